@@ -1,0 +1,55 @@
+// ArrayRef<T>: a borrowed, read-only run of T. It never owns: use it for parameters, not for members.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace tandem {
+
+template <class T>
+class ArrayRef {
+ public:
+  using value_type = T;
+  constexpr ArrayRef() = default;
+  constexpr ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
+  constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
+  constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"
+#endif
+  // Valid for the full expression: the list of a call's argument lives until the call returns.
+  constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
+#pragma GCC diagnostic pop
+  ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}
+  template <std::size_t N>
+  constexpr ArrayRef(const std::array<T, N>& a) : data_(a.data()), size_(N) {}
+
+  constexpr const T* data() const { return data_; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr const T& operator[](std::size_t i) const { return data_[i]; }
+  constexpr const T* begin() const { return data_; }
+  constexpr const T* end() const { return data_ + size_; }
+  constexpr const T& front() const { return data_[0]; }
+  constexpr const T& back() const { return data_[size_ - 1]; }
+  constexpr ArrayRef slice(std::size_t from, std::size_t count) const { return {data_ + from, count}; }
+  std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
+
+  friend constexpr bool operator==(ArrayRef a, ArrayRef b) {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i)
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
+
+ private:
+  const T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+using IntArrayRef = ArrayRef<int64_t>;
+
+}  // namespace tandem

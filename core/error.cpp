@@ -1,0 +1,28 @@
+// Formatting of error messages.
+#include "tandem/core/error.h"
+
+#include <cstdio>
+
+namespace tandem::detail {
+
+void append(std::string& out, std::string_view text) { out.append(text); }
+
+void append(std::string& out, double value) {
+  char buffer[32];
+  const int length = std::snprintf(buffer, sizeof buffer, "%.9g", value);
+  out.append(buffer, static_cast<std::size_t>(length));
+}
+
+void append(std::string& out, long long value) { out.append(std::to_string(value)); }
+void append(std::string& out, unsigned long long value) { out.append(std::to_string(value)); }
+
+void append(std::string& out, IntArrayRef sizes) {
+  out.push_back('[');
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i != 0) out.append(", ");
+    out.append(std::to_string(sizes[i]));
+  }
+  out.push_back(']');
+}
+
+}  // namespace tandem::detail

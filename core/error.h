@@ -1,0 +1,83 @@
+// The one exception type, and checks whose message is formatted only on failure.
+//
+//   check(a == b, "mm: inner sizes differ: ", a, " and ", b);
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "tandem/core/array_ref.h"
+
+namespace tandem {
+
+/// What every function of the library throws on a wrong argument, a wrong file or a failing backend.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message) : std::runtime_error(message) {}
+  /// LibTorch's name for the message without a backtrace.
+  const char* what_without_backtrace() const noexcept { return what(); }
+};
+
+/// An index outside its range (LibTorch's c10::IndexError).
+class IndexError : public Error {
+  using Error::Error;
+};
+
+/// A well-formed request that this build or backend does not have (LibTorch's c10::NotImplementedError).
+class NotImplementedError : public Error {
+  using Error::Error;
+};
+
+namespace detail {
+void append(std::string& out, std::string_view text);
+void append(std::string& out, double value);
+void append(std::string& out, long long value);
+void append(std::string& out, unsigned long long value);
+void append(std::string& out, IntArrayRef sizes);
+inline void append(std::string& out, const char* text) { append(out, std::string_view(text)); }
+inline void append(std::string& out, const std::string& text) { append(out, std::string_view(text)); }
+inline void append(std::string& out, const std::vector<int64_t>& sizes) { append(out, IntArrayRef(sizes)); }
+inline void append(std::string& out, bool value) { append(out, std::string_view(value ? "true" : "false")); }
+inline void append(std::string& out, char value) { out.push_back(value); }
+template <class T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>)
+void append(std::string& out, T value) {
+  if constexpr (std::is_signed_v<T>)
+    append(out, static_cast<long long>(value));
+  else
+    append(out, static_cast<unsigned long long>(value));
+}
+}  // namespace detail
+
+/// Text of all parts, one after the other. A type takes part by an `append(std::string&, const T&)` found by ADL.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  using detail::append;
+  std::string out;
+  (append(out, parts), ...);
+  return out;
+}
+
+/// Throws Error with the text of all parts.
+template <class... Parts>
+[[noreturn]] __attribute__((noinline, cold)) void fail(const Parts&... parts) {
+  throw Error(concat(parts...));
+}
+
+/// Throws Error with the text of all parts unless `ok`.
+template <class... Parts>
+inline void check(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]]
+    fail(parts...);
+}
+
+/// Throws IndexError with the text of all parts unless `ok`.
+template <class... Parts>
+inline void check_index(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]]
+    throw IndexError(concat(parts...));
+}
+
+}  // namespace tandem

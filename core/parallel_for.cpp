@@ -1,0 +1,200 @@
+// One pool of threads for each logical CPU device. Workers spin for a few microseconds before they sleep: the kernels
+// of a small model follow one another closely.
+#include "tandem/core/parallel_for.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tandem/core/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr int kMaxDevices = 64;
+constexpr int kSpins = 2000;
+thread_local int current_cpu_device = 0;
+thread_local bool inside_body = false;
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// One parallel_for in flight. `next` hands out chunks; `running` counts workers that still hold the job.
+struct Job {
+  FunctionRef<void(int64_t, int64_t)> body;
+  int64_t n, grain, chunks;
+  std::atomic<int64_t> next{0};
+  std::mutex error_mutex;
+  std::exception_ptr error{};
+
+  void work() {
+    for (int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
+      try {
+        body(c * grain, c + 1 == chunks ? n : (c + 1) * grain);
+      } catch (...) {
+        std::lock_guard lock(error_mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+};
+
+class Pool {
+ public:
+  explicit Pool(int threads) {
+    workers_.reserve(static_cast<std::size_t>(threads - 1));
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { loop(); });
+  }
+  ~Pool() {
+    stop_ = true;
+    generation_.fetch_add(1);
+    generation_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // False when another caller has the pool.
+  bool run(Job& job) {
+    if (workers_.empty() || !busy_.try_lock()) return false;
+    std::lock_guard lock(busy_, std::adopt_lock);
+    pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+    job_ = &job;
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+    inside_body = true;
+    job.work();
+    inside_body = false;
+    for (int spins = 0; pending_.load(std::memory_order_acquire) != 0;) {
+      if (++spins < kSpins) {
+        pause_cpu();
+      } else {
+        const int left = pending_.load(std::memory_order_acquire);
+        if (left != 0) pending_.wait(left, std::memory_order_acquire);
+      }
+    }
+    return true;
+  }
+
+ private:
+  void loop() {
+    inside_body = true;
+    uint32_t seen = 0;
+    for (;;) {
+      for (int spins = 0; generation_.load(std::memory_order_acquire) == seen;) {
+        if (++spins < kSpins)
+          pause_cpu();
+        else
+          generation_.wait(seen, std::memory_order_acquire);
+      }
+      ++seen;
+      if (stop_) return;
+      job_->work();
+      if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+    }
+  }
+
+  std::vector<std::thread> workers_;
+  std::mutex busy_;
+  std::atomic<uint32_t> generation_{0};
+  std::atomic<int> pending_{0};
+  std::atomic<bool> stop_{false};
+  Job* job_ = nullptr;
+};
+
+int environment_int(const char* name, int fallback, int limit) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return fallback;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected a whole number from 1 to ", limit);
+  return static_cast<int>(value);
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+struct State {
+  std::mutex mutex;
+  std::atomic<int> threads{environment_int("TANDEM_NUM_THREADS", usable_cores(), 4096)};
+  std::atomic<int> devices{environment_int("TANDEM_CPU_DEVICES", 1, kMaxDevices)};
+  std::atomic<Pool*> pools[kMaxDevices]{};
+  std::vector<std::unique_ptr<Pool>> owned;
+
+  int threads_per_device() const { return std::max(1, threads.load() / devices.load()); }
+  void drop_pools() {
+    for (auto& pool : pools) pool.store(nullptr);
+    owned.clear();
+  }
+};
+
+// Never destroyed: threads of the user may still compute while the process ends.
+State& state() {
+  static State* instance = new State;
+  return *instance;
+}
+
+Pool& current_pool() {
+  State& s = state();
+  std::atomic<Pool*>& slot = s.pools[current_cpu_device];
+  if (Pool* pool = slot.load(std::memory_order_acquire)) return *pool;
+  std::lock_guard lock(s.mutex);
+  if (Pool* pool = slot.load()) return *pool;
+  s.owned.push_back(std::make_unique<Pool>(s.threads_per_device()));
+  slot.store(s.owned.back().get(), std::memory_order_release);
+  return *s.owned.back();
+}
+
+}  // namespace
+
+void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
+  if (n <= 0) return;
+  if (grain < 1) grain = 1;
+  if (n <= grain) return body(0, n);
+  Job job{body, n, grain, (n + grain - 1) / grain};
+  if (inside_body || !current_pool().run(job)) job.work();
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+void set_num_threads(int count) {
+  check(count >= 1 && count <= 4096, "set_num_threads: expected 1 to 4096, got ", count);
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  if (s.threads == count) return;
+  s.threads = count;
+  s.drop_pools();
+}
+
+int get_num_threads() { return state().threads; }
+int device_num_threads() { return current_pool().threads(); }
+
+namespace cpu {
+void set_device_count(int count) {
+  check(count >= 1 && count <= kMaxDevices, "cpu::set_device_count: expected 1 to ", kMaxDevices, ", got ", count);
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  if (s.devices == count) return;
+  s.devices = count;
+  s.drop_pools();
+}
+int device_count() { return state().devices; }
+int current_device() { return current_cpu_device; }
+void set_current_device(int index) {
+  check(index >= 0 && index < device_count(), "cpu:", index, ": this process has ", device_count(),
+        " logical CPU device(s); set TANDEM_CPU_DEVICES");
+  current_cpu_device = index;
+}
+}  // namespace cpu
+
+}  // namespace tandem
