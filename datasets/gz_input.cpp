@@ -1,0 +1,127 @@
+// zlib behind GzInput. Members that follow one another (gzip's own concatenation) are read as one file.
+#include "tandem/datasets/gz_input.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/error.h"
+
+namespace tandem::data {
+namespace {
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr int kGzipOnly = 16 + MAX_WBITS;
+}  // namespace
+
+struct GzInput::Inflate {
+  z_stream stream{};
+  std::vector<unsigned char> buffer = std::vector<unsigned char>(kBufferBytes);
+  bool input_ended = false;
+  bool finished = false;
+
+  Inflate() { check(inflateInit2(&stream, kGzipOnly) == Z_OK, "zlib: cannot start"); }
+  ~Inflate() { inflateEnd(&stream); }
+};
+
+GzInput::GzInput(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rbe")) {
+  if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(errno));
+  struct stat status {};
+  const bool regular = ::fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode);
+  if (!regular) {
+    std::fclose(std::exchange(file_, nullptr));
+    fail("cannot read ", name_, ": not a regular file");
+  }
+  file_bytes_ = static_cast<uint64_t>(status.st_size);
+  detect();
+}
+
+GzInput::GzInput(const void* bytes, std::size_t size, std::string name)
+    : name_(std::move(name)), file_bytes_(size) {
+  // fmemopen refuses a size of 0; no file at all reads as an empty one.
+  if (size != 0) file_ = ::fmemopen(const_cast<void*>(bytes), size, "rb");
+  check(size == 0 || file_ != nullptr, "cannot read ", name_, ": ", std::strerror(errno));
+  detect();
+}
+
+GzInput::~GzInput() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void GzInput::detect() {
+  if (file_ == nullptr) return;
+  unsigned char magic[2] = {};
+  const std::size_t got = std::fread(magic, 1, sizeof magic, file_);
+  std::rewind(file_);
+  if (got == 2 && magic[0] == 0x1f && magic[1] == 0x8b) inflate_ = std::make_unique<Inflate>();
+  std::setvbuf(file_, nullptr, _IONBF, 0);
+}
+
+uint64_t GzInput::most_bytes() const {
+  if (!is_gzip()) return file_bytes_;
+  constexpr uint64_t kRatio = 1032;
+  return file_bytes_ > std::numeric_limits<uint64_t>::max() / kRatio ? std::numeric_limits<uint64_t>::max()
+                                                                     : file_bytes_ * kRatio;
+}
+
+std::size_t GzInput::read(void* to, std::size_t bytes) {
+  return is_gzip() ? read_gzip(to, bytes) : read_raw(to, bytes);
+}
+
+std::size_t GzInput::read_raw(void* to, std::size_t bytes) {
+  if (file_ == nullptr) return 0;
+  const std::size_t got = std::fread(to, 1, bytes, file_);
+  if (got < bytes && std::ferror(file_)) fail("cannot read ", name_, ": ", std::strerror(errno));
+  return got;
+}
+
+void GzInput::refill() {
+  Inflate& z = *inflate_;
+  if (z.stream.avail_in != 0 || z.input_ended) return;
+  const std::size_t got = read_raw(z.buffer.data(), z.buffer.size());
+  z.stream.next_in = z.buffer.data();
+  z.stream.avail_in = static_cast<uInt>(got);
+  z.input_ended = got == 0;
+}
+
+// Either the file ends here or another member begins.
+void GzInput::end_of_member() {
+  Inflate& z = *inflate_;
+  refill();
+  if (z.stream.avail_in == 0) {
+    z.finished = true;
+    return;
+  }
+  check(z.stream.next_in[0] == 0x1f, name_, ": bytes that are not gzip follow the end of the gzip stream");
+  check(inflateReset(&z.stream) == Z_OK, "zlib: cannot restart");
+}
+
+std::size_t GzInput::read_gzip(void* to, std::size_t bytes) {
+  Inflate& z = *inflate_;
+  std::size_t done = 0;
+  while (done < bytes && !z.finished) {
+    refill();
+    const std::size_t room = std::min<std::size_t>(bytes - done, std::numeric_limits<uInt>::max() / 2);
+    z.stream.next_out = static_cast<unsigned char*>(to) + done;
+    z.stream.avail_out = static_cast<uInt>(room);
+    const int status = inflate(&z.stream, Z_NO_FLUSH);
+    done += room - z.stream.avail_out;
+    if (status == Z_STREAM_END) {
+      end_of_member();
+    } else if (status == Z_BUF_ERROR || (status == Z_OK && z.input_ended && z.stream.avail_out != 0)) {
+      check(!z.input_ended, name_, ": the gzip stream is truncated: the file ends after ", file_bytes_,
+            " bytes");
+    } else if (status != Z_OK) {
+      fail(name_,
+           ": the gzip stream is corrupt: ", z.stream.msg != nullptr ? z.stream.msg : "unknown reason");
+    }
+  }
+  return done;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,53 @@
+// IDX, the file format of MNIST and Fashion-MNIST (described by LeCun, Cortes and Burges on the MNIST page).
+//
+//   0 0 type rank | rank sizes, 32 bits each, big-endian | the elements, row-major, big-endian
+//
+// Files are read plain or gzipped, whatever their names end in. Every rule is checked; sizes are checked
+// against the file before memory is allocated, so neither a wrong header nor a small gzip file that unpacks
+// to a huge one hurts.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::data {
+
+enum class IdxType : uint8_t {
+  kUInt8 = 0x08,
+  kInt8 = 0x09,
+  kInt16 = 0x0B,
+  kInt32 = 0x0C,
+  kFloat32 = 0x0D,
+  kFloat64 = 0x0E,
+};
+
+/// Bytes of one element.
+int idx_item_size(IdxType type);
+
+struct IdxHeader {
+  IdxType type = IdxType::kUInt8;
+  std::vector<int64_t> sizes;  ///< 1 to 32 of them, each 0 to 2^32 - 1
+  int64_t elements = 0;        ///< product of sizes
+  std::size_t bytes = 0;       ///< of all elements; fits an int64_t
+};
+
+/// Gives the memory for header.bytes bytes of elements, aligned for the type.
+using IdxAllocate = FunctionRef<void*(const IdxHeader& header)>;
+
+class GzInput;
+
+/// Reads a whole IDX file; `allocate` is called once, after the header has been checked. Elements arrive in
+/// the machine's byte order. Throws Error naming the file and what is wrong with it.
+IdxHeader read_idx(GzInput& input, IdxAllocate allocate);
+IdxHeader read_idx(const std::string& path, IdxAllocate allocate);
+
+/// Writes an IDX file (atomically), gzipped when `path` ends in ".gz". `elements` holds the product of
+/// `sizes` elements of `type` in the machine's byte order. Throws Error: a size outside 0 to 2^32 - 1, no or
+/// too many sizes.
+void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
+               const void* elements);
+
+}  // namespace tandem::data
