@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Builds and runs tests of a Meson build folder and counts their cases: the one place that counts.
+
+    tests/run.py BUILD [--suite NAME] [-j N] [NAME...] [-- ARGUMENT FOR THE TESTS...]
+
+The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
+A test tells its count by doctest's summary or by such a line of its own. A test that ends without a count (a crash, a
+time-out, an early exit) is one failure; exit code 77 is one skipped. A line `[skipped] NAME: reason` printed by a
+passing case counts that case as skipped, not as passed.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+DOCTEST = re.compile(r"test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
+OWN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+SKIPPED = re.compile(r"^\[skipped\] .*$", re.M)
+
+
+def arguments():
+    own, rest = sys.argv[1:], []
+    if "--" in own:
+        own, rest = own[: own.index("--")], own[own.index("--") + 1 :]
+    parser = argparse.ArgumentParser(prog="run test", usage="./run test [NAME...] [-- ARGUMENT...]")
+    parser.add_argument("build", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--suite", help=argparse.SUPPRESS)
+    parser.add_argument("-j", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tests to run; * and ? match")
+    args = parser.parse_intermixed_args(own)
+    args.rest = rest
+    return args
+
+
+def info(build, what):
+    return json.loads((build / "meson-info" / f"intro-{what}.json").read_text())
+
+
+def chosen(args):
+    """The tests asked for; an unknown name ends the program with code 2."""
+    tests = [t for t in info(args.build, "tests") if not args.suite or any(s.split(":")[-1] == args.suite for s in t["suite"])]
+    for name in args.names:
+        if not any(fnmatch.fnmatch(t["name"], name) for t in tests):
+            known = " ".join(sorted(t["name"] for t in tests))
+            print(f'run: no test is named "{name}"; there are: {known}', file=sys.stderr)
+            sys.exit(2)
+    if args.names:
+        tests = [t for t in tests if any(fnmatch.fnmatch(t["name"], n) for n in args.names)]
+    return tests
+
+
+def ninja(args, *targets):
+    """Builds; silent when there is nothing to do. A failed build ends the program with code 1."""
+    command = ["ninja", "-C", str(args.build)]
+    dry = subprocess.run([*command, "-n", *targets], capture_output=True, text=True).stdout
+    if "no work to do" not in dry and subprocess.run([*command, "-j", str(args.j), *targets]).returncode:
+        print("run: the build failed (above)", file=sys.stderr)
+        sys.exit(1)
+
+
+def targets_of(build, tests):
+    """Ninja's names of what the tests run and depend on."""
+    files = {t["id"]: t["filename"] for t in info(build, "targets")}
+    paths = {path for t in tests for dep in t["depends"] for path in files.get(dep, [])}
+    paths |= {t["cmd"][0] for t in tests if t["cmd"][0].startswith(str(build.resolve()))}
+    return sorted(os.path.relpath(p, build.resolve()) for p in paths)
+
+
+def count(result):
+    """(passed, failed, skipped, remark) of one test."""
+    text = result.get("stdout", "") + result.get("stderr", "")
+    code = result["returncode"]
+    found = DOCTEST.findall(text) or OWN.findall(text)
+    if not found:
+        if code == 77:
+            return 0, 0, 1, text.strip().split("\n")[-1]
+        return 0, 1, 0, f"ended without a count ({result['result']}, exit code {code})"
+    passed, failed = (sum(int(row[i]) for row in found) for i in (0, 1))
+    notes = SKIPPED.findall(text)
+    own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)  # doctest's are filtered out
+    remark = ""
+    if code != 0 and failed == 0:
+        failed, remark = 1, f"counted no failure, yet {result['result']}, exit code {code}"
+    notes_count = min(len(notes), passed)
+    return passed - notes_count, failed, own_skips + notes_count, remark or "\n".join(notes)
+
+
+def run(args, tests):
+    log = args.build / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j), "--print-errorlogs"]
+    if args.suite:
+        command += ["--suite", args.suite]
+    if args.rest:
+        command.append("--test-args=" + shlex.join(args.rest))
+    code = subprocess.run(command + [t["name"] for t in tests], stdin=subprocess.DEVNULL).returncode
+    results = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return code, results
+
+
+def main():
+    args = arguments()
+    ninja(args, "build.ninja")  # reconfigures where a meson.build has changed: `chosen` reads what that writes
+    tests = chosen(args)
+    if args.names or args.suite:
+        ninja(args, *targets_of(args.build, tests))
+    else:
+        ninja(args)
+    code, results = run(args, tests) if tests else (0, [])
+    passed = failed = skipped = 0
+    for result in results:
+        p, f, s, remark = count(result)
+        passed, failed, skipped = passed + p, failed + f, skipped + s
+        if remark:
+            print(f"{result['name']}: {remark}")
+    absent = len(tests) - len(results)
+    if absent > 0:
+        failed += absent
+        print(f"{absent} tests left no result")
+    if code and not failed:
+        failed += 1
+        print(f"meson test ended with code {code}")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed + skipped else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
