@@ -1,0 +1,145 @@
+# The developers' commands of ./run, which sources this file: deps, format, sanitize, clang, fuzz, docs.
+# shellcheck shell=bash disable=SC2154,SC2086
+
+# What an air-gapped machine gets. It brings g++ and python3 itself. Without libcurl: there is nothing to download from.
+bundle="libeigen3-dev zlib1g-dev zlib1g doctest-dev libcli11-dev nlohmann-json3-dev libpng-dev libpng16-16
+  meson ninja-build pkgconf-bin libpkgconf3 dataset-fashion-mnist"
+
+do_deps() {
+  [ "${1:-}" = --to ] && [ $# -eq 2 ] || stop "usage: ./run deps --to DIR"
+  command -v apt-get dpkg >/dev/null || stop "deps needs apt-get and dpkg: run it on Debian or Ubuntu"
+  local to=$2 work arch
+  [ ! -e "$to" ] || [ -f "$to/MANIFEST" ] || [ -z "$(ls -A "$to")" ] || stop "$to is not empty"
+  mkdir -p "$to" "$state" 2>/dev/null || stop "cannot write $to"
+  to=$(cd "$to" && pwd)
+  work=$to/new
+  arch=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)
+  rm -rf "$work" && mkdir -p "$work"/{debs,root,bin,data}
+  (cd "$work/debs" && { download || { apt update && download; }; }) ||
+    { tail -3 "$state/apt.log" >&2; stop "apt-get could not download the packages"; }
+  for deb in "$work"/debs/*.deb; do dpkg -x "$deb" "$work/root"; done
+  for deb in "$work"/debs/*.deb; do dpkg-deb -W --showformat '# ${Package} ${Version} ${Architecture}\n' "$deb"; done >"$work/versions"
+  trim "$work" "$arch"
+  rm -rf "${to:?}"/{root,bin,data,MANIFEST}
+  mv "$work"/{root,bin,data} "$to"
+  (cd "$to" && cat new/versions && find root bin data -type f -print0 | sort -z | xargs -0 sha256sum) >"$work/MANIFEST"
+  mv "$work/MANIFEST" "$to" && rm -rf "$work"
+  echo "$to: $(du -sb --apparent-size "$to" | awk '{printf "%.1f MiB", $1 / 1048576}') in $(find "$to" -type f | wc -l) files"
+  echo "copy it to the other machine; there: ./run --deps DIR test"
+}
+
+download() { apt-get -q -o APT::Sandbox::User=root download $bundle >>"$state/apt.log" 2>&1; }
+
+# trim WORK MULTIARCH: keeps what compiling, linking and training need, at places that do not depend on where the folder
+# lies.
+trim() {
+  local root=$1/root lib=$1/root/usr/lib/$2 link tool
+  mv "$root"/usr/share/datasets/* "$1/data"
+  [ ! -d "$root/lib" ] || { cp -a "$root/lib/." "$root/usr/lib" && rm -rf "${root:?}/lib"; }
+  rm -rf "$root"/usr/share/{doc,man,datasets,bash-completion,zsh,vim,emacs,polkit-1,lintian,bug,aclocal} "$root/usr/lib/cmake" \
+    "$root/usr/share/cmake" "$lib"/*.a "$root/usr/bin/"libpng*
+  find "$root" -type l -lname '/*' | while read -r link; do ln -sfn "$(basename "$(readlink "$link")")" "$link"; done
+  echo "$2" >"$root/multiarch"
+  mv "$root/usr/bin/ninja" "$1/bin/ninja"
+  for tool in pkg-config pkgconf; do
+    printf '#!/bin/sh\nexec env LD_LIBRARY_PATH="%s" "%s" "$@"\n' '$(dirname "$0")/../root/usr/lib/'"$2" \
+      '$(dirname "$0")/../root/usr/bin/pkgconf' >"$1/bin/$tool"
+  done
+  cat >"$1/bin/meson" <<'PYTHON'
+#!/usr/bin/env python3
+import pathlib, sys
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "root/usr/lib/python3/dist-packages"))
+from mesonbuild import mesonmain
+sys.exit(mesonmain.main())
+PYTHON
+  chmod +x "$1"/bin/*
+  rm -f "$root/usr/bin/meson"
+}
+
+do_format() {
+  local mode=-i
+  case ${1:-} in
+    --check) mode="--dry-run --Werror" ;;
+    "") ;;
+    *) stop "usage: ./run format [--check]" ;;
+  esac
+  need format clang-format
+  cd "$root" || exit
+  { git ls-files -z --cached --others --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh' 2>/dev/null ||
+    find . -path './build*' -prune -o -regex '.*\.\(h\|cpp\|cu\|cuh\)' -print0; } | xargs -0r -n 40 clang-format $mode
+}
+
+# with_clang FOLDER: the commands that follow build there with clang++.
+with_clang() {
+  need clang clang
+  need clang-rt "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+  build=$root/$1
+  mkdir -p "$build"
+  export CXX=clang++
+}
+
+run_tests() { exec python3 "$root/tests/run.py" "$build" -j "$(jobs)" "$@"; }
+
+sanitized() {  # -O1: a report names lines that exist, and the suite takes minutes
+  need build "$packages" "$wished"
+  with_clang "$1"
+  export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"
+  configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" ${3:-}
+}
+
+do_sanitize() {
+  local kind=${1:-} aslr=()
+  [ $# -eq 0 ] || shift
+  case $kind in
+    address)
+      sanitized build-asan address,undefined -Dfuzz=true
+      export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
+      export UBSAN_OPTIONS=print_stacktrace=1
+      run_tests "$@"
+      ;;
+    thread)
+      sanitized build-tsan thread
+      ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # its shadow memory needs the usual address layout
+      exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" -j "$(jobs)" --suite tsan "$@"
+      ;;
+    *) stop "usage: ./run sanitize address|thread" ;;
+  esac
+}
+
+do_clang() {
+  need build "$packages" "$wished"
+  with_clang build-clang
+  configure
+  run_tests "$@"
+}
+
+# Every target in tests/fuzz for so many seconds, from its corpus in tests/fuzz/corpus/NAME; finds stay in build-asan.
+do_fuzz() {
+  local seconds=${1:-10} passed=0 failed=0 target name
+  [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
+  sanitized build-asan address,undefined -Dfuzz=true
+  compile
+  for target in "$build"/tests/fuzz/fuzz_*; do
+    [ -f "$target" ] && [ -x "$target" ] || continue
+    name=${target##*/fuzz_}
+    mkdir -p "$build/fuzz/$name"
+    [ ! -d "$root/tests/fuzz/corpus/$name" ] || cp -n "$root/tests/fuzz/corpus/$name"/* "$build/fuzz/$name"
+    if (cd "$build/fuzz" && "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+      -artifact_prefix="$build/fuzz/$name-" "$build/fuzz/$name" >"$name.log" 2>&1); then
+      passed=$((passed + 1))
+      echo "fuzz $name: $(awk '/number_of_executed_units/ {print $2}' "$build/fuzz/$name.log") inputs, nothing found"
+    else
+      failed=$((failed + 1))
+      tail -30 "$build/fuzz/$name.log"
+      echo "fuzz $name: FAILED"
+    fi
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
+do_docs() {
+  need docs doxygen
+  mkdir -p "$build/docs"
+  cd "$root" && OUTPUT=$build/docs doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
+}
