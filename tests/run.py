@@ -5,8 +5,8 @@
 
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
 A test tells its count by doctest's summary or by such a line of its own. A test that ends without a count (a crash, a
-time-out, an early exit) is one failure; exit code 77 is one skipped. A line `[skipped] NAME: reason` printed by a
-passing case counts that case as skipped, not as passed.
+time-out, an early exit) is one failure; exit code 77 is one skipped. A line `[skipped] NAME: reason`, or doctest's
+MESSAGE("skipped: reason"), of a passing case counts that case as skipped, not as passed.
 """
 import argparse
 import fnmatch
@@ -20,7 +20,7 @@ import sys
 
 DOCTEST = re.compile(r"test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 OWN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
-SKIPPED = re.compile(r"^\[skipped\] .*$", re.M)
+SKIPPED = re.compile(r"^(?:\[skipped\]|.*MESSAGE: skipped:) .*$", re.M)
 
 
 def arguments():
