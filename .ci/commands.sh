@@ -141,5 +141,7 @@ do_fuzz() {
 do_docs() {
   need docs doxygen
   mkdir -p "$build/docs"
-  cd "$root" && OUTPUT=$build/docs doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
+  cd "$root" || exit
+  FOLDERS=$(find core autograd nn datasets parallel -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
+    doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
 }

@@ -14,7 +14,8 @@ class ArrayRef {
   using value_type = T;
   constexpr ArrayRef() = default;
   constexpr ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
-  constexpr ArrayRef(const T* begin, const T* end) : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
+  constexpr ArrayRef(const T* begin, const T* end)
+      : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
 #pragma GCC diagnostic push
 #if defined(__GNUC__) && !defined(__clang__)

@@ -42,8 +42,8 @@ inline void append(std::string& out, const std::vector<int64_t>& sizes) { append
 inline void append(std::string& out, bool value) { append(out, std::string_view(value ? "true" : "false")); }
 inline void append(std::string& out, char value) { out.push_back(value); }
 template <class T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>)
-void append(std::string& out, T value) {
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
+         !std::is_same_v<T, char>) void append(std::string& out, T value) {
   if constexpr (std::is_signed_v<T>)
     append(out, static_cast<long long>(value));
   else
@@ -51,7 +51,8 @@ void append(std::string& out, T value) {
 }
 }  // namespace detail
 
-/// Text of all parts, one after the other. A type takes part by an `append(std::string&, const T&)` found by ADL.
+/// Text of all parts, one after the other. A type takes part by an `append(std::string&, const T&)` found by
+/// ADL.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   using detail::append;

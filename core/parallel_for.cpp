@@ -1,5 +1,5 @@
-// One pool of threads for each logical CPU device. Workers spin for a few microseconds before they sleep: the kernels
-// of a small model follow one another closely.
+// One pool of threads for each logical CPU device. Workers spin for a few microseconds before they sleep: the
+// kernels of a small model follow one another closely.
 #include "tandem/core/parallel_for.h"
 
 #include <sched.h>
@@ -114,7 +114,8 @@ int environment_int(const char* name, int fallback, int limit) {
   if (text == nullptr || *text == '\0') return fallback;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected a whole number from 1 to ", limit);
+  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected a whole number from 1 to ",
+        limit);
   return static_cast<int>(value);
 }
 
@@ -181,7 +182,8 @@ int device_num_threads() { return current_pool().threads(); }
 
 namespace cpu {
 void set_device_count(int count) {
-  check(count >= 1 && count <= kMaxDevices, "cpu::set_device_count: expected 1 to ", kMaxDevices, ", got ", count);
+  check(count >= 1 && count <= kMaxDevices, "cpu::set_device_count: expected 1 to ", kMaxDevices, ", got ",
+        count);
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (s.devices == count) return;

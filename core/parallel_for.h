@@ -1,7 +1,7 @@
 // Work on several threads with results that do not depend on how many there are.
 //
-// A range is cut in chunks of `grain`: the cut depends on (n, grain) alone, never on the number of threads, so a
-// chunk that writes its own outputs, or its own partial sum, gives the same bits on 1 and on N threads.
+// A range is cut in chunks of `grain`: the cut depends on (n, grain) alone, never on the number of threads,
+// so a chunk that writes its own outputs, or its own partial sum, gives the same bits on 1 and on N threads.
 // Every logical CPU device has a pool of its own; the caller's current device picks it.
 #pragma once
 #include <cstdint>
@@ -17,9 +17,9 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))), call_([](void* o, Args... args) -> R {
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* o, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(o))(static_cast<Args&&>(args)...);
         }) {}
   R operator()(Args... args) const { return call_(object_, static_cast<Args&&>(args)...); }
@@ -29,9 +29,10 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// Calls `body(begin, end)` for [0, grain), [grain, 2 grain) … [.., n), on the threads of the current device, in any
-/// order. A call from inside a body, and a call while the pool is busy with another caller, runs on the calling
-/// thread. An exception of a body is rethrown here after all chunks have ended. n <= grain costs one direct call.
+/// Calls `body(begin, end)` for [0, grain), [grain, 2 grain) … [.., n), on the threads of the current device,
+/// in any order. A call from inside a body, and a call while the pool is busy with another caller, runs on
+/// the calling thread. An exception of a body is rethrown here after all chunks have ended. n <= grain costs
+/// one direct call.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
 /// Threads for all CPU devices together (default: the cores this process may use, or TANDEM_NUM_THREADS).
@@ -43,8 +44,8 @@ int get_num_threads();
 int device_num_threads();
 
 namespace cpu {
-/// Number of logical CPU devices (default 1, or TANDEM_CPU_DEVICES); 1 to 64. cpu:0 … cpu:count-1 share the cores.
-/// Call it before any work runs on another device. Throws Error outside the range.
+/// Number of logical CPU devices (default 1, or TANDEM_CPU_DEVICES); 1 to 64. cpu:0 … cpu:count-1 share the
+/// cores. Call it before any work runs on another device. Throws Error outside the range.
 void set_device_count(int count);
 int device_count();
 /// The calling thread's current logical CPU device.

@@ -28,7 +28,10 @@ TEST_CASE("parallel_for cuts by grain, whatever the number of threads") {
 TEST_CASE("parallel_for rethrows and stays usable") {
   set_num_threads(4);
   for (int round = 0; round < 50; ++round) {
-    CHECK_THROWS_AS(parallel_for(100, 1, [](int64_t begin, int64_t) { if (begin == 37) throw std::runtime_error("x"); }),
+    CHECK_THROWS_AS(parallel_for(100, 1,
+                                 [](int64_t begin, int64_t) {
+                                   if (begin == 37) throw std::runtime_error("x");
+                                 }),
                     std::runtime_error);
     std::atomic<int64_t> sum{0};
     parallel_for(1000, 7, [&](int64_t begin, int64_t end) {

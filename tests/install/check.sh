@@ -1,0 +1,51 @@
+#!/bin/bash
+# check.sh BUILD PROGRAM SOURCE: installs, builds PROGRAM outside the tree by pkg-config and runs it; compiles each
+# installed header alone, without Eigen; holds the stripped library to 6 MB; configures Tandem as a subproject.
+set -euo pipefail
+build=$1 program=$2 source=$3
+to=$(mktemp -d)
+trap 'rm -rf "$to"' EXIT
+passed=0 failed=0
+
+check() {
+  local name=$1
+  shift
+  if "$@" >"$to/log" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $name"; tail -30 "$to/log"; fi
+}
+
+meson install -C "$build" --destdir "$to/root" --strip --quiet >/dev/null
+pc=$(find "$to/root" -name tandem.pc)
+export PKG_CONFIG_SYSROOT_DIR=$to/root PKG_CONFIG_PATH=${pc%/*}
+flags=$(pkg-config --cflags tandem) libs=$(pkg-config --libs tandem)
+include=$(pkg-config --variable=includedir tandem)
+lib=$(readlink -f "$(find "$to/root" -name libtandem.so)")
+
+outside() {
+  # shellcheck disable=SC2086
+  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$program" -o "$to/program" $libs &&
+    [ "$(LD_LIBRARY_PATH=${lib%/*} "$to/program")" = "$(cat "${program%.cpp}.expected")" ]
+}
+check "a program outside the tree" outside
+
+alone() {
+  cd "$to/root$include" 2>/dev/null || cd "$include"
+  # shellcheck disable=SC2086
+  find . -name '*.h' -printf '%P\n' | xargs -P "$(nproc)" -I{} sh -c \
+    'echo "#include <$1>" | $0 -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I. -Itandem/compat - || { echo "$1"; exit 1; }' "$CXX" {}
+  ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' .
+}
+check "each header alone" alone
+
+small() { echo "$(stat -c %s "$lib") bytes" && [ "$(stat -c %s "$lib")" -le 6000000 ]; }
+check "stripped library of at most 6 MB" small
+echo "stripped library: $(stat -c %s "$lib") bytes"
+
+subproject() {
+  mkdir -p "$to/user/subprojects" && ln -s "$source" "$to/user/subprojects/tandem" && cp "$program" "$to/user/main.cpp"
+  printf '%s\n' "project('user', 'cpp', default_options: ['cpp_std=c++20'])" \
+    "executable('user', 'main.cpp', dependencies: dependency('tandem', fallback: 'tandem'))" >"$to/user/meson.build"
+  env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup "$to/user/build" "$to/user" && ninja -C "$to/user/build" -n
+}
+check "configured as a subproject" subproject
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
