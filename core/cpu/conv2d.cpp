@@ -1,0 +1,173 @@
+// Convolution by columns (im2col) and matrix products, image by image.
+#include "tandem/core/cpu/conv2d.h"
+
+#include <algorithm>
+
+#include "tandem/core/cpu/gemm.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// First and one past the last output place whose input place `out * stride + shift` lies in [0, in).
+struct Range {
+  int64_t begin, end;
+};
+Range inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
+  const int64_t begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  const int64_t end = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
+  return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
+}
+
+// columns[depth][out_plane] of one group of one image.
+template <class T>
+void to_columns(const Conv2dShape& s, const T* x, T* columns) {
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  for (int64_t c = 0; c < s.group_in(); ++c, x += s.in_plane()) {
+    for (int64_t k = 0; k < s.kernel_size(); ++k) {
+      const int64_t shift_h = k / s.kernel_w * s.dilation_h - s.pad_h,
+                    shift_w = k % s.kernel_w * s.dilation_w - s.pad_w;
+      const Range rows = inside(shift_h, s.stride_h, s.in_h, oh),
+                  cols = inside(shift_w, s.stride_w, s.in_w, ow);
+      for (int64_t p = 0; p < oh; ++p, columns += ow) {
+        if (p < rows.begin || p >= rows.end) {
+          std::fill_n(columns, ow, T(0));
+          continue;
+        }
+        const T* row = x + (p * s.stride_h + shift_h) * s.in_w + shift_w;
+        std::fill_n(columns, cols.begin, T(0));
+        for (int64_t q = cols.begin; q < cols.end; ++q) columns[q] = row[q * s.stride_w];
+        std::fill(columns + cols.end, columns + ow, T(0));
+      }
+    }
+  }
+}
+
+// dx of one group of one image += what columns[depth][out_plane] hold for it.
+template <class T>
+void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  for (int64_t c = 0; c < s.group_in(); ++c, dx += s.in_plane()) {
+    for (int64_t k = 0; k < s.kernel_size(); ++k, columns += oh * ow) {
+      const int64_t shift_h = k / s.kernel_w * s.dilation_h - s.pad_h,
+                    shift_w = k % s.kernel_w * s.dilation_w - s.pad_w;
+      const Range rows = inside(shift_h, s.stride_h, s.in_h, oh),
+                  cols = inside(shift_w, s.stride_w, s.in_w, ow);
+      for (int64_t p = rows.begin; p < rows.end; ++p) {
+        T* row = dx + (p * s.stride_h + shift_h) * s.in_w + shift_w;
+        for (int64_t q = cols.begin; q < cols.end; ++q) row[q * s.stride_w] += columns[p * ow + q];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  const int64_t plane = s.out_plane(), depth = s.depth();
+  parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
+    for (int64_t i = begin; i < end; ++i) {
+      T* out = y + i * s.group_out() * plane;
+      const int64_t first = i % s.groups * s.group_out();
+      for (int64_t o = 0; o < s.group_out(); ++o)
+        std::fill_n(out + o * plane, plane, bias ? bias[first + o] : T(0));
+      to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
+      gemm<T>({.m = s.group_out(),
+               .n = plane,
+               .k = depth,
+               .a = w + first * depth,
+               .lda = depth,
+               .b = columns,
+               .ldb = plane,
+               .c = out,
+               .ldc = plane,
+               .beta = 1});
+    }
+  });
+}
+
+template <class T>
+void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  const int64_t plane = s.out_plane(), depth = s.depth();
+  parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
+    for (int64_t i = begin; i < end; ++i) {
+      T* out = dx + i * s.group_in() * s.in_plane();
+      std::fill_n(out, s.group_in() * s.in_plane(), T(0));
+      gemm<T>({.m = depth,
+               .n = plane,
+               .k = s.group_out(),
+               .a = w + i % s.groups * s.group_out() * depth,
+               .lda = depth,
+               .trans_a = true,
+               .b = dy + i * s.group_out() * plane,
+               .ldb = plane,
+               .c = columns,
+               .ldc = plane});
+      add_columns(s, columns, out);
+    }
+  });
+}
+
+template <class T>
+void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  constexpr int64_t kParts = 8;
+  const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
+  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),
+                parts = (s.batch + images - 1) / images;
+  T* partial = scratch<T>(Scratch::kConvPartial, parts * weights);
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
+    for (int64_t part = begin; part < end; ++part) {
+      T* sum = partial + part * weights;
+      std::fill_n(sum, weights, T(0));
+      for (int64_t i = part * images * s.groups; i < std::min(s.batch, (part + 1) * images) * s.groups; ++i) {
+        to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
+        gemm<T>({.m = s.group_out(),
+                 .n = depth,
+                 .k = plane,
+                 .a = dy + i * s.group_out() * plane,
+                 .lda = plane,
+                 .b = columns,
+                 .ldb = plane,
+                 .trans_b = true,
+                 .c = sum + i % s.groups * s.group_out() * depth,
+                 .ldc = depth,
+                 .beta = 1});
+      }
+    }
+  });
+  parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+    std::fill(dw + begin, dw + end, T(0));
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t i = begin; i < end; ++i) dw[i] += partial[part * weights + i];
+  });
+}
+
+template <class T>
+void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
+  const int64_t plane = s.out_plane();
+  parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      T sum = 0;
+      for (int64_t n = 0; n < s.batch; ++n) {
+        const T* from = dy + (n * s.out_channels + o) * plane;
+        for (int64_t i = 0; i < plane; ++i) sum += from[i];
+      }
+      db[o] = sum;
+    }
+  });
+}
+
+#define TANDEM_INSTANTIATE(T)                                                            \
+  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);    \
+  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);   \
+  template void conv2d_backward_bias<T>(const Conv2dShape&, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu

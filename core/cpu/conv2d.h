@@ -1,0 +1,49 @@
+// 2-d convolution (cross-correlation) and its three gradients on raw contiguous NCHW memory, float and
+// double.
+//
+//   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s]
+//                   * x[n, group(o) * C/groups + c, p * stride_h - pad_h + r * dilation_h, q * stride_w -
+//                   ...]
+//
+// Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; what lies outside of x counts as
+// zero. Callers have checked the shape: groups divide both channel counts, out_h() and out_w() are not
+// negative. The bits of every result depend on shape and data alone, never on the number of threads.
+#pragma once
+#include <cstdint>
+
+namespace tandem::cpu {
+
+struct Conv2dShape {
+  int64_t batch = 0, in_channels = 0, in_h = 0, in_w = 0;
+  int64_t out_channels = 0, kernel_h = 1, kernel_w = 1;
+  int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, dilation_h = 1, dilation_w = 1;
+  int64_t groups = 1;
+
+  int64_t out_h() const { return (in_h + 2 * pad_h - dilation_h * (kernel_h - 1) - 1) / stride_h + 1; }
+  int64_t out_w() const { return (in_w + 2 * pad_w - dilation_w * (kernel_w - 1) - 1) / stride_w + 1; }
+  int64_t group_in() const { return in_channels / groups; }
+  int64_t group_out() const { return out_channels / groups; }
+  int64_t in_plane() const { return in_h * in_w; }
+  int64_t out_plane() const { return out_h() * out_w(); }
+  int64_t kernel_size() const { return kernel_h * kernel_w; }
+  /// Multiplications behind one output element.
+  int64_t depth() const { return group_in() * kernel_size(); }
+};
+
+/// y [batch, out_channels, out_h, out_w]; bias [out_channels] or null.
+template <class T>
+void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+
+/// dx [batch, in_channels, in_h, in_w] from dy and w; overwrites dx.
+template <class T>
+void conv2d_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
+
+/// dw from x and dy; overwrites dw.
+template <class T>
+void conv2d_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+
+/// db [out_channels]: the sum of dy over batch, rows and columns; overwrites db.
+template <class T>
+void conv2d_backward_bias(const Conv2dShape& shape, const T* dy, T* db);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,233 @@
+// Matrix products: blocks of A and B are packed in panels, register tiles (microkernel.h) multiply them.
+// Cuts depend on the shape alone; each element of C is summed in one fixed order.
+#include "tandem/core/cpu/gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "tandem/core/cpu/gemv.h"
+#include "tandem/core/cpu/microkernel.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kBlock = 1024;               // rows and columns of C worked on at once
+constexpr int64_t kDepthBytes = 1536;          // of a packed row of A: a panel of B stays near L1
+constexpr int64_t kTaskPanels = 4;             // panels of A, of B in one task
+constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications that are not worth waking a thread
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// c = beta * c without reading c for beta == 0.
+template <class T>
+void scale_rows(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
+  if (beta == T(1)) return;
+  for (int64_t i = 0; i < m; ++i) {
+    if (beta == T(0))
+      std::fill_n(c + i * ldc, n, T(0));
+    else
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = static_cast<T>(c[i * ldc + j] * beta);
+  }
+}
+
+// How C is cut: panels of `rows` rows and `columns` columns, `depth` products at a time.
+struct Cut {
+  int vectors;
+  int64_t rows, columns, depth;
+};
+
+template <class T>
+Cut cut_for(const GemmArgs<T>& g) {
+  const int vectors = g.n > kLanes<T> ? 2 : 1;
+  const int64_t rows = ceil_div(g.m, ceil_div(g.m, kMaxTileRows[vectors]));
+  const int64_t max_depth = kDepthBytes / static_cast<int64_t>(sizeof(T));
+  return {vectors, rows, vectors * kLanes<T>, ceil_div(g.k, ceil_div(g.k, max_depth))};
+}
+
+// Packs `count` of `width` entries by `depth` into [depth][width], zero beyond count. `contiguous_depth`:
+// source entry e lies at from + e * ld, its depth contiguous; otherwise depth p lies at from + p * ld, its
+// entries contiguous.
+template <class T>
+void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count, int64_t width, int64_t depth,
+                T* to) {
+  if (contiguous_depth) {
+    transpose(count, depth, from, ld, to, width);
+    if (count < width)
+      for (int64_t p = 0; p < depth; ++p) std::fill(to + p * width + count, to + (p + 1) * width, T(0));
+    return;
+  }
+  for (int64_t p = 0; p < depth; ++p, to += width) {
+    const T* row = from + p * ld;
+    for (int64_t e = 0; e < count; ++e) to[e] = row[e];
+    for (int64_t e = count; e < width; ++e) to[e] = 0;
+  }
+}
+
+template <class T>
+struct Block {
+  int64_t m, n, depth;  // of this block
+  const T *a, *b;       // packed
+  T* c;
+  bool accumulate;
+};
+
+// One task: kTaskPanels x kTaskPanels tiles of the block.
+template <class T>
+void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, int64_t row_panel,
+                   int64_t column_panel) {
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(cut.rows), cut.vectors);
+  T* edge = scratch<T>(Scratch::kGemmTile, cut.rows * cut.columns);
+  const int64_t column_end = std::min(column_panel + kTaskPanels, ceil_div(block.n, cut.columns));
+  const int64_t row_end = std::min(row_panel + kTaskPanels, ceil_div(block.m, cut.rows));
+  for (int64_t jp = column_panel; jp < column_end; ++jp) {
+    for (int64_t ip = row_panel; ip < row_end; ++ip) {
+      const int64_t i = ip * cut.rows, j = jp * cut.columns;
+      const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
+      const TileSegment<T> segment{block.a + i * block.depth, block.b + j * block.depth, block.depth};
+      T* c = block.c + i * g.ldc + j;
+      if (rows == cut.rows && columns == cut.columns) {
+        kernel({&segment, 1, cut.columns, c, g.ldc, g.alpha, block.accumulate});
+        continue;
+      }
+      kernel({&segment, 1, cut.columns, edge, cut.columns, g.alpha, false});
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t e = 0; e < columns; ++e)
+          c[r * g.ldc + e] = edge[r * cut.columns + e] + (block.accumulate ? c[r * g.ldc + e] : T(0));
+    }
+  }
+}
+
+// Packs A[i.., p..] and B[p.., j..] of one block, then multiplies.
+template <class T>
+void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, int64_t p, Block<T> block) {
+  const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns);
+  T* packed_a = scratch<T>(Scratch::kGemmA, row_panels * cut.rows * block.depth);
+  T* packed_b = scratch<T>(Scratch::kGemmB, column_panels * cut.columns * block.depth);
+  block.a = packed_a;
+  block.b = packed_b;
+  const bool small = block.m * block.n * block.depth <= kInlineWork;
+  const int64_t panels = row_panels + column_panels;
+  parallel_for(panels, small ? panels : 4, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      if (q < row_panels) {
+        const int64_t r = q * cut.rows, count = std::min(cut.rows, block.m - r);
+        const T* from = g.a + (g.trans_a ? p * g.lda + i + r : (i + r) * g.lda + p);
+        pack_panel(from, g.lda, !g.trans_a, count, cut.rows, block.depth, packed_a + r * block.depth);
+      } else {
+        const int64_t r = (q - row_panels) * cut.columns, count = std::min(cut.columns, block.n - r);
+        const T* from = g.b + (g.trans_b ? (j + r) * g.ldb + p : p * g.ldb + j + r);
+        pack_panel(from, g.ldb, g.trans_b, count, cut.columns, block.depth, packed_b + r * block.depth);
+      }
+    }
+  });
+  const int64_t row_tasks = ceil_div(row_panels, kTaskPanels),
+                tasks = row_tasks * ceil_div(column_panels, kTaskPanels);
+  parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      multiply_task(g, cut, block, t % row_tasks * kTaskPanels, t / row_tasks * kTaskPanels);
+  });
+}
+
+template <class T>
+void gemm_floating(const GemmArgs<T>& g) {
+  const Cut cut = cut_for(g);
+  if (g.beta != T(0) && g.beta != T(1)) scale_rows(g.m, g.n, g.beta, g.c, g.ldc);
+  const int64_t row_step = kBlock / cut.rows * cut.rows;
+  for (int64_t j = 0; j < g.n; j += kBlock)
+    for (int64_t p = 0; p < g.k; p += cut.depth)
+      for (int64_t i = 0; i < g.m; i += row_step)
+        multiply_block<T>(
+            g, cut, i, j, p,
+            {std::min(row_step, g.m - i), std::min(kBlock, g.n - j), std::min(cut.depth, g.k - p), nullptr,
+             nullptr, g.c + i * g.ldc + j, p > 0 || g.beta != T(0)});
+}
+
+// Integers: plain loops on the unsigned type, so that overflow wraps.
+template <class T>
+void gemm_integer(const GemmArgs<T>& g) {
+  using U = std::make_unsigned_t<T>;
+  const int64_t row_a = g.trans_a ? 1 : g.lda, column_a = g.trans_a ? g.lda : 1;
+  const int64_t row_b = g.trans_b ? 1 : g.ldb, column_b = g.trans_b ? g.ldb : 1;
+  const int64_t grain = std::max<int64_t>(1, kInlineWork / std::max<int64_t>(1, g.n * g.k));
+  parallel_for(g.m, grain, [&](int64_t begin, int64_t end) {
+    scale_rows(end - begin, g.n, g.beta, g.c + begin * g.ldc, g.ldc);
+    for (int64_t i = begin; i < end; ++i) {
+      T* c = g.c + i * g.ldc;
+      for (int64_t p = 0; p < g.k; ++p) {
+        const uint64_t a =
+            static_cast<uint64_t>(g.alpha) * static_cast<uint64_t>(g.a[i * row_a + p * column_a]);
+        const T* b = g.b + p * row_b;
+        for (int64_t j = 0; j < g.n; ++j)
+          c[j] = static_cast<T>(
+              static_cast<U>(static_cast<uint64_t>(c[j]) + a * static_cast<uint64_t>(b[j * column_b])));
+      }
+    }
+  });
+}
+
+template <class T>
+void gemm_one(const GemmArgs<T>& g) {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0 || g.alpha == T(0)) return scale_rows(g.m, g.n, g.beta, g.c, g.ldc);
+  if constexpr (std::is_integral_v<T>) {
+    gemm_integer(g);
+  } else if (g.n == 1) {
+    gemv<T>({.rows = g.m,
+             .columns = g.k,
+             .matrix = g.a,
+             .ld = g.lda,
+             .transposed = g.trans_a,
+             .x = g.b,
+             .stride_x = g.trans_b ? 1 : g.ldb,
+             .y = g.c,
+             .stride_y = g.ldc,
+             .alpha = g.alpha,
+             .beta = g.beta});
+  } else if (g.m == 1) {
+    gemv<T>({.rows = g.n,
+             .columns = g.k,
+             .matrix = g.b,
+             .ld = g.ldb,
+             .transposed = !g.trans_b,
+             .x = g.a,
+             .stride_x = g.trans_a ? g.lda : 1,
+             .y = g.c,
+             .stride_y = 1,
+             .alpha = g.alpha,
+             .beta = g.beta});
+  } else {
+    gemm_floating(g);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const GemmArgs<T>& args) {
+  if (args.batch == 1) return gemm_one(args);
+  const int64_t work = std::max<int64_t>(1, args.m * args.n * args.k);
+  const int64_t grain = args.batch < 8 ? args.batch : std::max<int64_t>(1, kInlineWork / work);
+  parallel_for(args.batch, grain, [&](int64_t begin, int64_t end) {
+    GemmArgs<T> one = args;
+    one.batch = 1;
+    for (int64_t i = begin; i < end; ++i) {
+      one.a = args.a + i * args.batch_stride_a;
+      one.b = args.b + i * args.batch_stride_b;
+      one.c = args.c + i * args.batch_stride_c;
+      gemm_one(one);
+    }
+  });
+}
+
+template void gemm<float>(const GemmArgs<float>&);
+template void gemm<double>(const GemmArgs<double>&);
+template void gemm<int64_t>(const GemmArgs<int64_t>&);
+template void gemm<int32_t>(const GemmArgs<int32_t>&);
+template void gemm<int16_t>(const GemmArgs<int16_t>&);
+template void gemm<int8_t>(const GemmArgs<int8_t>&);
+template void gemm<uint8_t>(const GemmArgs<uint8_t>&);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,44 @@
+// The innermost loop of matrix products and convolutions: a tile of `rows` x `vectors * kLanes` sums held in
+// registers.
+//
+//   c[r][j] = alpha * sum over segments s, over i < s.length of s.a[i * rows + r] * s.b[i * b_step + j]
+//             (+ row_bias[r]) (+ c[r][j] if accumulate)
+//
+// The order of the sum is that of the segments, so a tile's bits depend on its arguments alone.
+#pragma once
+#include <cstdint>
+
+#include "tandem/core/cpu/simd.h"
+
+namespace tandem::cpu {
+
+template <class T>
+struct TileSegment {
+  const T* a;  // [length][rows]
+  const T* b;  // length rows, b_step apart, each `vectors` vectors long
+  int64_t length;
+};
+
+template <class T>
+struct Tile {
+  const TileSegment<T>* segments;
+  int64_t segment_count;
+  int64_t b_step;
+  T* c;  // [rows][ldc]
+  int64_t ldc;
+  T alpha = 1;
+  bool accumulate = false;
+  const T* row_bias = nullptr;  // [rows] or none
+};
+
+template <class T>
+using TileKernel = void (*)(const Tile<T>&);
+
+/// Rows that a tile of one, two vectors has at most.
+inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVectorRegisters == 32 ? 12 : 6};
+
+/// The kernel for 1 <= rows <= kMaxTileRows[vectors], vectors 1 or 2. T is float or double.
+template <class T>
+TileKernel<T> tile_kernel(int rows, int vectors);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,241 @@
+// Pooling, plane by plane. The windows are gathered in the forward pass; the gradient of an average is
+// gathered too where windows do not overlap (each input is written once), and scattered otherwise.
+#include "tandem/core/cpu/pool2d.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+
+int64_t Pool2dShape::out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad,
+                              int64_t dilation) const {
+  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
+  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  // The last window has to begin inside the input or its left padding.
+  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+  return out;
+}
+
+namespace {
+
+constexpr int64_t kGrainElements = 32768;
+
+// Planes in one task.
+int64_t plane_grain(int64_t elements) {
+  return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements));
+}
+
+// The window of one output along one axis, cut to the input, and its length with padding counted.
+struct Window {
+  int64_t begin, end, padded;
+};
+Window window(int64_t out, int64_t in, int64_t kernel, int64_t stride, int64_t pad) {
+  const int64_t begin = out * stride - pad, end = std::min(begin + kernel, in + pad);
+  return {std::max<int64_t>(begin, 0), std::min(end, in), end - begin};
+}
+
+int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
+  if (s.divisor_override != 0) return s.divisor_override;
+  if (s.count_include_pad) return h.padded * w.padded;
+  return (h.end - h.begin) * (w.end - w.begin);
+}
+
+bool halves(const Pool2dShape& s) {
+  return s.kernel_h == 2 && s.kernel_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_h == 0 &&
+         s.pad_w == 0 && !s.ceil_mode;
+}
+
+template <class T>
+void average_halves(const Pool2dShape& s, const T* x, T* y) {
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  const T scale = T(1) / static_cast<T>(s.divisor_override != 0 ? s.divisor_override : 4);
+  for (int64_t p = 0; p < oh; ++p, y += ow) {
+    const T *top = x + 2 * p * s.in_w, *bottom = top + s.in_w;
+    for (int64_t q = 0; q < ow; ++q)
+      y[q] = ((top[2 * q] + top[2 * q + 1]) + (bottom[2 * q] + bottom[2 * q + 1])) * scale;
+  }
+}
+
+template <class T>
+void spread_halves(const Pool2dShape& s, const T* dy, T* dx) {
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  const T scale = T(1) / static_cast<T>(s.divisor_override != 0 ? s.divisor_override : 4);
+  for (int64_t p = 0; p < oh; ++p, dy += ow) {
+    T *top = dx + 2 * p * s.in_w, *bottom = top + s.in_w;
+    for (int64_t q = 0; q < ow; ++q) {
+      const T value = dy[q] * scale;
+      top[2 * q] = value;
+      top[2 * q + 1] = value;
+      bottom[2 * q] = value;
+      bottom[2 * q + 1] = value;
+    }
+    for (int64_t q = 2 * ow; q < s.in_w; ++q) top[q] = bottom[q] = 0;
+  }
+  std::fill(dx + 2 * oh * s.in_w, dx + s.in_h * s.in_w, T(0));
+}
+
+template <class T>
+void average_plane(const Pool2dShape& s, const T* x, T* y) {
+  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+    const Window h = window(p, s.in_h, s.kernel_h, s.stride_h, s.pad_h);
+    for (int64_t q = 0; q < ow; ++q) {
+      const Window w = window(q, s.in_w, s.kernel_w, s.stride_w, s.pad_w);
+      T sum = 0;
+      for (int64_t i = h.begin; i < h.end; ++i)
+        for (int64_t j = w.begin; j < w.end; ++j) sum += x[i * s.in_w + j];
+      const bool empty = h.begin >= h.end || w.begin >= w.end;
+      *y++ = empty ? T(0) : sum / static_cast<T>(divisor(s, h, w));
+    }
+  }
+}
+
+template <class T>
+void spread_plane(const Pool2dShape& s, const T* dy, T* dx) {
+  std::fill_n(dx, s.in_h * s.in_w, T(0));
+  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+    const Window h = window(p, s.in_h, s.kernel_h, s.stride_h, s.pad_h);
+    for (int64_t q = 0; q < ow; ++q, ++dy) {
+      const Window w = window(q, s.in_w, s.kernel_w, s.stride_w, s.pad_w);
+      if (h.begin >= h.end || w.begin >= w.end) continue;
+      const T value = *dy / static_cast<T>(divisor(s, h, w));
+      for (int64_t i = h.begin; i < h.end; ++i)
+        for (int64_t j = w.begin; j < w.end; ++j) dx[i * s.in_w + j] += value;
+    }
+  }
+}
+
+// The first place >= 0 of a dilated window that begins at `begin`.
+int64_t first_inside(int64_t begin, int64_t dilation) {
+  return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
+}
+
+template <class T>
+void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+    const int64_t h0 = p * s.stride_h - s.pad_h;
+    const int64_t h1 = std::min(h0 + (s.kernel_h - 1) * s.dilation_h + 1, s.in_h),
+                  hb = first_inside(h0, s.dilation_h);
+    for (int64_t q = 0; q < ow; ++q) {
+      const int64_t w0 = q * s.stride_w - s.pad_w;
+      const int64_t w1 = std::min(w0 + (s.kernel_w - 1) * s.dilation_w + 1, s.in_w),
+                    wb = first_inside(w0, s.dilation_w);
+      int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
+      T best = -INFINITY;
+      for (int64_t i = hb; i < h1; i += s.dilation_h) {
+        for (int64_t j = wb; j < w1; j += s.dilation_w) {
+          const T value = x[i * s.in_w + j];
+          if (value > best || std::isnan(value)) {
+            best = value;
+            place = i * s.in_w + j;
+          }
+        }
+      }
+      *y++ = best;
+      if (indices) *indices++ = place;
+    }
+  }
+}
+
+Window adaptive_window(int64_t i, int64_t in, int64_t out) {
+  const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
+  return {begin, end, end - begin};
+}
+
+// Calls f(place in the output plane, h window, w window) for all outputs of a plane.
+template <class F>
+void for_adaptive(const AdaptivePool2dShape& s, F f) {
+  for (int64_t p = 0; p < s.out_h; ++p)
+    for (int64_t q = 0; q < s.out_w; ++q)
+      f(p * s.out_w + q, adaptive_window(p, s.in_h, s.out_h), adaptive_window(q, s.in_w, s.out_w));
+}
+
+}  // namespace
+
+template <class T>
+void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      halves(s) ? average_halves(s, x + i * in, y + i * out) : average_plane(s, x + i * in, y + i * out);
+  });
+}
+
+template <class T>
+void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      halves(s) ? spread_halves(s, dy + i * out, dx + i * in) : spread_plane(s, dy + i * out, dx + i * in);
+  });
+}
+
+template <class T>
+void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      maximum_plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+  });
+}
+
+template <class T>
+void max_pool2d_backward(const Pool2dShape& s, const T* dy, const int64_t* indices, T* dx) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    std::fill(dx + begin * in, dx + end * in, T(0));
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = i * out; j < (i + 1) * out; ++j) dx[i * in + indices[j]] += dy[j];
+  });
+}
+
+template <class T>
+void max_pool2d_gather(const Pool2dShape& s, const T* g, const int64_t* indices, T* result) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = i * out; j < (i + 1) * out; ++j) result[j] = g[i * in + indices[j]];
+  });
+}
+
+template <class T>
+void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& s, const T* x, T* y) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h * s.out_w;
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane)
+      for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
+        T sum = 0;
+        for (int64_t i = h.begin; i < h.end; ++i)
+          for (int64_t j = w.begin; j < w.end; ++j) sum += x[plane * in + i * s.in_w + j];
+        y[plane * out + place] = sum / static_cast<T>(h.padded * w.padded);
+      });
+  });
+}
+
+template <class T>
+void adaptive_avg_pool2d_backward(const AdaptivePool2dShape& s, const T* dy, T* dx) {
+  const int64_t in = s.in_h * s.in_w, out = s.out_h * s.out_w;
+  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
+    std::fill(dx + begin * in, dx + end * in, T(0));
+    for (int64_t plane = begin; plane < end; ++plane)
+      for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
+        const T value = dy[plane * out + place] / static_cast<T>(h.padded * w.padded);
+        for (int64_t i = h.begin; i < h.end; ++i)
+          for (int64_t j = w.begin; j < w.end; ++j) dx[plane * in + i * s.in_w + j] += value;
+      });
+  });
+}
+
+#define TANDEM_INSTANTIATE(T)                                                             \
+  template void avg_pool2d_forward<T>(const Pool2dShape&, const T*, T*);                  \
+  template void avg_pool2d_backward<T>(const Pool2dShape&, const T*, T*);                 \
+  template void max_pool2d_forward<T>(const Pool2dShape&, const T*, T*, int64_t*);        \
+  template void max_pool2d_backward<T>(const Pool2dShape&, const T*, const int64_t*, T*); \
+  template void max_pool2d_gather<T>(const Pool2dShape&, const T*, const int64_t*, T*);   \
+  template void adaptive_avg_pool2d_forward<T>(const AdaptivePool2dShape&, const T*, T*); \
+  template void adaptive_avg_pool2d_backward<T>(const AdaptivePool2dShape&, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu

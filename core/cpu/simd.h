@@ -1,0 +1,49 @@
+// Short vectors by the compilers' vector extensions: as wide as the target's registers (AVX-512, AVX, else 16
+// bytes). Used by the matrix and convolution kernels only; everything here is inlined.
+#pragma once
+#include <cstdint>
+
+namespace tandem::cpu {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+inline constexpr int kVectorRegisters = 32;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+inline constexpr int kVectorRegisters = 16;
+#elif defined(__aarch64__)
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kVectorRegisters = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kVectorRegisters = 16;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+};
+template <class T>
+using Vec = typename VectorOf<T>::type;
+
+/// Elements of a vector.
+template <class T>
+inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+/// Loads and stores at any address that is aligned for T.
+template <class T>
+inline Vec<T> load(const T* from) {
+  Vec<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T>
+inline void store(T* to, Vec<T> v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+template <class T>
+inline Vec<T> broadcast(T value) {
+  return Vec<T>{} + value;
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,190 @@
+// Convolution and its gradients against the defining sums in double, over random shapes.
+#include "tandem/core/cpu/conv2d.h"
+
+#include "kernel_testing.h"
+
+using namespace tandem;
+using namespace tandem::testing_kernels;
+using cpu::Conv2dShape;
+
+namespace {
+
+// Calls f(place in x, place in w, place in y) for every product of the convolution.
+template <class F>
+void for_products(const Conv2dShape& s, F f) {
+  const int64_t gi = s.group_in(), go = s.group_out(), oh = s.out_h(), ow = s.out_w();
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t o = 0; o < s.out_channels; ++o)
+      for (int64_t c = 0; c < gi; ++c)
+        for (int64_t r = 0; r < s.kernel_h; ++r)
+          for (int64_t q = 0; q < s.kernel_w; ++q)
+            for (int64_t p = 0; p < oh * ow; ++p) {
+              const int64_t h = p / ow * s.stride_h - s.pad_h + r * s.dilation_h;
+              const int64_t w = p % ow * s.stride_w - s.pad_w + q * s.dilation_w;
+              if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
+              f(static_cast<std::size_t>(((n * s.in_channels + o / go * gi + c) * s.in_h + h) * s.in_w + w),
+                static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
+                static_cast<std::size_t>((n * s.out_channels + o) * oh * ow + p));
+            }
+}
+
+template <class T>
+void check_shape(const Conv2dShape& s, std::mt19937& random) {
+  const auto x = random_values<T>(s.batch * s.in_channels * s.in_plane(), random);
+  const auto w = random_values<T>(s.out_channels * s.depth(), random);
+  const auto bias = random_values<T>(s.out_channels, random);
+  const auto dy = random_values<T>(s.batch * s.out_channels * s.out_plane(), random);
+  std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0), dw_want(w.size(), 0.0),
+      db_want(bias.size(), 0.0);
+  for_products(s, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
+    y_want[iy] += static_cast<double>(x[ix]) * static_cast<double>(w[iw]);
+    dx_want[ix] += static_cast<double>(dy[iy]) * static_cast<double>(w[iw]);
+    dw_want[iw] += static_cast<double>(x[ix]) * static_cast<double>(dy[iy]);
+  });
+  std::vector<double> with_bias = y_want;
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    const std::size_t o =
+        i / static_cast<std::size_t>(s.out_plane()) % static_cast<std::size_t>(s.out_channels);
+    with_bias[i] += static_cast<double>(bias[o]);
+    db_want[o] += static_cast<double>(dy[i]);
+  }
+  INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels,
+       " kernel ", s.kernel_h, "x", s.kernel_w, " stride ", s.stride_h, ",", s.stride_w, " pad ", s.pad_h,
+       ",", s.pad_w, " dilation ", s.dilation_h, ",", s.dilation_w, " groups ", s.groups);
+  const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
+  const double limit = tolerance<T> * 5;
+  CHECK(worst_error(on_any_threads<T>(
+                        size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), nullptr, y); }),
+                    y_want) < limit);
+  CHECK(
+      worst_error(on_any_threads<T>(
+                      size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), y); }),
+                  with_bias) < limit);
+  CHECK(worst_error(on_any_threads<T>(
+                        size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(s, dy.data(), w.data(), dx); }),
+                    dx_want) < limit);
+  CHECK(worst_error(on_any_threads<T>(
+                        size(w), [&](T* dw) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw); }),
+                    dw_want) < limit);
+  CHECK(worst_error(
+            on_any_threads<T>(size(bias), [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); }),
+            db_want) < limit);
+}
+
+Conv2dShape random_shape(std::mt19937& random) {
+  Conv2dShape s;
+  s.groups = pick(random, 0, 2) ? 1 : pick(random, 2, 4);
+  s.batch = pick(random, 0, 2) ? pick(random, 1, 5) : pick(random, 14, 37);
+  s.in_channels = s.groups * pick(random, 1, 6);
+  s.out_channels = s.groups * pick(random, 1, pick(random, 0, 3) ? 7 : 33);
+  s.kernel_h = pick(random, 1, 5), s.kernel_w = pick(random, 1, 5);
+  s.stride_h = pick(random, 1, 3), s.stride_w = pick(random, 1, 3);
+  s.pad_h = pick(random, 0, 3), s.pad_w = pick(random, 0, 3);
+  s.dilation_h = pick(random, 0, 1) ? 1 : pick(random, 1, 3),
+  s.dilation_w = pick(random, 0, 1) ? 1 : pick(random, 1, 3);
+  const auto least = [](int64_t k, int64_t d, int64_t p) {
+    return std::max<int64_t>(1, d * (k - 1) + 1 - 2 * p);
+  };
+  s.in_h = least(s.kernel_h, s.dilation_h, s.pad_h) + pick(random, 0, 9);
+  s.in_w = least(s.kernel_w, s.dilation_w, s.pad_w) + pick(random, 0, 9);
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("conv2d equals its definition on random shapes", T, float, double) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 150; ++round) check_shape<T>(random_shape(random), random);
+}
+
+TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
+  std::mt19937 random(12);
+  check_shape<T>({.batch = 18,
+                  .in_channels = 1,
+                  .in_h = 28,
+                  .in_w = 28,
+                  .out_channels = 20,
+                  .kernel_h = 3,
+                  .kernel_w = 3},
+                 random);
+  check_shape<T>({.batch = 35,
+                  .in_channels = 20,
+                  .in_h = 13,
+                  .in_w = 13,
+                  .out_channels = 50,
+                  .kernel_h = 5,
+                  .kernel_w = 5},
+                 random);
+  check_shape<T>({.batch = 17,
+                  .in_channels = 24,
+                  .in_h = 9,
+                  .in_w = 10,
+                  .out_channels = 48,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .pad_h = 1,
+                  .pad_w = 1,
+                  .groups = 24},
+                 random);
+  check_shape<T>({.batch = 3, .in_channels = 40, .in_h = 7, .in_w = 7, .out_channels = 70}, random);
+  check_shape<T>({.batch = 1,
+                  .in_channels = 3,
+                  .in_h = 41,
+                  .in_w = 37,
+                  .out_channels = 30,
+                  .kernel_h = 7,
+                  .kernel_w = 7,
+                  .stride_h = 2,
+                  .stride_w = 2,
+                  .pad_h = 3,
+                  .pad_w = 3},
+                 random);
+  check_shape<T>({.batch = 33,
+                  .in_channels = 16,
+                  .in_h = 8,
+                  .in_w = 8,
+                  .out_channels = 32,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .stride_h = 2,
+                  .stride_w = 2,
+                  .pad_h = 1,
+                  .pad_w = 1},
+                 random);
+}
+
+TEST_CASE("conv2d: empty batch, and places that no output reads") {
+  std::mt19937 random(13);
+  check_shape<float>(
+      {.batch = 0, .in_channels = 2, .in_h = 5, .in_w = 5, .out_channels = 3, .kernel_h = 2, .kernel_w = 2},
+      random);
+  check_shape<float>({.batch = 16,
+                      .in_channels = 2,
+                      .in_h = 8,
+                      .in_w = 8,
+                      .out_channels = 3,
+                      .kernel_h = 1,
+                      .kernel_w = 2,
+                      .stride_h = 3,
+                      .stride_w = 4},
+                     random);
+}
+
+TEST_CASE("conv2d: a NaN in one image stays in that image") {
+  const Conv2dShape s{
+      .batch = 20, .in_channels = 4, .in_h = 6, .in_w = 6, .out_channels = 5, .kernel_h = 3, .kernel_w = 3};
+  std::mt19937 random(14);
+  auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
+  const auto w = random_values<float>(s.out_channels * s.depth(), random);
+  const int64_t poisoned = 17;
+  x[static_cast<std::size_t>(poisoned * s.in_channels * s.in_plane() + 14)] = NAN;
+  std::vector<float> y(static_cast<std::size_t>(s.batch * s.out_channels * s.out_plane()));
+  cpu::conv2d_forward<float>(s, x.data(), w.data(), nullptr, y.data());
+  int64_t bad = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!std::isnan(y[i])) continue;
+    ++bad;
+    CHECK(static_cast<int64_t>(i) / (s.out_channels * s.out_plane()) == poisoned);
+  }
+  CHECK(bad == 5 * 9);
+}

@@ -1,0 +1,172 @@
+// Pooling against a direct reading of PyTorch's rules in double, over random shapes.
+#include "tandem/core/cpu/pool2d.h"
+
+#include <algorithm>
+
+#include "kernel_testing.h"
+
+using namespace tandem;
+using namespace tandem::testing_kernels;
+using cpu::Pool2dShape;
+
+namespace {
+
+int64_t reference_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                       bool ceil_mode) {
+  const double steps =
+      static_cast<double>(in + 2 * pad - dilation * (kernel - 1) - 1) / static_cast<double>(stride);
+  int64_t out = static_cast<int64_t>(ceil_mode ? std::ceil(steps) : std::floor(steps)) + 1;
+  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+  return out;
+}
+
+Pool2dShape random_shape(std::mt19937& random, bool average) {
+  for (;;) {
+    Pool2dShape s;
+    s.planes = pick(random, 1, 9);
+    s.in_h = pick(random, 1, 20), s.in_w = pick(random, 1, 40);
+    s.kernel_h = pick(random, 1, 4), s.kernel_w = pick(random, 1, 4);
+    s.stride_h = pick(random, 1, 4), s.stride_w = pick(random, 1, 4);
+    s.pad_h = pick(random, 0, s.kernel_h / 2), s.pad_w = pick(random, 0, s.kernel_w / 2);
+    if (pick(random, 0, 2) == 0) s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 2, s.pad_h = s.pad_w = 0;
+    s.ceil_mode = pick(random, 0, 1);
+    if (average) {
+      s.count_include_pad = pick(random, 0, 1);
+      s.divisor_override = pick(random, 0, 3) ? 0 : pick(random, 1, 5);
+    } else {
+      s.dilation_h = pick(random, 1, 3), s.dilation_w = pick(random, 1, 3);
+    }
+    if (s.in_h + 2 * s.pad_h > s.dilation_h * (s.kernel_h - 1) &&
+        s.in_w + 2 * s.pad_w > s.dilation_w * (s.kernel_w - 1))
+      return s;
+  }
+}
+
+// Calls f(plane, output place, weight or 0, input place) for each pair of output and input that belong
+// together.
+template <class F>
+void for_pairs(const Pool2dShape& s, F f) {
+  for (int64_t plane = 0; plane < s.planes; ++plane)
+    for (int64_t p = 0; p < s.out_h(); ++p)
+      for (int64_t q = 0; q < s.out_w(); ++q) {
+        const int64_t h0 = p * s.stride_h - s.pad_h, w0 = q * s.stride_w - s.pad_w;
+        int64_t inside = 0, counted = 0;
+        for (int round = 0; round < 2; ++round)
+          for (int64_t i = 0; i < s.kernel_h; ++i)
+            for (int64_t j = 0; j < s.kernel_w; ++j) {
+              const int64_t h = h0 + i * s.dilation_h, w = w0 + j * s.dilation_w;
+              const bool in = h >= 0 && h < s.in_h && w >= 0 && w < s.in_w;
+              if (round == 0) {
+                inside += in;
+                counted += h < s.in_h + s.pad_h && w < s.in_w + s.pad_w;
+              } else if (in) {
+                const int64_t divisor = s.divisor_override    ? s.divisor_override
+                                        : s.count_include_pad ? counted
+                                                              : inside;
+                f(static_cast<std::size_t>((plane * s.out_h() + p) * s.out_w() + q),
+                  1.0 / static_cast<double>(divisor),
+                  static_cast<std::size_t>((plane * s.in_h + h) * s.in_w + w));
+              }
+            }
+      }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("average pooling and its gradient", T, float, double) {
+  std::mt19937 random(21);
+  for (int round = 0; round < 150; ++round) {
+    const Pool2dShape s = random_shape(random, true);
+    CHECK(s.out_h() == reference_size(s.in_h, s.kernel_h, s.stride_h, s.pad_h, 1, s.ceil_mode));
+    const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h() * s.out_w();
+    const auto x = random_values<T>(in, random), dy = random_values<T>(out, random);
+    std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0);
+    for_pairs(s, [&](std::size_t o, double weight, std::size_t i) {
+      y_want[o] += static_cast<double>(x[i]) * weight;
+      dx_want[i] += static_cast<double>(dy[o]) * weight;
+    });
+    CHECK(worst_error(on_any_threads<T>(out, [&](T* y) { cpu::avg_pool2d_forward<T>(s, x.data(), y); }),
+                      y_want) < 1e-5);
+    CHECK(worst_error(on_any_threads<T>(in, [&](T* dx) { cpu::avg_pool2d_backward<T>(s, dy.data(), dx); }),
+                      dx_want) < 1e-5);
+  }
+}
+
+TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, double) {
+  std::mt19937 random(22);
+  for (int round = 0; round < 150; ++round) {
+    const Pool2dShape s = random_shape(random, false);
+    const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h() * s.out_w();
+    auto x = random_values<T>(in, random);
+    for (T& v : x) v = std::round(v * 4);  // equal values happen
+    if (round % 3 == 0) x[static_cast<std::size_t>(pick(random, 0, in - 1))] = static_cast<T>(NAN);
+    const auto dy = random_values<T>(out, random);
+    std::vector<double> y_want(dy.size(), -INFINITY), dx_want(x.size(), 0.0);
+    std::vector<int64_t> i_want(dy.size(), -1);
+    for_pairs(s, [&](std::size_t o, double, std::size_t i) {
+      const double v = static_cast<double>(x[i]);
+      if (v > y_want[o] || std::isnan(v)) {
+        y_want[o] = v;
+        i_want[o] = static_cast<int64_t>(i) % (s.in_h * s.in_w);
+      }
+    });
+    const auto y =
+        on_any_threads<T>(out, [&](T* to) { cpu::max_pool2d_forward<T>(s, x.data(), to, nullptr); });
+    const auto indices = on_any_threads<int64_t>(out, [&](int64_t* to) {
+      std::vector<T> values(dy.size());
+      cpu::max_pool2d_forward<T>(s, x.data(), values.data(), to);
+      CHECK(worst_error(values, y_want) == 0);
+    });
+    CHECK(worst_error(y, y_want) == 0);
+    for (std::size_t o = 0; o < dy.size(); ++o) {
+      if (i_want[o] < 0) {  // a window that misses the input
+        CHECK((indices[o] >= 0 && indices[o] < s.in_h * s.in_w));
+        i_want[o] = indices[o];
+      }
+      const int64_t plane = static_cast<int64_t>(o) / (s.out_h() * s.out_w());
+      dx_want[static_cast<std::size_t>(plane * s.in_h * s.in_w + i_want[o])] += static_cast<double>(dy[o]);
+    }
+    CHECK(indices == i_want);
+    const auto dx =
+        on_any_threads<T>(in, [&](T* to) { cpu::max_pool2d_backward<T>(s, dy.data(), i_want.data(), to); });
+    CHECK(worst_error(dx, dx_want) < 1e-5);
+  }
+}
+
+TEST_CASE("maximum pooling of minus infinity points into the window") {
+  const Pool2dShape s{
+      .planes = 1, .in_h = 4, .in_w = 4, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
+  const std::vector<float> x(16, -INFINITY);
+  std::vector<float> y(4);
+  std::vector<int64_t> indices(4);
+  cpu::max_pool2d_forward<float>(s, x.data(), y.data(), indices.data());
+  CHECK(indices == std::vector<int64_t>{0, 2, 8, 10});
+  CHECK(y == std::vector<float>(4, -INFINITY));
+}
+
+TEST_CASE("adaptive average pooling") {
+  const cpu::AdaptivePool2dShape s{.planes = 2, .in_h = 5, .in_w = 7, .out_h = 3, .out_w = 2};
+  std::mt19937 random(23);
+  const auto x = random_values<double>(70, random), dy = random_values<double>(12, random);
+  std::vector<double> y_want(12, 0.0), dx_want(70, 0.0);
+  for (std::size_t plane = 0; plane < 2; ++plane)
+    for (std::size_t p = 0; p < 3; ++p)
+      for (std::size_t q = 0; q < 2; ++q) {
+        const auto h0 = static_cast<std::size_t>(std::floor(static_cast<double>(p) * 5 / 3));
+        const auto h1 = static_cast<std::size_t>(std::ceil(static_cast<double>(p + 1) * 5 / 3));
+        const auto w0 = static_cast<std::size_t>(std::floor(static_cast<double>(q) * 7 / 2));
+        const auto w1 = static_cast<std::size_t>(std::ceil(static_cast<double>(q + 1) * 7 / 2));
+        for (std::size_t h = h0; h < h1; ++h)
+          for (std::size_t w = w0; w < w1; ++w) {
+            const double weight = 1.0 / static_cast<double>((h1 - h0) * (w1 - w0));
+            y_want[plane * 6 + p * 2 + q] += x[plane * 35 + h * 7 + w] * weight;
+            dx_want[plane * 35 + h * 7 + w] += dy[plane * 6 + p * 2 + q] * weight;
+          }
+      }
+  CHECK(worst_error(on_any_threads<double>(
+                        12, [&](double* y) { cpu::adaptive_avg_pool2d_forward<double>(s, x.data(), y); }),
+                    y_want) < 1e-12);
+  CHECK(worst_error(on_any_threads<double>(
+                        70, [&](double* dx) { cpu::adaptive_avg_pool2d_backward<double>(s, dy.data(), dx); }),
+                    dx_want) < 1e-12);
+}
