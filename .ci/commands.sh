@@ -71,7 +71,7 @@ do_format() {
 
 # with_clang FOLDER: the commands that follow build there with clang++.
 with_clang() {
-  need clang clang
+  need clang clang llvm  # llvm: the symbols in a sanitizer's report
   need clang-rt "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
   build=$root/$1
   mkdir -p "$build"
