@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Tests of the counting in run.py, where a lost count would hide a failure, and of what ./run says to mistakes."""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+here = pathlib.Path(__file__).resolve().parent
+spec = importlib.util.spec_from_file_location("run_tests", here / "run.py")
+run_tests = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run_tests)
+
+SUMMARY = "[doctest] test cases: {:3} | {:2} passed | {} failed | {} skipped\n[doctest] Status\n"
+
+
+def counted(stdout, code=0, stderr=""):
+    result = {"stdout": stdout, "stderr": stderr, "returncode": code, "result": "OK" if code == 0 else "FAIL"}
+    return run_tests.count(result)[:3]
+
+
+def said(*words):
+    done = subprocess.run([here.parent / "run", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stderr.strip()
+
+
+CASES = [
+    ("doctest, all passed", counted(SUMMARY.format(5, 5, 0, 0)), (5, 0, 0)),
+    ("doctest, one failed", counted(SUMMARY.format(5, 4, 1, 0), 1), (4, 1, 0)),
+    ("filtered cases are no skipped ones", counted(SUMMARY.format(1, 1, 0, 4)), (1, 0, 0)),
+    ("a script's own line", counted("hello\n3 passed, 0 failed, 2 skipped\n"), (3, 0, 2)),
+    ("a crash has no count", counted("starting\n", -11), (0, 1, 0)),
+    ("an early exit with code 0 has no count", counted("starting\n"), (0, 1, 0)),
+    ("a sanitizer's report after the summary", counted(SUMMARY.format(5, 5, 0, 0), 66, "WARNING: data race"), (5, 1, 0)),
+    ("exit code 77", counted("no GPU here\n", 77), (0, 0, 1)),
+    ("a count in the middle of a line is none", counted("it said 3 passed, 0 failed\n"), (0, 1, 0)),
+    ("a skipped case did not pass", counted("a.cpp:1: MESSAGE: skipped: no data\n" + SUMMARY.format(5, 5, 0, 0)), (4, 0, 1)),
+    ("a near miss", said("trian"), (2, 'run: unknown command "trian"; did you mean "train"? (./run --help lists them)')),
+    ("far from any", said("xyzzy"), (2, 'run: unknown command "xyzzy" (./run --help lists them)')),
+    ("--deps without a folder", said("--deps"), (2, "run: --deps needs a folder: ./run --deps DIR COMMAND")),
+    ("--deps with a folder that is none", said("--deps", "/nowhere", "test")[0], 2),
+    ("deps without a folder", said("deps"), (2, "run: usage: ./run deps --to DIR")),
+    ("an unknown sanitizer", said("sanitize", "adress"), (2, "run: usage: ./run sanitize address|thread")),
+    ("--help", said("--help"), (0, "")),
+]
+
+failed = 0
+for name, found, wanted in CASES:
+    if found != wanted:
+        failed += 1
+        print(f"FAILED: {name}\n  found  {found}\n  wanted {wanted}")
+print(f"{len(CASES) - failed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
