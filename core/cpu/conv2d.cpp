@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_lanes.h"
+#include "tandem/core/cpu/conv2d_weight.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/parallel_for.h"
@@ -66,6 +68,7 @@ void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
 
 template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
@@ -91,6 +94,7 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
@@ -114,6 +118,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 
 template <class T>
 void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  if (weight_rows_suit<T>(s)) return weight_rows(s, x, dy, dw);
   constexpr int64_t kParts = 8;
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
   const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),

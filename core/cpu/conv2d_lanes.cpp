@@ -1,0 +1,253 @@
+// Convolution with one image in each vector lane (conv2d_lanes.h).
+#include "tandem/core/cpu/conv2d_lanes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tandem/core/cpu/microkernel.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// `count` taps k, k + 1 … of the kernel that read the places i, i + 1 … of the source, along one axis.
+struct Run {
+  int64_t tap, place, count;
+};
+
+// The runs of each result place along one axis.
+using Axis = std::vector<std::vector<Run>>;
+
+void add_tap(std::vector<Run>& runs, int64_t tap, int64_t place) {
+  if (!runs.empty() && runs.back().tap + runs.back().count == tap &&
+      runs.back().place + runs.back().count == place)
+    ++runs.back().count;
+  else
+    runs.push_back({tap, place, 1});
+}
+
+// Forward: result place o reads source place o * stride - pad + k * dilation through tap k.
+Axis forward_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
+  Axis axis(static_cast<std::size_t>(out));
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t k = 0; k < kernel; ++k) {
+      const int64_t i = o * stride - pad + k * dilation;
+      if (i >= 0 && i < in) add_tap(axis[static_cast<std::size_t>(o)], k, i);
+    }
+  return axis;
+}
+
+// Backward: the source is dy; taps count from the kernel's end, so that they ascend with the source's place.
+Axis backward_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
+  Axis axis(static_cast<std::size_t>(in));
+  for (int64_t i = 0; i < in; ++i)
+    for (int64_t k = kernel - 1; k >= 0; --k) {
+      const int64_t o = i + pad - k * dilation;
+      if (o >= 0 && o % stride == 0 && o / stride < out)
+        add_tap(axis[static_cast<std::size_t>(i)], kernel - 1 - k, o / stride);
+    }
+  return axis;
+}
+
+// One convolution: result [rows.size()][cols.size()][result_channels] from source
+// [..][source_w][source_channels].
+template <class T>
+struct Plan {
+  Axis rows, cols;
+  int64_t batch, groups, source_channels, source_plane, source_w, result_channels;  // channels of one group
+  int64_t kernel_h, kernel_w;
+  int64_t tile_rows, tiles;
+  const T *weights, *bias;  // weights [group][tile][kernel_h][kernel_w][source_channels][tile_rows]
+
+  int64_t result_plane() const { return static_cast<int64_t>(rows.size() * cols.size()); }
+  int64_t depth() const { return kernel_h * kernel_w * source_channels; }
+  // Channels of the working result: whole tiles.
+  int64_t padded_channels() const { return tiles * tile_rows; }
+};
+
+// Steps through the places [plane][channels] of a working array in the order of NCHW memory.
+struct LanePlace {
+  int64_t plane, channels, place = 0, channel = 0;
+  int64_t next() {
+    const int64_t at = place * channels + channel;
+    if (++place == plane) place = 0, ++channel;
+    return at;
+  }
+};
+
+// to[place][channel][lane] = from[lane * image_stride + channel * plane + place]; lanes beyond `images` are
+// zero.
+template <class T>
+void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
+                  T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  LanePlace at{plane, channels};
+  const int64_t count = channels * plane;
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    Vec<T> v[kWidth];
+    for (int64_t lane = 0; lane < kWidth; ++lane)
+      v[lane] = lane < images ? load(from + lane * image_stride + i) : Vec<T>{};
+    transpose_lanes<T>(v);
+    for (int64_t e = 0; e < kWidth; ++e) store(to + at.next() * kWidth, v[e]);
+  }
+  for (; i < count; ++i) {
+    T* lanes = to + at.next() * kWidth;
+    for (int64_t lane = 0; lane < kWidth; ++lane)
+      lanes[lane] = lane < images ? from[lane * image_stride + i] : T(0);
+  }
+}
+
+// The other way: to[lane * image_stride + channel * plane + place] = from[place][channel][lane] (from has
+// `stride` channels a place).
+template <class T>
+void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t images, int64_t channels,
+                   int64_t plane, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  LanePlace at{plane, stride};
+  const int64_t count = channels * plane;
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    Vec<T> v[kWidth];
+    for (int64_t e = 0; e < kWidth; ++e) v[e] = load(from + at.next() * kWidth);
+    transpose_lanes<T>(v);
+    for (int64_t lane = 0; lane < images; ++lane) store(to + lane * image_stride + i, v[lane]);
+  }
+  for (; i < count; ++i) {
+    const T* lanes = from + at.next() * kWidth;
+    for (int64_t lane = 0; lane < images; ++lane) to[lane * image_stride + i] = lanes[lane];
+  }
+}
+
+// All result places of one group of channels of kLanes images.
+template <class T>
+void convolve(const Plan<T>& plan, const T* source, const T* weights, const T* bias, TileSegment<T>* segments,
+              T* result) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1);
+  const int64_t channels = plan.source_channels;
+  for (const auto& row_runs : plan.rows) {
+    for (const auto& col_runs : plan.cols) {
+      int64_t count = 0;
+      for (const Run& row : row_runs)
+        for (int64_t r = 0; r < row.count; ++r)
+          for (const Run& col : col_runs)
+            segments[count++] = {
+                weights + ((row.tap + r) * plan.kernel_w + col.tap) * channels * plan.tile_rows,
+                source + ((row.place + r) * plan.source_w + col.place) * channels * kWidth,
+                col.count * channels};
+      for (int64_t tile = 0; tile < plan.tiles; ++tile, result += plan.tile_rows * kWidth) {
+        kernel({segments, count, kWidth, result, kWidth, T(1), false,
+                bias ? bias + tile * plan.tile_rows : nullptr});
+        for (int64_t i = 0; i < count; ++i) segments[i].a += plan.depth() * plan.tile_rows;
+      }
+    }
+  }
+}
+
+template <class T>
+void run(const Plan<T>& plan, const T* source, T* result) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const int64_t blocks = (plan.batch + kWidth - 1) / kWidth;
+  const int64_t source_size = plan.source_channels * plan.source_plane;
+  const int64_t result_size = plan.result_channels * plan.result_plane();
+  parallel_for(blocks * plan.groups, 1, [&](int64_t begin, int64_t end) {
+    T* in = scratch<T>(Scratch::kConvInput, source_size * kWidth);
+    T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * plan.result_plane() * kWidth);
+    auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, plan.kernel_h * plan.kernel_w);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i / plan.groups * kWidth, group = i % plan.groups;
+      const int64_t images = std::min(kWidth, plan.batch - first);
+      gather_lanes(source + (first * plan.groups + group) * source_size, plan.groups * source_size, images,
+                   plan.source_channels, plan.source_plane, in);
+      convolve(plan, in, plan.weights + group * plan.tiles * plan.depth() * plan.tile_rows,
+               plan.bias ? plan.bias + group * plan.padded_channels() : nullptr, segments, out);
+      scatter_lanes(out, plan.padded_channels(), plan.groups * result_size, images, plan.result_channels,
+                    plan.result_plane(), result + (first * plan.groups + group) * result_size);
+    }
+  });
+}
+
+// Fixes the tiles and packs weights and bias. `weight(group, result channel, source channel, kernel place)`.
+template <class T, class F>
+void pack(Plan<T>& plan, const T* bias, F weight) {
+  const int64_t most = kMaxTileRows[1];
+  plan.tiles = (plan.result_channels + most - 1) / most;
+  plan.tile_rows = (plan.result_channels + plan.tiles - 1) / plan.tiles;
+  const int64_t tile_size = plan.depth() * plan.tile_rows, all_tiles = plan.groups * plan.tiles;
+  T* packed = scratch<T>(Scratch::kConvWeight, all_tiles * (tile_size + plan.tile_rows));
+  T* packed_bias = packed + all_tiles * tile_size;
+  parallel_for(all_tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t group = t / plan.tiles, first = t % plan.tiles * plan.tile_rows;
+      T* to = packed + t * tile_size;
+      for (int64_t k = 0; k < plan.kernel_h * plan.kernel_w; ++k)
+        for (int64_t c = 0; c < plan.source_channels; ++c)
+          for (int64_t r = first; r < first + plan.tile_rows; ++r)
+            *to++ = r < plan.result_channels ? weight(group, r, c, k) : T(0);
+      for (int64_t r = first; r < first + plan.tile_rows; ++r)
+        packed_bias[t * plan.tile_rows + r - first] =
+            bias && r < plan.result_channels ? bias[group * plan.result_channels + r] : T(0);
+    }
+  });
+  plan.weights = packed;
+  plan.bias = bias ? packed_bias : nullptr;
+}
+
+}  // namespace
+
+template <class T>
+bool lanes_suit(const Conv2dShape& s) {
+  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 4 << 20;
+  const int64_t filled = (s.batch + kWidth - 1) / kWidth * kWidth;
+  const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
+  return filled * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 && s.group_out() >= 8 &&
+         s.group_in() >= 4;
+}
+
+template <class T>
+void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  Plan<T> plan{.rows = forward_axis(s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h, s.dilation_h),
+               .cols = forward_axis(s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w, s.dilation_w),
+               .batch = s.batch,
+               .groups = s.groups,
+               .source_channels = s.group_in(),
+               .source_plane = s.in_plane(),
+               .source_w = s.in_w,
+               .result_channels = s.group_out(),
+               .kernel_h = s.kernel_h,
+               .kernel_w = s.kernel_w};
+  pack(plan, bias, [&](int64_t group, int64_t o, int64_t c, int64_t k) {
+    return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + k];
+  });
+  run(plan, x, y);
+}
+
+template <class T>
+void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  Plan<T> plan{.rows = backward_axis(s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h, s.dilation_h),
+               .cols = backward_axis(s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w, s.dilation_w),
+               .batch = s.batch,
+               .groups = s.groups,
+               .source_channels = s.group_out(),
+               .source_plane = s.out_plane(),
+               .source_w = s.out_w(),
+               .result_channels = s.group_in(),
+               .kernel_h = s.kernel_h,
+               .kernel_w = s.kernel_w};
+  pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t c, int64_t o, int64_t k) {
+    return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + s.kernel_size() - 1 - k];
+  });
+  run(plan, dy, dx);
+}
+
+template bool lanes_suit<float>(const Conv2dShape&);
+template bool lanes_suit<double>(const Conv2dShape&);
+template void lanes_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
+template void lanes_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
+template void lanes_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
+template void lanes_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
+
+}  // namespace tandem::cpu

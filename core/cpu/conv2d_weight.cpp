@@ -1,0 +1,225 @@
+// Weight gradient of a convolution by rows (conv2d_weight.h). The batch is cut in parts by the shape alone;
+// each part sums its images in order, and the parts are added in order.
+#include "tandem/core/cpu/conv2d_weight.h"
+
+#include <algorithm>
+
+#include "tandem/core/cpu/microkernel.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kMaxParts = 16;
+constexpr int64_t kMaxPartialElements = 8 << 20;
+constexpr int64_t kBlockBytes = 384 << 10;  // of packed images worked on at once
+constexpr int64_t kEnoughTasks = 8;         // fewer are shared out inside
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How weights and images are cut. A run is a piece of the weights' columns (kernel row, kernel column,
+// channel) whose inputs are contiguous: a kernel row, or one kernel column of it if dilated. Whole vectors of
+// a run are read in place; what is left of all runs is packed side by side in `rest_vectors` vectors.
+template <class T>
+struct Layout {
+  const Conv2dShape& s;
+  int64_t channels, padded_w, image_size;  // of one group of one image, with padding
+  int64_t runs, run_length, run_vectors, run_rest, rest_vectors;
+  int64_t tile_rows, tiles, places;
+  int64_t parts, part_images, block_images;
+
+  explicit Layout(const Conv2dShape& shape) : s(shape) {
+    constexpr int64_t kWidth = kLanes<T>;
+    channels = s.group_in();
+    padded_w = s.in_w + 2 * s.pad_w;
+    image_size = (s.in_h + 2 * s.pad_h) * padded_w * channels;
+    const bool whole_rows = s.dilation_w == 1;
+    runs = whole_rows ? s.kernel_h : s.kernel_size();
+    run_length = whole_rows ? s.kernel_w * channels : channels;
+    run_vectors = run_length / kWidth;
+    run_rest = run_length % kWidth;
+    rest_vectors = ceil_div(runs * run_rest, kWidth);
+    tiles = ceil_div(s.group_out(), kMaxTileRows[1]);
+    tile_rows = ceil_div(s.group_out(), tiles);
+    places = s.out_plane();
+    const int64_t partial = s.groups * partial_size();
+    const int64_t most =
+        std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
+    part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
+    parts = ceil_div(s.batch, part_images);
+    const int64_t image_bytes =
+        (image_size + places * (tiles * tile_rows + rest_row())) * static_cast<int64_t>(sizeof(T));
+    block_images = std::clamp<int64_t>(kBlockBytes / image_bytes, 1, part_images);
+  }
+
+  int64_t vectors() const { return runs * run_vectors + rest_vectors; }
+  int64_t columns() const { return vectors() * kLanes<T>; }
+  int64_t rest_row() const { return rest_vectors * kLanes<T>; }
+  int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
+  // Where a run begins, relative to the input of an output place's first tap.
+  int64_t run_offset(int64_t run) const {
+    const int64_t row = s.dilation_w == 1 ? run : run / s.kernel_w,
+                  col = s.dilation_w == 1 ? 0 : run % s.kernel_w;
+    return (row * s.dilation_h * padded_w + col * s.dilation_w) * channels;
+  }
+  int64_t place_offset(int64_t p, int64_t q) const {
+    return (p * s.stride_h * padded_w + q * s.stride_w) * channels;
+  }
+  // Column of weight element `run_length * run + i` in a partial sum.
+  int64_t column(int64_t run, int64_t i) const {
+    const int64_t whole = run_vectors * kLanes<T>;
+    return i < whole ? run * whole + i : runs * whole + run * run_rest + i - whole;
+  }
+};
+
+// Packed images of one block.
+template <class T>
+struct Packed {
+  T *images, *gradients,
+      *rests;  // [image][h][w][channels], [tile][image][place][tile_rows], [image][place][rest_row]
+  int64_t count;
+};
+
+// to[in_h + 2 pad_h][in_w + 2 pad_w][channels] of one image.
+template <class T>
+void pack_image(const Layout<T>& l, const T* x, T* to) {
+  const Conv2dShape& s = l.s;
+  if (s.pad_h == 0 && s.pad_w == 0)
+    return transpose(l.channels, s.in_plane(), x, s.in_plane(), to, l.channels);
+  T* plain = scratch<T>(Scratch::kConvOutput, s.in_plane() * l.channels);
+  transpose(l.channels, s.in_plane(), x, s.in_plane(), plain, l.channels);
+  std::fill_n(to, l.image_size, T(0));
+  for (int64_t h = 0; h < s.in_h; ++h)
+    std::copy_n(plain + h * s.in_w * l.channels, s.in_w * l.channels,
+                to + ((h + s.pad_h) * l.padded_w + s.pad_w) * l.channels);
+}
+
+template <class T>
+void pack_rest(const Layout<T>& l, const T* image, T* to) {
+  const int64_t used = l.runs * l.run_rest, oh = l.s.out_h(), ow = l.s.out_w();
+  for (int64_t p = 0; p < oh; ++p) {
+    for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
+      const T* from = image + l.place_offset(p, q) + l.run_vectors * kLanes<T>;
+      for (int64_t run = 0; run < l.runs; ++run) {
+        const T* piece = from + l.run_offset(run);
+        for (int64_t i = 0; i < l.run_rest; ++i) to[run * l.run_rest + i] = piece[i];
+      }
+      std::fill(to + used, to + l.rest_row(), T(0));
+    }
+  }
+}
+
+// Image `i` of the block: x and dy are those of one group of one image.
+template <class T>
+void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, const Packed<T>& packed) {
+  T* image = packed.images + i * l.image_size;
+  pack_image(l, x, image);
+  for (int64_t tile = 0; tile < l.tiles; ++tile) {
+    const int64_t rows = std::min(l.tile_rows, l.s.group_out() - tile * l.tile_rows);
+    T* to = packed.gradients + (tile * packed.count + i) * l.places * l.tile_rows;
+    transpose(rows, l.places, dy + tile * l.tile_rows * l.places, l.places, to, l.tile_rows);
+    if (rows < l.tile_rows)
+      for (int64_t p = 0; p < l.places; ++p)
+        std::fill(to + p * l.tile_rows + rows, to + (p + 1) * l.tile_rows, T(0));
+  }
+  if (l.rest_vectors > 0) pack_rest(l, image, packed.rests + i * l.places * l.rest_row());
+}
+
+// partial[row][columns] of vector `v`, all rows: (+)= the products of the block.
+template <class T>
+void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, bool accumulate, T* partial) {
+  const int64_t oh = l.s.out_h(), ow = l.s.out_w(), run_vectors = l.runs * l.run_vectors;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(l.tile_rows), 1);
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, packed.count * oh);
+  for (int64_t tile = 0; tile < l.tiles; ++tile) {
+    const T* a = packed.gradients + tile * packed.count * l.places * l.tile_rows;
+    int64_t count = 0, step = l.rest_row();
+    if (v < run_vectors) {
+      step = l.s.stride_w * l.channels;
+      const T* first = packed.images + l.run_offset(v / l.run_vectors) + v % l.run_vectors * kLanes<T>;
+      for (int64_t i = 0; i < packed.count; ++i)
+        for (int64_t p = 0; p < oh; ++p, a += ow * l.tile_rows)
+          segments[count++] = {a, first + i * l.image_size + l.place_offset(p, 0), ow};
+    } else {
+      segments[count++] = {a, packed.rests + (v - run_vectors) * kLanes<T>, packed.count * l.places};
+    }
+    kernel({segments, count, step, partial + tile * l.tile_rows * l.columns() + v * kLanes<T>, l.columns(),
+            T(1), accumulate, nullptr});
+  }
+}
+
+// The sum of one part's images, of one group.
+template <class T>
+void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
+  const Conv2dShape& s = l.s;
+  const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
+  Packed<T> packed{scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row())),
+                   scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places),
+                   nullptr, 0};
+  packed.rests = packed.images + l.block_images * l.image_size;
+  for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
+    packed.count = std::min(l.block_images, last - first);
+    parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = (first + i) * s.groups + group;
+        pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i,
+                         packed);
+      }
+    });
+    parallel_for(l.vectors(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v)
+        multiply_vector(l, packed, v, first != part * l.part_images, partial);
+    });
+  }
+}
+
+// dw of output channel `o` = the parts added in order, brought to [channel][kernel row][kernel column].
+template <class T>
+void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw) {
+  const Conv2dShape& s = l.s;
+  const int64_t group = o / s.group_out(), columns = l.columns();
+  const T* from = partial + group * l.partial_size() + o % s.group_out() * columns;
+  T* sum = scratch<T>(Scratch::kConvColumns, columns);
+  std::copy_n(from, columns, sum);
+  for (int64_t part = 1; part < l.parts; ++part) {
+    from += s.groups * l.partial_size();
+    for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
+  }
+  for (int64_t run = 0, k = 0; run < l.runs; ++run)
+    for (int64_t i = 0; i < l.run_length; ++i, ++k)
+      dw[(o * l.channels + k % l.channels) * s.kernel_size() + k / l.channels] = sum[l.column(run, i)];
+}
+
+}  // namespace
+
+template <class T>
+bool weight_rows_suit(const Conv2dShape& s) {
+  if (s.batch == 0 || s.group_out() < 6) return false;
+  const Layout<T> layout(s);
+  return s.depth() * 4 >= layout.columns() * 3;
+}
+
+template <class T>
+void weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  const Layout<T> layout(s);
+  const int64_t tasks = layout.parts * s.groups;
+  T* partial = scratch<T>(Scratch::kConvPartial, tasks * layout.partial_size());
+  const auto sum_tasks = [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      sum_part(layout, x, dy, t / s.groups, t % s.groups, partial + t * layout.partial_size());
+  };
+  tasks >= kEnoughTasks ? parallel_for(tasks, 1, sum_tasks) : sum_tasks(0, tasks);
+  parallel_for(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t o = begin; o < end; ++o) add_parts(layout, partial, o, dw);
+               });
+}
+
+template bool weight_rows_suit<float>(const Conv2dShape&);
+template bool weight_rows_suit<double>(const Conv2dShape&);
+template void weight_rows<float>(const Conv2dShape&, const float*, const float*, float*);
+template void weight_rows<double>(const Conv2dShape&, const double*, const double*, double*);
+
+}  // namespace tandem::cpu
