@@ -1,0 +1,178 @@
+// Two panels side by side. Colours are CSS classes with a second set for prefers-color-scheme: dark; a line's
+// dash pattern tells training from test where colours do not.
+#include "tandem/cli/curve_svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/cli/axis.h"
+#include "tandem/core/atomic_file.h"
+#include "tandem/core/error.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr int kWidth = 960, kHeight = 400;
+constexpr int kPanelWidth = 380, kPanelHeight = 250, kTop = 84;
+
+constexpr const char* kStyle = R"(
+  <style>
+    text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1f2328; }
+    .title { font-size: 18px; font-weight: 600; }
+    .note, .tick { font-size: 12px; fill: #59636e; }
+    .head { font-weight: 600; }
+    .ground { fill: #ffffff; }
+    .grid { stroke: #d1d9e0; stroke-width: 1; }
+    .axis { stroke: #59636e; stroke-width: 1; }
+    .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
+    .train { stroke: #bc4c00; stroke-dasharray: 6 5; }
+    .test { stroke: #0969da; }
+    .dot { fill: #0969da; }
+    @media (prefers-color-scheme: dark) {
+      text { fill: #f0f6fc; }
+      .note, .tick { fill: #9198a1; }
+      .ground { fill: #0d1117; }
+      .grid { stroke: #30363d; }
+      .axis { stroke: #9198a1; }
+      .train { stroke: #f0883e; }
+      .test { stroke: #58a6ff; }
+      .dot { fill: #58a6ff; }
+    }
+  </style>
+)";
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string text_at(double x, double y, const char* anchor, const char* css, const std::string& text) {
+  return concat("  <text class=\"", css, "\" x=\"", number(x), "\" y=\"", number(y), "\" text-anchor=\"",
+                anchor, "\">", escaped(text), "</text>\n");
+}
+
+std::string line_from(double x1, double y1, double x2, double y2, const char* css) {
+  return concat("  <line class=\"", css, "\" x1=\"", number(x1), "\" y1=\"", number(y1), "\" x2=\"",
+                number(x2), "\" y2=\"", number(y2), "\"/>\n");
+}
+
+struct Panel {
+  std::string head;
+  double left;
+  std::vector<double> train, test;
+  Axis axis{};
+  int epochs = 1;
+
+  double x(int epoch) const {
+    return epochs <= 1 ? left + kPanelWidth / 2.0 : left + kPanelWidth * (epoch - 1.0) / (epochs - 1.0);
+  }
+  double y(double value) const { return kTop + kPanelHeight * (axis.high - value) / (axis.high - axis.low); }
+};
+
+std::string axes(const Panel& panel) {
+  std::string out = text_at(panel.left, kTop - 14, "start", "head", panel.head);
+  for (double tick : panel.axis.ticks) {
+    const double y = panel.y(tick);
+    out += line_from(panel.left, y, panel.left + kPanelWidth, y, "grid");
+    out += text_at(panel.left - 8, y + 4, "end", "tick", panel.axis.label(tick));
+  }
+  const double bottom = kTop + kPanelHeight;
+  out += line_from(panel.left, bottom, panel.left + kPanelWidth, bottom, "axis");
+  for (int tick : count_ticks(panel.epochs, 11)) {
+    out += line_from(panel.x(tick), bottom, panel.x(tick), bottom + 5, "axis");
+    out += text_at(panel.x(tick), bottom + 20, "middle", "tick", std::to_string(tick));
+  }
+  return out + text_at(panel.left + kPanelWidth / 2.0, bottom + 40, "middle", "tick", "epoch");
+}
+
+// One path; a value that is not finite lifts the pen. A lone point becomes a short stroke, drawn as a dot by
+// its cap.
+std::string curve(const Panel& panel, const std::vector<double>& values, const char* css) {
+  std::string path;
+  bool pen_down = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      pen_down = false;
+      continue;
+    }
+    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M', number(panel.x(static_cast<int>(i) + 1)),
+                   ",", number(panel.y(values[i])));
+    const bool alone = !pen_down && (i + 1 == values.size() || !std::isfinite(values[i + 1]));
+    if (alone) path += " l0.01,0";
+    pen_down = true;
+  }
+  if (path.empty()) return "";
+  return concat("  <path class=\"line ", css, "\" d=\"", path, "\"/>\n");
+}
+
+std::string last_value(const Panel& panel, const char* format) {
+  if (panel.test.empty() || !std::isfinite(panel.test.back())) return "";
+  const double x = panel.x(static_cast<int>(panel.test.size())), y = panel.y(panel.test.back());
+  char text[32];
+  std::snprintf(text, sizeof text, format, panel.test.back());
+  return concat("  <circle class=\"dot\" cx=\"", number(x), "\" cy=\"", number(y), "\" r=\"3.5\"/>\n",
+                text_at(x + 8, y + 4, "start", "tick", text));
+}
+
+Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test) {
+  Panel panel{std::move(head), left, std::move(train), std::move(test)};
+  std::vector<double> all = panel.train;
+  all.insert(all.end(), panel.test.begin(), panel.test.end());
+  panel.axis = make_axis(all, 7);
+  panel.epochs = static_cast<int>(std::max({panel.train.size(), panel.test.size(), std::size_t{1}}));
+  return panel;
+}
+
+std::vector<double> percent(std::vector<double> shares) {
+  for (double& share : shares) share *= 100;
+  return shares;
+}
+
+std::string legend() {
+  const double y = 28, x = kWidth - 190;
+  return line_from(x, y, x + 34, y, "line test") + text_at(x + 42, y + 4, "start", "tick", "test") +
+         line_from(x + 84, y, x + 118, y, "line train") + text_at(x + 126, y + 4, "start", "tick", "train");
+}
+
+}  // namespace
+
+std::string curve_svg(const Curves& curves) {
+  const Panel accuracy =
+      make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy));
+  const Panel loss = make_panel("loss (nats an image)", 530, curves.train_loss, curves.test_loss);
+  std::string out =
+      concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight, "\" width=\"",
+             kWidth, "\" height=\"", kHeight, "\" role=\"img\">\n  <title>", escaped(curves.title),
+             "</title>", kStyle, "  <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+  out += text_at(20, 32, "start", "title", curves.title);
+  out += text_at(20, 51, "start", "note", curves.note) + legend();
+  for (const Panel* panel : {&accuracy, &loss})
+    out += axes(*panel) + curve(*panel, panel->train, "train") + curve(*panel, panel->test, "test") +
+           last_value(*panel, panel == &accuracy ? "%.2f" : "%.3f");
+  return out + "</svg>\n";
+}
+
+void write_curve_svg(const std::string& path, const Curves& curves) {
+  write_file_atomically(path, curve_svg(curves));
+}
+
+}  // namespace tandem::cli

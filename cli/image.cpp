@@ -1,0 +1,244 @@
+// libpng's simplified interface does PNG; PNM is a few lines (netpbm.sourceforge.net/doc/pnm.html).
+#include "tandem/cli/image.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/atomic_file.h"
+#include "tandem/core/error.h"
+#include "tandem/datasets/gz_input.h"
+
+namespace tandem::cli {
+namespace {
+
+void check_size(int64_t width, int64_t height, const std::string& name) {
+  check(width >= 1 && height >= 1 && width <= kMostPixelsASide && height <= kMostPixelsASide, name, ": ",
+        width, " x ", height, " pixels; 1 to ", kMostPixelsASide, " a side are read");
+  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; at most ", kMostPixels,
+        " in all are read");
+}
+
+std::size_t byte_count(const Image& image) {
+  return static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height) *
+         static_cast<std::size_t>(image.channels);
+}
+
+// Frees what libpng holds, however the scope is left.
+struct PngImage : png_image {
+  PngImage() : png_image{} { version = PNG_IMAGE_VERSION; }
+  ~PngImage() { png_image_free(this); }
+  PngImage(const PngImage&) = delete;
+  PngImage& operator=(const PngImage&) = delete;
+};
+
+Image decode_png(const std::vector<uint8_t>& file, const std::string& name) {
+  PngImage png;
+  check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name,
+        ": broken PNG: ", png.message);
+  check_size(png.width, png.height, name);
+  const bool color = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
+  png.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  Image image{static_cast<int>(png.width), static_cast<int>(png.height), color ? 3 : 1, {}};
+  image.pixels.resize(byte_count(image));
+  const png_color black{0, 0, 0};
+  check(png_image_finish_read(&png, &black, image.pixels.data(), 0, nullptr) != 0, name,
+        ": broken PNG: ", png.message);
+  // A missing checksum or end is only a warning to libpng; here it is a broken file.
+  check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
+  return image;
+}
+
+// Numbers and samples of a PNM file.
+class PnmReader {
+ public:
+  PnmReader(const std::vector<uint8_t>& file, const std::string& name) : file_(file), name_(name) {}
+
+  // A decimal number after white space and comments.
+  int number(const char* what) {
+    skip_space();
+    check(at_ < file_.size() && is_digit(file_[at_]), name_, ": broken PNM: ", what, " is missing");
+    int value = 0;
+    for (; at_ < file_.size() && is_digit(file_[at_]); ++at_) {
+      value = value * 10 + (file_[at_] - '0');
+      check(value <= 1000000, name_, ": broken PNM: ", what, " is too large");
+    }
+    return value;
+  }
+
+  // One plain bit: they need no space between them.
+  int bit() {
+    skip_space();
+    check(at_ < file_.size() && (file_[at_] == '0' || file_[at_] == '1'), name_,
+          ": broken PNM: a bit is missing");
+    return file_[at_++] - '0';
+  }
+
+  // The raster begins after exactly one byte of white space. It must be all there.
+  const uint8_t* raster(std::size_t bytes) {
+    check(at_ < file_.size() && is_space(file_[at_]), name_,
+          ": broken PNM: no white space before the pixels");
+    ++at_;
+    check(file_.size() - at_ >= bytes, name_, ": truncated PNM: ", bytes, " bytes of pixels are announced, ",
+          file_.size() - at_, " are there");
+    return file_.data() + at_;
+  }
+
+ private:
+  static bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+  static bool is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  void skip_space() {
+    for (; at_ < file_.size(); ++at_) {
+      if (file_[at_] == '#')
+        while (at_ + 1 < file_.size() && file_[at_] != '\n') ++at_;
+      else if (!is_space(file_[at_]))
+        return;
+    }
+  }
+
+  const std::vector<uint8_t>& file_;
+  const std::string& name_;
+  std::size_t at_ = 2;
+};
+
+uint8_t to_eight_bits(int value, int most) { return static_cast<uint8_t>((value * 255 + most / 2) / most); }
+
+void read_bits(PnmReader& reader, bool plain, Image& image) {  // 1 is black
+  const std::size_t width = static_cast<std::size_t>(image.width), row_bytes = (width + 7) / 8;
+  const uint8_t* raster = plain ? nullptr : reader.raster(row_bytes * static_cast<std::size_t>(image.height));
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const std::size_t x = i % width;
+    const int bit = plain ? reader.bit() : raster[i / width * row_bytes + x / 8] >> (7 - x % 8) & 1;
+    image.pixels[i] = bit != 0 ? 0 : 255;
+  }
+}
+
+void read_samples(PnmReader& reader, bool plain, const std::string& name, Image& image) {
+  const int most = reader.number("the largest value");
+  check(most >= 1 && most <= 65535, name, ": broken PNM: the largest value ", most, " is outside 1 to 65535");
+  const std::size_t sample_bytes = most > 255 ? 2 : 1;
+  const uint8_t* raster = plain ? nullptr : reader.raster(image.pixels.size() * sample_bytes);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    int value = 0;
+    if (plain)
+      value = reader.number("a sample");
+    else
+      value = sample_bytes == 1 ? raster[i] : raster[2 * i] << 8 | raster[2 * i + 1];
+    check(value <= most, name, ": broken PNM: sample ", value, " is above the largest value ", most);
+    image.pixels[i] = to_eight_bits(value, most);
+  }
+}
+
+Image decode_pnm(const std::vector<uint8_t>& file, const std::string& name) {
+  PnmReader reader(file, name);
+  const int kind = file[1] - '0';  // 1 to 3 plain, 4 to 6 binary: bits, gray, RGB
+  const int width = reader.number("the width"), height = reader.number("the height");
+  check_size(width, height, name);
+  const bool plain = kind <= 3;
+  Image image{width, height, kind % 3 == 0 ? 3 : 1, {}};
+  // A plain sample takes two bytes at least, but for bits, which take one.
+  if (plain)
+    check(byte_count(image) <= file.size(), name, ": truncated PNM: ", width, " x ", height,
+          " pixels do not fit a file of ", file.size(), " bytes");
+  image.pixels.resize(byte_count(image));
+  if (kind % 3 == 1)
+    read_bits(reader, plain, image);
+  else
+    read_samples(reader, plain, name, image);
+  return image;
+}
+
+// Source pixels under each new pixel, with the share of each.
+struct Span {
+  int first;
+  std::vector<double> shares;
+};
+
+std::vector<Span> spans(int from, int to) {
+  std::vector<Span> out;
+  const double scale = static_cast<double>(from) / to;
+  for (int i = 0; i < to; ++i) {
+    const double begin = i * scale, end = (i + 1) * scale;
+    Span span{static_cast<int>(begin), {}};
+    for (int s = span.first; s < from && s < end; ++s)
+      span.shares.push_back((std::min<double>(end, s + 1) - std::max<double>(begin, s)) / scale);
+    out.push_back(span);
+  }
+  return out;
+}
+
+}  // namespace
+
+Image decode_image(const std::vector<uint8_t>& file, const std::string& name) {
+  check(!file.empty(), name, ": not a picture: the file is empty");
+  if (file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0) return decode_png(file, name);
+  if (file.size() >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6') return decode_pnm(file, name);
+  const bool jpeg = file.size() >= 2 && file[0] == 0xFF && file[1] == 0xD8;
+  fail(name, ": ", jpeg ? "a JPEG" : "not a picture that can be read", "; expected PNG, PGM, PPM or PBM");
+}
+
+Image read_image(const std::string& path) {
+  data::GzInput input(path);
+  check(input.file_bytes() <= static_cast<uint64_t>(kMostImageFileBytes), path, ": ", input.file_bytes(),
+        " bytes; pictures of at most ", kMostImageFileBytes, " bytes are read");
+  check(!input.is_gzip(), path, ": a gzip file; expected PNG, PGM, PPM or PBM");
+  std::vector<uint8_t> file(input.file_bytes());
+  file.resize(input.read(file.data(), file.size()));
+  return decode_image(file, path);
+}
+
+void write_png(const std::string& path, const Image& image) {
+  check_size(image.width, image.height, path);
+  check((image.channels == 1 || image.channels == 3) && image.pixels.size() == byte_count(image),
+        "write_png: ", path, ": ", image.pixels.size(), " bytes for ", image.width, " x ", image.height,
+        " x ", image.channels);
+  PngImage png;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
+  std::string file(bytes, '\0');
+  check(png_image_write_to_memory(&png, file.data(), &bytes, 0, image.pixels.data(), 0, nullptr) != 0, path,
+        ": ", png.message);
+  file.resize(bytes);
+  write_file_atomically(path, file);
+}
+
+Image to_gray(const Image& image) {
+  if (image.channels == 1) return image;
+  Image gray{image.width, image.height, 1, {}};
+  gray.pixels.resize(byte_count(gray));
+  for (std::size_t i = 0; i < gray.pixels.size(); ++i) {
+    const uint8_t* rgb = &image.pixels[3 * i];
+    gray.pixels[i] = static_cast<uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+  }
+  return gray;
+}
+
+Image resize(const Image& image, int width, int height) {
+  check_size(width, height, "resize");
+  if (width == image.width && height == image.height) return image;
+  Image out{width, height, image.channels, {}};
+  out.pixels.resize(byte_count(out));
+  const std::vector<Span> columns = spans(image.width, width), rows = spans(image.height, height);
+  std::size_t at = 0;
+  for (const Span& row : rows)
+    for (const Span& column : columns)
+      for (int c = 0; c < image.channels; ++c) {
+        double sum = 0;
+        for (std::size_t y = 0; y < row.shares.size(); ++y)
+          for (std::size_t x = 0; x < column.shares.size(); ++x) {
+            const std::size_t pixel = static_cast<std::size_t>(row.first + static_cast<int>(y)) *
+                                          static_cast<std::size_t>(image.width) +
+                                      static_cast<std::size_t>(column.first + static_cast<int>(x));
+            sum +=
+                row.shares[y] * column.shares[x] *
+                image.pixels[pixel * static_cast<std::size_t>(image.channels) + static_cast<std::size_t>(c)];
+          }
+        out.pixels[at++] = static_cast<uint8_t>(std::clamp(std::lround(sum), 0L, 255L));
+      }
+  return out;
+}
+
+}  // namespace tandem::cli

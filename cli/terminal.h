@@ -1,0 +1,41 @@
+// What the output can show, and text measured and made safe for it.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tandem::cli {
+
+struct Terminal {
+  bool interactive = false;  ///< a terminal in which a line can be redrawn
+  int columns = 80;
+  int colors = 0;        ///< 0, 16, 256 or 2^24
+  bool unicode = false;  ///< the locale is UTF-8 and the font has block and braille characters
+};
+
+/// Of a file descriptor (1: standard output) and the environment: TERM, COLORTERM, NO_COLOR (set and not
+/// empty: no colours, https://no-color.org), LC_ALL, LC_CTYPE, LANG, and COLUMNS where the terminal does not
+/// tell.
+Terminal detect_terminal(int fd = 1);
+
+/// Characters of a UTF-8 text, control sequences like "\x1b[32m" not counted.
+int display_width(std::string_view text);
+
+/// The text cut to at most `columns` characters; control sequences stay.
+std::string fit(std::string_view text, int columns);
+
+/// Control characters (escape sequences in a class name, for one) become '?'.
+std::string printable(std::string_view text);
+
+/// `text` between an SGR sequence ("32": green) and its reset; plain when `colors` is 0.
+std::string styled(std::string_view text, std::string_view sgr, int colors);
+
+/// 7.4 s → "0:07", 754 → "12:34", 3723 → "1:02:03"; "-:--" for what is no time.
+std::string clock_time(double seconds);
+
+/// 1234567 → "1,234,567".
+std::string with_commas(long long value);
+
+/// 1536 → "1.5 KiB".
+std::string byte_size(double bytes);
+
+}  // namespace tandem::cli

@@ -1,0 +1,59 @@
+// curve.svg: well formed, complete, atomically written.
+#include "tandem/cli/curve_svg.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tandem/core/error.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using namespace tandem::cli;
+using namespace tandem::test;
+
+namespace {
+
+const Curves kCurves{.title = "lenet & <friends>",
+                     .note = "",
+                     .train_accuracy = {0.5, 0.7, 0.8},
+                     .test_accuracy = {0.6, 0.71, 0.79},
+                     .train_loss = {1.2, 0.8, 0.6},
+                     .test_loss = {1.0, NAN, 0.7}};
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the picture has four curves, titles, axes and a legend") {
+  const std::string svg = curve_svg(kCurves);
+  CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(count(svg, "<path class=\"line train\"") == 2);
+  CHECK(count(svg, "<path class=\"line test\"") == 2);
+  for (const char* text :
+       {"lenet &amp; &lt;friends&gt;", ">accuracy (%)<", ">loss (nats an image)<", ">epoch<", ">train<",
+        ">test<", ">79.00<", ">0.700<", "prefers-color-scheme: dark"})
+    CHECK_MESSAGE(svg.find(text) != std::string::npos, text);
+  CHECK(svg.find("nan") == std::string::npos);
+}
+
+TEST_CASE("no epoch, one epoch, many, and values without end") {
+  CHECK(count(curve_svg({}), "<path") == 0);
+  CHECK(count(curve_svg({.train_accuracy = {0.5}, .test_accuracy = {0.6}}), "<path") == 2);
+  const std::string many = curve_svg({.test_loss = std::vector<double>(5000, INFINITY)});
+  CHECK(count(many, "<path") == 0);
+  CHECK(many.find("inf") == std::string::npos);
+}
+
+TEST_CASE("it is written whole or not at all") {
+  TempFolder folder;
+  write_curve_svg(folder / "curve.svg", kCurves);
+  CHECK(read_file(folder / "curve.svg") == curve_svg(kCurves));
+  CHECK(folder.entries() == 1);
+  CHECK_THROWS_AS(write_curve_svg(folder / "none/curve.svg", kCurves), Error);
+}

@@ -1,0 +1,167 @@
+// Pictures: PNG of every colour type, PNM of every kind, and broken ones of both.
+#include "tandem/cli/image.h"
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include "tandem/core/error.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using namespace tandem::cli;
+using namespace tandem::test;
+using doctest::Contains;
+
+namespace {
+
+std::vector<uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+Image decode(const std::string& text) { return decode_image(bytes_of(text), "a.png"); }
+std::string refusal(const std::string& text) {
+  return error_of([&] { decode(text); });
+}
+
+std::string big_endian(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
+          static_cast<char>(value)};
+}
+
+std::string chunk(const std::string& type, const std::string& content) {
+  const std::string body = type + content;
+  const uLong sum = ::crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size()));
+  return big_endian(static_cast<uint32_t>(content.size())) + body + big_endian(static_cast<uint32_t>(sum));
+}
+
+std::string deflated(const std::string& content) {
+  uLongf size = compressBound(content.size());
+  std::string out(size, '\0');
+  compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(content.data()),
+           content.size());
+  out.resize(size);
+  return out;
+}
+
+const std::string kSignature("\x89PNG\r\n\x1a\n", 8);
+
+struct Header {
+  uint32_t width, height;
+  char depth, color;
+};
+std::string header_chunk(Header h) {
+  return chunk("IHDR", big_endian(h.width) + big_endian(h.height) + std::string{h.depth, h.color, 0, 0, 0});
+}
+
+// Rows come with their filter byte.
+std::string png(Header header, const std::string& rows, const std::string& between = "") {
+  return kSignature + header_chunk(header) + between + chunk("IDAT", deflated(rows)) + chunk("IEND", "");
+}
+
+const std::string kGray = png({3, 2, 8, 0}, std::string("\0\x00\x80\xff\0\x01\x02\x03", 8));
+
+}  // namespace
+
+TEST_CASE("PNG: gray is taken as it stands") {
+  const Image image = decode(kGray);
+  CHECK(image.width == 3);
+  CHECK(image.height == 2);
+  CHECK(image.channels == 1);
+  CHECK(image.pixels == std::vector<uint8_t>{0, 0x80, 0xff, 1, 2, 3});
+}
+
+TEST_CASE("PNG: one bit, RGB, palette, gray with alpha, 16 bits") {
+  CHECK(decode(png({9, 1, 1, 0}, std::string("\0\xa0\x80", 3))).pixels ==
+        std::vector<uint8_t>{255, 0, 255, 0, 0, 0, 0, 0, 255});
+  const Image rgb = decode(png({1, 1, 8, 2}, std::string("\0\x0a\x14\x1e", 4)));
+  CHECK(rgb.channels == 3);
+  CHECK(rgb.pixels == std::vector<uint8_t>{10, 20, 30});
+  const Image palette = decode(png({2, 1, 8, 3}, std::string("\0\1\0", 3), chunk("PLTE", "abcdef")));
+  CHECK(palette.pixels == std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
+  // Transparent is laid on black.
+  CHECK(decode(png({2, 1, 8, 4}, std::string("\0\xc8\xff\xc8\x00", 5))).pixels ==
+        std::vector<uint8_t>{200, 0});
+  const Image deep = decode(png({2, 1, 16, 0}, std::string("\0\x00\x00\xff\xff", 5)));
+  CHECK(deep.pixels == std::vector<uint8_t>{0, 255});
+}
+
+TEST_CASE("PNG: what is written reads back") {
+  TempFolder folder;
+  Image image{28, 28, 1, {}};
+  for (int i = 0; i < 28 * 28; ++i) image.pixels.push_back(static_cast<uint8_t>(i * 31));
+  write_png(folder / "a.png", image);
+  CHECK(read_image(folder / "a.png").pixels == image.pixels);
+  Image color{2, 2, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  write_png(folder / "b.png", color);
+  CHECK(read_image(folder / "b.png").pixels == color.pixels);
+  color.pixels.pop_back();
+  CHECK_THROWS_WITH_AS(write_png(folder / "c.png", color), Contains("11 bytes for 2 x 2 x 3"), Error);
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("PNG: truncated anywhere it is refused") {
+  for (std::size_t cut = 0; cut < kGray.size() - 12; ++cut)
+    CHECK_MESSAGE(refusal(kGray.substr(0, cut)) != "", "cut at ", cut);
+}
+
+TEST_CASE("PNG: a wrong chunk sum, wrong pixels, a huge size") {
+  std::string bad = kGray;
+  bad[30] ^= 1;  // in the sum of the header
+  CHECK(refusal(bad).starts_with("a.png: broken PNG: IHDR: CRC error"));
+  CHECK(refusal(kSignature + header_chunk({3, 2, 8, 0}) + chunk("IDAT", "nonsense") + chunk("IEND", "")) !=
+        "");
+  CHECK(refusal(png({3, 2, 8, 0}, std::string("\0\x00\x80", 3))) != "");
+  CHECK(refusal(png({20000, 2, 8, 0}, "")).find("20000 x 2 pixels; 1 to 16384 a side") != std::string::npos);
+  CHECK(refusal(png({16000, 16000, 8, 0}, "")).find("at most 67108864 in all") != std::string::npos);
+  CHECK(refusal(png({0, 2, 8, 0}, "")).starts_with("a.png: broken PNG"));
+}
+
+TEST_CASE("PNM: every kind") {
+  CHECK(decode("P2 # comment\n2 2\n# another\n100\n0 50\n100 25").pixels ==
+        std::vector<uint8_t>{0, 128, 255, 64});
+  CHECK(decode(std::string("P5 2 1 255\n\x07\xff", 13)).pixels == std::vector<uint8_t>{7, 255});
+  CHECK(decode(std::string("P5 1 2 65535\n\x80\x00\xff\xff", 17)).pixels == std::vector<uint8_t>{128, 255});
+  CHECK(decode("P1\n3 1\n101").pixels == std::vector<uint8_t>{0, 255, 0});
+  CHECK(decode("P4\n3 1\n\xa0").pixels == std::vector<uint8_t>{0, 255, 0});
+  const Image color = decode("P3 1 1 15 15 0 3");
+  CHECK(color.channels == 3);
+  CHECK(color.pixels == std::vector<uint8_t>{255, 0, 51});
+  CHECK(decode("P6 1 1 255\nabc").pixels == std::vector<uint8_t>{'a', 'b', 'c'});
+}
+
+TEST_CASE("PNM: broken files are refused with a reason") {
+  CHECK(refusal("P5") == "a.png: not a picture that can be read; expected PNG, PGM, PPM or PBM");
+  CHECK(refusal("P5 ") == "a.png: broken PNM: the width is missing");
+  CHECK(refusal("P5 2") == "a.png: broken PNM: the height is missing");
+  CHECK(refusal("P5 2 2") == "a.png: broken PNM: the largest value is missing");
+  CHECK(refusal("P5 -2 2 255\nabcd") == "a.png: broken PNM: the width is missing");
+  CHECK(refusal("P5 99999999999 2 255\n") == "a.png: broken PNM: the width is too large");
+  CHECK(refusal("P5 0 2 255\n").find("0 x 2 pixels") != std::string::npos);
+  CHECK(refusal("P5 2 2 0\nabcd").find("largest value 0 is outside") != std::string::npos);
+  CHECK(refusal("P5 2 2 65536\nabcd").find("outside 1 to 65535") != std::string::npos);
+  CHECK(refusal("P5 2 2 255") == "a.png: broken PNM: no white space before the pixels");
+  CHECK(refusal("P5 2 2 255\nabc") == "a.png: truncated PNM: 4 bytes of pixels are announced, 3 are there");
+  CHECK(refusal("P5 2 2 7\nabcd") == "a.png: broken PNM: sample 97 is above the largest value 7");
+  CHECK(refusal("P2 2 2 9\n1 2 3") == "a.png: broken PNM: a sample is missing");
+  CHECK(refusal("P2 9000 7000 9\n1 2 3").find("do not fit a file of") != std::string::npos);
+  CHECK(refusal("P1 2 2 101") == "a.png: broken PNM: a bit is missing");
+  CHECK(refusal("P1 2 2 1013") == "a.png: broken PNM: a bit is missing");
+}
+
+TEST_CASE("other files are refused by what they are") {
+  TempFolder folder;
+  CHECK(refusal("") == "a.png: not a picture: the file is empty");
+  CHECK(refusal("\xff\xd8\xff\xe0") == "a.png: a JPEG; expected PNG, PGM, PPM or PBM");
+  CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("No such file"), Error);
+  CHECK_THROWS_WITH_AS(read_image(folder.path()), Contains("not a regular file"), Error);
+}
+
+TEST_CASE("gray is luma; a resized pixel is the mean of what it covers") {
+  CHECK(to_gray({1, 1, 3, {255, 0, 0}}).pixels[0] == 76);
+  CHECK(to_gray({1, 1, 3, {9, 9, 9}}).pixels[0] == 9);
+  const Image image{4, 2, 1, {0, 10, 20, 30, 40, 50, 60, 70}};
+  CHECK(resize(image, 2, 1).pixels == std::vector<uint8_t>{25, 45});
+  CHECK(resize(image, 4, 2).pixels == image.pixels);
+  CHECK(resize({3, 1, 1, {0, 90, 180}}, 2, 1).pixels == std::vector<uint8_t>{30, 150});
+  CHECK(resize({2, 1, 1, {0, 90}}, 4, 1).pixels == std::vector<uint8_t>{0, 0, 90, 90});
+  CHECK(resize({2, 1, 3, {0, 1, 2, 10, 11, 12}}, 1, 1).pixels == std::vector<uint8_t>{5, 6, 7});
+  const Image flat{300, 200, 1, std::vector<uint8_t>(60000, 77)};
+  CHECK(resize(flat, 28, 28).pixels == std::vector<uint8_t>(28 * 28, 77));
+}

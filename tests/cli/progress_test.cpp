@@ -1,0 +1,76 @@
+// The progress line at every width, and when it is drawn at all.
+#include "tandem/cli/progress.h"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem::cli;
+using namespace tandem::test;
+
+namespace {
+
+const ProgressView kView{"epoch 3/10", 0.42, training_fields({0.51234, 0.8123, 12345.4, 67})};
+
+Terminal terminal(int columns, bool unicode = false, int colors = 0) {
+  return {.interactive = true, .columns = columns, .colors = colors, .unicode = unicode};
+}
+
+std::string output_of(const Terminal& where, int draws) {
+  TempFolder folder;
+  std::FILE* file = std::fopen((folder / "out").c_str(), "w");
+  {
+    ProgressBar bar(where, file);
+    for (int i = 0; i < draws; ++i)
+      if (bar.due()) bar.draw(kView);
+    bar.print("epoch 3/10 done");
+  }
+  std::fclose(file);
+  return read_file(folder / "out");
+}
+
+}  // namespace
+
+TEST_CASE("the line tells loss, accuracy, speed and the time left") {
+  CHECK(progress_line(kView, terminal(120)) ==
+        "epoch 3/10 [================>                       ]  42%  loss 0.5123  accuracy 0.8123  "
+        "12,345 images/s  1:07 left");
+  const std::string fancy = progress_line(kView, terminal(120, true));
+  CHECK(fancy.starts_with("epoch 3/10 ━━━━━━━━━━━━━━━━────────"));
+  CHECK(progress_line({"loading", -1, {"1.2 MiB"}}, terminal(80)) == "loading  1.2 MiB");
+  CHECK(progress_line({"x", 1.7, {}}, terminal(60)).ends_with("========] 100%"));
+  CHECK(progress_line({"x", 0.999, {}}, terminal(60)).ends_with(" 99%"));
+}
+
+TEST_CASE("the line never reaches the last column") {
+  for (int columns = 1; columns < 200; ++columns)
+    for (bool unicode : {false, true}) {
+      const std::string line = progress_line(kView, terminal(columns, unicode, unicode ? 256 : 0));
+      CHECK(display_width(line) <= std::max(columns - 1, 1));
+    }
+  CHECK(progress_line(kView, terminal(40)) == "epoch 3/10 [==>    ]  42%  loss 0.5123");
+}
+
+TEST_CASE("a terminal sees it at most ten times a second, and never when it is over") {
+  const std::string out = output_of(terminal(80), 1000);
+  CHECK(out == "\r" + progress_line(kView, terminal(80)) + "\x1b[K\r\x1b[Kepoch 3/10 done\n");
+}
+
+TEST_CASE("where the output is no terminal there are only lines") {
+  CHECK(output_of(Terminal{}, 1000) == "epoch 3/10 done\n");
+}
+
+TEST_CASE("after a tenth of a second it is time again") {
+  std::FILE* null = std::fopen("/dev/null", "w");
+  {
+    ProgressBar bar(terminal(80), null);
+    CHECK(bar.due());
+    bar.draw(kView);
+    CHECK_FALSE(bar.due());
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    CHECK(bar.due());
+  }
+  std::fclose(null);
+}
