@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "tandem/core/cpu/conv2d_lanes.h"
+#include "tandem/core/cpu/conv2d_shallow.h"
 #include "tandem/core/cpu/conv2d_weight.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
@@ -68,6 +70,7 @@ void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
 
 template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
   if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
@@ -118,6 +121,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 
 template <class T>
 void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw);
   if (weight_rows_suit<T>(s)) return weight_rows(s, x, dy, dw);
   constexpr int64_t kParts = 8;
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
@@ -152,18 +156,34 @@ void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw
   });
 }
 
+// The sum of one channel over the batch: lane by lane, then the lanes, then what is left of each plane.
+template <class T>
+T sum_channel(const Conv2dShape& s, const T* dy) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const int64_t plane = s.out_plane();
+  Vec<T> total{};
+  T rest = 0;
+  for (int64_t n = 0; n < s.batch; ++n, dy += s.out_channels * plane) {
+    Vec<T> a{}, b{}, c{}, d{};
+    int64_t i = 0;
+    for (; i + 4 * kWidth <= plane; i += 4 * kWidth) {
+      a += load(dy + i);
+      b += load(dy + i + kWidth);
+      c += load(dy + i + 2 * kWidth);
+      d += load(dy + i + 3 * kWidth);
+    }
+    for (; i + kWidth <= plane; i += kWidth) a += load(dy + i);
+    total += (a + b) + (c + d);
+    for (; i < plane; ++i) rest += dy[i];
+  }
+  for (int lane = 0; lane < kWidth; ++lane) rest += total[lane];
+  return rest;
+}
+
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
-  const int64_t plane = s.out_plane();
   parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      T sum = 0;
-      for (int64_t n = 0; n < s.batch; ++n) {
-        const T* from = dy + (n * s.out_channels + o) * plane;
-        for (int64_t i = 0; i < plane; ++i) sum += from[i];
-      }
-      db[o] = sum;
-    }
+    for (int64_t o = begin; o < end; ++o) db[o] = sum_channel(s, dy + o * s.out_plane());
   });
 }
 
