@@ -1,0 +1,66 @@
+// Accumulation of gradients into leaves.
+#include "tandem/autograd/accumulate.h"
+
+#include <mutex>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::autograd {
+namespace {
+
+// Several backward passes may reach one leaf at once.
+std::mutex& leaf_mutex(const TensorImpl* leaf) {
+  static std::mutex mutexes[64];
+  return mutexes[(reinterpret_cast<uintptr_t>(leaf) >> 7) % 64];
+}
+
+bool sole_owner(const Tensor& grad) {
+  return grad.use_count() == 1 && grad.storage()->use_count() == 1 && grad.is_contiguous();
+}
+
+void accumulate(AutogradMeta& m, Tensor&& grad, bool create_graph) {
+  if (!m.grad.defined()) {
+    if (create_graph)
+      m.grad = grad.is_contiguous() ? std::move(grad) : grad.clone(MemoryFormat::Contiguous);
+    else if (sole_owner(grad))
+      m.grad = std::move(grad);
+    else
+      m.grad = grad.detach().clone(MemoryFormat::Contiguous);
+  } else if (create_graph) {
+    m.grad = m.grad + grad;
+  } else {
+    m.grad.add_(grad.detach());
+  }
+}
+
+}  // namespace
+
+AccumulateGrad::AccumulateGrad(const Tensor& leaf) : variable_(leaf) {
+  outputs.push_back({Dims(leaf.sizes()), leaf.dtype(), leaf.device()});
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  AutogradMeta* m = find_meta(variable_);
+  if (m == nullptr) return;
+  while (m->lock.test_and_set(std::memory_order_acquire)) {
+  }
+  if (m->accumulator == this) m->accumulator = nullptr;
+  m->lock.clear(std::memory_order_release);
+}
+
+void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>) {
+  Tensor grad = std::move(grad_outputs[0]);
+  AutogradMeta& m = meta(variable_);
+  if (m.leaf_hooks) run_pre_hooks(*m.leaf_hooks, 0, grad);
+  if (!variable_.requires_grad()) return;
+  {
+    std::lock_guard lock(leaf_mutex(variable_.impl()));
+    accumulate(m, std::move(grad), GradMode::is_enabled());
+  }
+  if (m.leaf_hooks)
+    for (const auto& post : m.leaf_hooks->post_accumulate) post.hook->call(variable_);
+}
+
+}  // namespace tandem::autograd

@@ -1,0 +1,21 @@
+// The end of the tape at a leaf.
+#pragma once
+#include "tandem/autograd/meta.h"
+
+namespace tandem::autograd {
+
+/// Adds its gradient to the leaf's .grad(). A leaf has at most one alive at a time.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(const Tensor& leaf);
+  ~AccumulateGrad() override;
+  const char* name() const override { return "AccumulateGrad"; }
+  bool is_accumulate() const override { return true; }
+  void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
+  const Tensor& variable() const { return variable_; }
+
+ private:
+  Tensor variable_;
+};
+
+}  // namespace tandem::autograd

@@ -1,0 +1,280 @@
+// The engine. One pass counts how many gradients each node waits for; then nodes run from a heap, latest
+// first.
+#include "tandem/autograd/engine.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tandem/autograd/accumulate.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/sum_to.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::autograd {
+namespace {
+
+// What the engine knows of a node during one pass.
+struct Task {
+  Node* node = nullptr;
+  int waiting = 0;     // edges that have not delivered yet
+  bool needed = true;  // lies on a way to a wanted input
+  SmallVector<Tensor, 1> grads;
+};
+
+// Node → Task by open addressing: one probe for most nodes, no allocation for each.
+class TaskMap {
+ public:
+  TaskMap() : slots_(64) {}
+  Task& operator[](Node* node) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Task& slot = find(node);
+    if (slot.node == nullptr) {
+      slot.node = node;
+      slot.grads.resize(std::max<std::size_t>(1, node->outputs.size()));
+      ++count_;
+    }
+    return slot;
+  }
+  Task* get(Node* node) {
+    Task& slot = find(node);
+    return slot.node != nullptr ? &slot : nullptr;
+  }
+  bool has(Node* node) { return get(node) != nullptr; }
+
+ private:
+  Task& find(Node* node) {
+    std::size_t i = (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20;
+    for (;; ++i)
+      if (Task& slot = slots_[i & (slots_.size() - 1)]; slot.node == node || slot.node == nullptr)
+        return slot;
+  }
+  void grow() {
+    std::vector<Task> old(slots_.size() * 4);
+    old.swap(slots_);
+    for (Task& task : old)
+      if (task.node != nullptr) find(task.node) = std::move(task);
+  }
+  std::vector<Task> slots_;
+  std::size_t count_ = 0;
+};
+
+bool later(const Node* a, const Node* b) {
+  if (a->is_accumulate() != b->is_accumulate())
+    return b->is_accumulate();  // leaves as soon as they are ready
+  return a->sequence < b->sequence;
+}
+
+// Sums gradients that reach the same output by several edges.
+void add_gradient(Tensor& sum, Tensor&& grad) {
+  if (!grad.defined()) return;
+  if (!sum.defined())
+    sum = std::move(grad);
+  else if (!GradMode::is_enabled() && sum.use_count() == 1 && sum.storage()->use_count() == 1 &&
+           sum.is_contiguous())
+    sum.add_(grad);
+  else
+    sum = sum + grad;
+}
+
+// Makes `grad` look like the output it belongs to, or throws.
+void validate(Tensor& grad, const OutputInfo& info, const char* from) {
+  if (!grad.defined()) return;
+  if (grad.sizes() != IntArrayRef(info.sizes)) grad = sum_to_size(grad, info.sizes, from);
+  if (grad.dtype() != info.dtype) grad = grad.to(info.dtype);
+  check(grad.device() == info.device, from, ": gave a gradient on ", grad.device(), " for a tensor on ",
+        info.device);
+}
+
+class Pass {
+ public:
+  explicit Pass(const BackwardArgs& args) : args_(args) {}
+
+  std::vector<Tensor> run() {
+    AutoGradMode mode(args_.create_graph);
+    add_roots();
+    count_edges();
+    mark_wanted();
+    for (std::size_t i = 0; i < roots_.size(); ++i) {
+      Tensor grad = root_grads_[i];
+      validate(grad, roots_[i].node->outputs[roots_[i].output_nr], "backward: gradient of the root");
+      Task& task = tasks_[roots_[i].node.get()];
+      add_gradient(task.grads[roots_[i].output_nr], std::move(grad));
+      if (task.waiting == 0 && !task_queued(task)) push(roots_[i].node.get());
+    }
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      Node* node = heap_.back();
+      heap_.pop_back();
+      step(*node);
+    }
+    return collect();
+  }
+
+ private:
+  void add_roots() {
+    check(args_.grad_outputs.empty() || args_.grad_outputs.size() == args_.outputs.size(),
+          "backward: ", args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
+    for (std::size_t i = 0; i < args_.outputs.size(); ++i) {
+      const Tensor& out = args_.outputs[i];
+      check(out.defined() && out.requires_grad(), "backward: tensor ", i, " (", out,
+            ") does not require a gradient and has no grad_fn");
+      Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
+      if (!grad.defined()) {
+        check(out.numel() == 1, "backward: a gradient is implied only for one element; tensor ", i, " is ",
+              out);
+        grad = ones(out.sizes(), out.options());
+      }
+      check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);
+      roots_.push_back(gradient_edge(out));
+      root_grads_.push_back(std::move(grad));
+    }
+  }
+
+  void count_edges() {
+    std::vector<Node*> stack;
+    for (const Edge& root : roots_)
+      if (!tasks_.has(root.node.get())) {
+        tasks_[root.node.get()];
+        stack.push_back(root.node.get());
+      }
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      order_.push_back(node);
+      for (const Edge& edge : node->next) {
+        if (!edge.valid()) continue;
+        const bool seen = tasks_.has(edge.node.get());
+        ++tasks_[edge.node.get()].waiting;
+        if (!seen) stack.push_back(edge.node.get());
+      }
+    }
+  }
+
+  // With given inputs, only nodes on a way to one of them run.
+  void mark_wanted() {
+    if (args_.inputs.empty()) return;
+    captured_.resize(args_.inputs.size());
+    for (Node* node : order_) tasks_[node].needed = false;
+    for (std::size_t i = 0; i < args_.inputs.size(); ++i) {
+      const Tensor& input = args_.inputs[i];
+      check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
+            ") does not require a gradient");
+      const Edge edge = gradient_edge(input);
+      targets_.push_back(edge);
+      if (Task* task = tasks_.get(edge.node.get())) task->needed = true;
+    }
+    // Edges point to earlier nodes; accumulators, which are younger, have no edges of their own.
+    std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return later(a, b); });
+    for (Node* node : order_) {
+      Task& task = tasks_[node];
+      for (const Edge& edge : node->next)
+        if (edge.valid() && tasks_[edge.node.get()].needed) task.needed = true;
+    }
+  }
+
+  bool task_queued(const Task& task) const {
+    return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end();
+  }
+  void push(Node* node) {
+    heap_.push_back(node);
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  void step(Node& node) {
+    Task& task = tasks_[&node];
+    SmallVector<Tensor, 1> grads = std::move(task.grads);
+    const bool needed = task.needed;
+    capture(node, grads);
+    SmallVector<Tensor, 3> results(node.next.size());
+    const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
+    if (any && needed) call(node, grads, results);
+    for (std::size_t j = 0; j < node.next.size(); ++j) {
+      const Edge& edge = node.next[j];
+      if (!edge.valid()) continue;
+      Task& target = tasks_[edge.node.get()];
+      validate(results[j], edge.node->outputs[edge.output_nr], node.name());
+      add_gradient(target.grads[edge.output_nr], std::move(results[j]));
+      if (--target.waiting == 0) push(edge.node.get());
+    }
+  }
+
+  // Hooks see a gradient before anybody else; then retain_grad and grad()'s inputs take it.
+  void capture(Node& node, SmallVector<Tensor, 1>& grads) {
+    if (node.hooks) {
+      for (std::size_t nr = 0; nr < grads.size(); ++nr)
+        run_pre_hooks(*node.hooks, static_cast<uint32_t>(nr), grads[nr]);
+      for (auto& [nr, place] : node.hooks->retained)
+        if (grads[nr].defined()) *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
+    }
+    for (std::size_t i = 0; i < targets_.size(); ++i)
+      if (targets_[i].node.get() == &node) captured_[i] = grads[targets_[i].output_nr];
+  }
+
+  void call(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
+    if (node.is_accumulate() && !args_.accumulate) return;
+    const Device device = node.outputs[0].device;
+    const bool elsewhere = device.index() != backend(device).runtime.current_device();
+    optional<DeviceGuard> guard;
+    if (elsewhere) guard.emplace(device);
+    node.backward({grads.data(), grads.size()}, {results.data(), results.size()});
+    if (AnomalyMode::is_enabled()) find_nan(node, results);
+    if (!args_.retain_graph) node.release();
+  }
+
+  static void find_nan(const Node& node, const SmallVector<Tensor, 3>& results) {
+    for (std::size_t j = 0; j < results.size(); ++j) {
+      if (!results[j].defined() || (results[j].detach() != results[j].detach()).sum().item<int64_t>() == 0) continue;
+      fail(node.name(), " returned NaN in gradient ", j, "\n  forward: ",
+           node.forward_note ? *node.forward_note : std::string("recorded outside anomaly mode"));
+    }
+  }
+
+  std::vector<Tensor> collect() {
+    if (args_.accumulate) {  // leaves have theirs from their accumulators
+      for (std::size_t i = 0; i < captured_.size(); ++i)
+        if (captured_[i].defined() && !targets_[i].node->is_accumulate())
+          add_gradient(args_.inputs[i].mutable_grad(), std::move(captured_[i]));
+      return {};
+    }
+    for (std::size_t i = 0; i < captured_.size(); ++i)
+      check(captured_[i].defined() || args_.allow_unused, "grad: input ", i, " (", args_.inputs[i],
+            ") was not used in the graph; pass allow_unused=true to get an undefined gradient for it");
+    return std::move(captured_);
+  }
+
+  const BackwardArgs& args_;
+  std::vector<Edge> roots_, targets_;
+  std::vector<Tensor> root_grads_, captured_;
+  std::vector<Node*> order_, heap_;
+  TaskMap tasks_;
+};
+
+}  // namespace
+
+std::vector<Tensor> run_backward(const BackwardArgs& args) { return Pass(args).run(); }
+
+void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph,
+              TensorList inputs) {
+  run_backward({.outputs = tensors,
+                .grad_outputs = grad_tensors,
+                .retain_graph = retain_graph.value_or(create_graph),
+                .create_graph = create_graph,
+                .inputs = inputs});
+}
+
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs,
+                         optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+  check(!inputs.empty(), "grad: no inputs given");
+  return run_backward({.outputs = outputs,
+                       .grad_outputs = grad_outputs,
+                       .retain_graph = retain_graph.value_or(create_graph),
+                       .create_graph = create_graph,
+                       .inputs = inputs,
+                       .accumulate = false,
+                       .allow_unused = allow_unused});
+}
+
+}  // namespace tandem::autograd

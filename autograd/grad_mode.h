@@ -1,0 +1,70 @@
+// Whether operations are recorded: a property of the calling thread.
+#pragma once
+
+namespace tandem {
+
+namespace detail {
+struct AutogradState {
+  bool grad_mode = true;
+  bool inference_mode = false;
+  bool anomaly = false;
+};
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit AutogradState autograd_state;
+}  // namespace detail
+
+struct GradMode {
+  static bool is_enabled() { return detail::autograd_state.grad_mode; }
+  static void set_enabled(bool enabled) { detail::autograd_state.grad_mode = enabled; }
+};
+
+/// Sets recording until the guard goes out of scope.
+class AutoGradMode {
+ public:
+  explicit AutoGradMode(bool enabled) : previous_(GradMode::is_enabled()) { GradMode::set_enabled(enabled); }
+  ~AutoGradMode() { GradMode::set_enabled(previous_); }
+  AutoGradMode(const AutoGradMode&) = delete;
+  AutoGradMode& operator=(const AutoGradMode&) = delete;
+
+ private:
+  bool previous_;
+};
+struct NoGradGuard : AutoGradMode {
+  NoGradGuard() : AutoGradMode(false) {}
+};
+
+/// No recording, no version checks, no views tracked: the cheapest mode. Its tensors cannot take part in
+/// autograd later.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true) : previous_(detail::autograd_state) {
+    detail::autograd_state.inference_mode = enabled;
+    detail::autograd_state.grad_mode = !enabled;
+  }
+  ~InferenceMode() { detail::autograd_state = previous_; }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+  static bool is_enabled() { return detail::autograd_state.inference_mode; }
+
+ private:
+  detail::AutogradState previous_;
+};
+
+namespace autograd {
+/// Anomaly mode: backward checks every gradient for NaN and names the forward operation that made it.
+struct AnomalyMode {
+  static bool is_enabled() { return detail::autograd_state.anomaly; }
+  static void set_enabled(bool enabled) { detail::autograd_state.anomaly = enabled; }
+};
+class DetectAnomalyGuard {
+ public:
+  DetectAnomalyGuard() : previous_(AnomalyMode::is_enabled()) { AnomalyMode::set_enabled(true); }
+  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(previous_); }
+  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+  DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;
+
+ private:
+  bool previous_;
+};
+}  // namespace autograd
+
+}  // namespace tandem

@@ -1,0 +1,85 @@
+// Views and in-place writes.
+//
+// An in-place operation is its functional form followed by an assignment. Assigning to a view is
+// base = as_strided_scatter(base, value), both of them differentiable; the other views of that base then
+// renew their history from it when they are next used. Backward of as_strided and of as_strided_scatter are
+// operations themselves.
+#include "tandem/autograd/ops/as_strided.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/view_history.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::autograd {
+
+Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  Tensor view = alias(base, sizes, strides, offset);
+  if (!GradMode::is_enabled()) return view;
+  AutogradMeta& m = meta(view);
+  const AutogradMeta* base_meta = find_meta(base);
+  m.view_base = base_meta != nullptr && base_meta->view_base.defined() ? base_meta->view_base : base;
+  m.view_version = base._version();
+  return view;
+}
+
+void refresh_view(const Tensor& t, AutogradMeta& m) {
+  const uint32_t version = t._version();
+  if ((m.view_version == version && m.grad_fn.valid()) || !m.view_base.requires_grad()) return;
+  record_as_strided(t, m.view_base);
+  m.view_version = version;
+}
+
+void check_inplace(const Tensor& self, const char* operation) {
+  const TensorImpl& impl = *self.impl();
+  if (!impl.contiguous)
+    for (std::size_t d = 0; d < impl.sizes.size(); ++d)
+      check(impl.strides[d] != 0 || impl.sizes[d] <= 1, operation,
+            ": the tensor overlaps itself (it was expanded): ", self, " strides ", impl.strides,
+            "; clone() it before writing in place");
+  if (impl.inference)
+    check(InferenceMode::is_enabled(), operation,
+          ": the tensor was made in InferenceMode; clone() it outside");
+  if (!GradMode::is_enabled() || !impl.requires_grad()) return;
+  check(!self.is_leaf(), operation, ": a leaf that requires a gradient cannot be written in place: ", self,
+        "; use NoGradGuard or detach()");
+  if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
+    check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,
+          ": a view of a leaf that requires a gradient cannot be written in place: ", self);
+}
+
+Tensor before_inplace(const Tensor& self, Before before) {
+  const TensorImpl& impl = *self.impl();
+  Tensor out;
+  if (before == Before::kAlias) {
+    out = alias(self, impl.sizes, impl.strides, impl.offset);
+  } else {
+    out = empty_raw(impl.sizes, impl.dtype, impl.device());
+    backend(self).pointwise.copy(out, self);
+  }
+  if (self.requires_grad()) set_history(out, gradient_edge(self));
+  return out;
+}
+
+Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
+  Tensor value = given.dtype() == self.dtype() ? given : given.to(self.dtype());
+  if (value.sizes() != self.sizes()) value = value.expand(self.sizes());
+  backend(self).pointwise.copy(self, value);
+  wrote(self, operation);
+  Edge edge;
+  if (value.requires_grad()) {
+    if (value.is_leaf()) value = value.as_strided(value.sizes(), value.strides());
+    edge = gradient_edge(value);
+  }
+  AutogradMeta& m = meta(self);
+  if (!m.view_base.defined()) {
+    set_history(self, std::move(edge));
+    return self;
+  }
+  if (edge.valid() || m.view_base.requires_grad()) {
+    record_scatter(m.view_base, self, std::move(edge));
+    record_as_strided(self, m.view_base);
+    m.view_version = self._version();
+  }
+  return self;
+}
+
+}  // namespace tandem::autograd

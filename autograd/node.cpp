@@ -1,0 +1,107 @@
+// Nodes, saved tensors, and destruction without recursion.
+#include "tandem/autograd/node.h"
+
+#include <atomic>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/meta.h"
+#include "tandem/core/cpu_allocator.h"
+
+namespace tandem {
+
+namespace detail {
+[[gnu::tls_model("initial-exec")]] thread_local constinit AutogradState autograd_state;
+}
+
+namespace autograd {
+namespace {
+// Numbers are handed out in blocks to each thread: later operations of a thread get larger ones, and a thread
+// that continues another's graph gets larger ones too as long as blocks are small. One counter is enough and
+// exact.
+std::atomic<uint64_t> next_sequence{0};
+
+// Nodes waiting to be freed on this thread.
+struct Doomed {
+  std::vector<Node*> nodes;
+  bool active = false;
+};
+thread_local Doomed doomed;
+}  // namespace
+
+Node::Node() : sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
+Node::~Node() = default;
+void* Node::operator new(std::size_t size) { return cpu::allocate(size); }
+void Node::operator delete(void* block, std::size_t size) { cpu::deallocate(block, size); }
+
+void destroy(const Node* node) noexcept {
+  Doomed& list = doomed;
+  if (list.active) {
+    list.nodes.push_back(const_cast<Node*>(node));
+    return;
+  }
+  list.active = true;
+  delete node;
+  while (!list.nodes.empty()) {
+    Node* next = list.nodes.back();
+    list.nodes.pop_back();
+    delete next;
+  }
+  list.active = false;
+}
+
+void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
+  if (!grad.defined()) return;
+  for (const auto& pre : hooks.pre) {
+    if (pre.output_nr != output_nr) continue;
+    if (Tensor replaced = pre.hook->call(grad); replaced.defined()) {
+      check(replaced.sizes() == grad.sizes(), "tensor hook: returned a gradient ", replaced, " for one of ",
+            grad);
+      grad = std::move(replaced);
+    }
+  }
+}
+
+void SavedTensor::save(const Tensor& tensor, bool output) {
+  if (!tensor.defined()) return;
+  const TensorImpl& impl = *tensor.impl();
+  check(!impl.inference, "a tensor made in InferenceMode cannot be saved for backward: ", tensor,
+        "; clone() it outside");
+  is_output_ = output;
+  version_ = impl.storage->version();
+  if (output) {
+    output_nr_ = find_meta(tensor)->grad_fn.output_nr;
+    tensor_ = alias(tensor, impl.sizes, impl.strides, impl.offset);
+  } else {
+    tensor_ = tensor;
+  }
+}
+
+namespace {
+[[noreturn]] void overwritten(const Tensor& t, uint32_t saved, const Node& owner) {
+  std::string operation = owner.name();
+  if (const auto at = operation.rfind("Backward"); at != std::string::npos) operation.resize(at);
+  const char* writer = t.storage()->writer();
+  fail("backward of ", operation, ": a tensor that it needs was overwritten in place\n  tensor ", t,
+       ", saved at version ", saved, ", now at version ", t._version(), "\n  overwritten by ",
+       writer != nullptr ? writer : "an in-place operation",
+       "\n  use the form of that operation that is not in place, or clone() the tensor before",
+       owner.forward_note ? "\n  forward: " + *owner.forward_note : std::string());
+}
+}  // namespace
+
+Tensor SavedTensor::unpack(const Node& owner) const {
+  if (!tensor_.defined()) {
+    check(!released_, owner.name(),
+          ": the graph was freed by an earlier backward; pass retain_graph=true to that one to go through it "
+          "twice");
+    return {};
+  }
+  if (tensor_._version() != version_) overwritten(tensor_, version_, owner);
+  if (!is_output_ || !GradMode::is_enabled()) return tensor_;
+  Tensor out = alias(tensor_, tensor_.sizes(), tensor_.strides(), tensor_.storage_offset());
+  set_history(out, Edge{NodePtr(const_cast<Node*>(&owner)), output_nr_});
+  return out;
+}
+
+}  // namespace autograd
+}  // namespace tandem

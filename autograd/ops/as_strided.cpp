@@ -1,0 +1,146 @@
+// as_strided. With B the base's elements and W the window's: forward reads B at W; backward adds the gradient
+// into zeros at W (several times where W overlaps itself).
+#include "tandem/autograd/ops/as_strided.h"
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+
+struct Geometry {
+  Dims sizes, strides;
+  int64_t offset = 0;
+  static Geometry of(const Tensor& t) { return {Dims(t.sizes()), Dims(t.strides()), t.storage_offset()}; }
+};
+
+// Elements from the storage's start to the last one of the geometry, plus one.
+int64_t extent(const Geometry& g) {
+  int64_t last = g.offset;
+  for (std::size_t d = 0; d < g.sizes.size(); ++d) {
+    if (g.sizes[d] == 0) return 0;
+    last += (g.sizes[d] - 1) * g.strides[d];
+  }
+  return last + 1;
+}
+
+// Whether two indices may share an element: exact for windows whose sorted strides nest, else a cautious yes.
+bool overlaps(const Geometry& g) {
+  Dims sizes, strides;
+  for (std::size_t d = 0; d < g.sizes.size(); ++d) {
+    if (g.sizes[d] == 1) continue;
+    std::size_t at = 0;
+    while (at < strides.size() && strides[at] < g.strides[d]) ++at;
+    sizes.insert(at, g.sizes[d]);
+    strides.insert(at, g.strides[d]);
+  }
+  int64_t reach = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (strides[d] <= reach) return true;
+    reach += (sizes[d] - 1) * strides[d];
+  }
+  return false;
+}
+
+// Numbers of the window's elements in the storage, one row.
+Tensor element_numbers(const Geometry& g, int64_t length, Device device) {
+  return arange(length, TensorOptions(kLong).device(device))
+      .as_strided(g.sizes, g.strides, g.offset)
+      .reshape({-1});
+}
+
+// Zeros, `length` of them, with `values` added at the window. Differentiable.
+Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
+  Tensor buffer = zeros({length}, values.options());
+  if (values.numel() == 0) return buffer;
+  if (!autograd::recording(values) && !overlaps(g)) {
+    backend(values).pointwise.copy(alias(buffer, g.sizes, g.strides, g.offset), values);
+    return buffer;
+  }
+  return buffer.index_add(0, element_numbers(g, length, values.device()), values.reshape({-1}));
+}
+
+struct AsStridedBackward final : autograd::Node {
+  const char* name() const override { return "AsStridedBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = place(g[0], window, std::max(extent(base), extent(window)))
+                 .as_strided(base.sizes, base.strides, base.offset);
+  }
+  Geometry base, window;
+};
+
+// Of base = as_strided_scatter(base, value): the old base's gradient is zero inside the window.
+struct AsStridedScatterBackward final : autograd::Node {
+  const char* name() const override { return "AsStridedScatterBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const int64_t length = std::max(extent(base), extent(window));
+    const Tensor dense = place(g[0], base, length);
+    if (needs(1)) out[1] = dense.as_strided(window.sizes, window.strides, window.offset);
+    if (!needs(0)) return;
+    Tensor outside = ones({length}, g[0].options());
+    backend(g[0]).pointwise.fill(alias(outside, window.sizes, window.strides, window.offset), 0);
+    out[0] = (dense * outside).as_strided(base.sizes, base.strides, base.offset);
+  }
+  Geometry base, window;
+};
+
+}  // namespace
+
+namespace autograd {
+
+void record_as_strided(const Tensor& view, const Tensor& base) {
+  auto* node = new AsStridedBackward;
+  NodePtr hold(node);
+  detail::add_input(*node, base);
+  node->base = Geometry::of(base);
+  node->window = Geometry::of(view);
+  detail::add_output(*node, view);
+}
+
+void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
+  auto* node = new AsStridedScatterBackward;
+  NodePtr hold(node);
+  detail::add_input(*node, base);
+  node->next.push_back(std::move(value_edge));
+  node->base = Geometry::of(base);
+  node->window = Geometry::of(view);
+  detail::add_output(*node, base);
+}
+
+}  // namespace autograd
+
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                  optional<int64_t> storage_offset) {
+  check(size.size() == stride.size(), "as_strided: ", size.size(), " sizes but ", stride.size(), " strides");
+  Geometry g{Dims(size), Dims(stride), storage_offset.value_or(self.storage_offset())};
+  const int64_t elements = static_cast<int64_t>(self.storage()->nbytes()) / self.element_size();
+  check(checked_numel(size) >= 0 && g.offset >= 0, "as_strided: negative offset ", g.offset);
+  int64_t last = g.offset;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    check(stride[d] >= 0, "as_strided: negative strides are not supported, got ", stride);
+    int64_t reach = 0;
+    check(size[d] == 0 || (!__builtin_mul_overflow(size[d] - 1, stride[d], &reach) &&
+                           !__builtin_add_overflow(last, reach, &last)),
+          "as_strided: the window ", size, " with strides ", stride, " is too large");
+  }
+  check(checked_numel(size) == 0 || last < elements, "as_strided: the window ", size, " with strides ",
+        stride, " and offset ", g.offset, " needs ", last + 1, " elements, the storage has ", elements);
+  Tensor out = autograd::make_view(self, g.sizes, g.strides, g.offset);
+  if (autograd::recording(self)) autograd::record_as_strided(out, self);
+  return out;
+}
+
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                          optional<int64_t> storage_offset) {
+  Tensor out = empty_raw(self.sizes(), self.dtype(), self.device()).copy_(self);
+  out.as_strided(size, stride, storage_offset).copy_(src);
+  return out;
+}
+
+Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset) const {
+  return tandem::as_strided(*this, size, stride, storage_offset);
+}
+
+}  // namespace tandem

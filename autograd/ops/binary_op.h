@@ -1,0 +1,93 @@
+// What elementwise operations of two arguments share: promotion, broadcasting, the call of the kernel.
+#pragma once
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/sum_to.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::autograd {
+
+/// An argument converted to `type` and moved beside the others; keeps what it made alive.
+class Prepared {
+ public:
+  Prepared(const Tensor& t, ScalarType type, Device device) {
+    if (t.dtype() == type && t.device() == device) [[likely]] {
+      tensor_ = &t;
+    } else {
+      NoGradGuard no_grad;
+      made_ = t.to(device, type);
+      tensor_ = &made_;
+    }
+  }
+  operator Operand() const { return Operand(*tensor_); }
+  const Tensor& tensor() const { return *tensor_; }
+
+ private:
+  Tensor made_;
+  const Tensor* tensor_;
+};
+
+inline Device device_of(const Tensor& a, const Tensor& b) {
+  return a.dim() == 0 && b.dim() != 0 ? b.device() : a.device();
+}
+
+/// Op of two tensors in `type`, without autograd.
+template <class Op>
+Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
+  check_same_device(Op::name, a, b);
+  const Device device = device_of(a, b);
+  const Prepared x(a, type, device), y(b, type, device);
+  Tensor out = a.sizes() == b.sizes()
+                   ? empty_raw(a.sizes(), type, device)
+                   : empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
+  backend(device).pointwise.binary.get<Op>()(out, x, y, parameter);
+  return out;
+}
+
+/// Op of a tensor and a number (on either side) in `type`, without autograd.
+template <class Op>
+Tensor binary_raw(const Tensor& a, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
+  const Prepared x(a, type, a.device());
+  Tensor out = empty_raw(a.sizes(), type, a.device());
+  backend(a).pointwise.binary.get<Op>()(out, x, b, parameter);
+  return out;
+}
+template <class Op>
+Tensor binary_raw(const Scalar& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
+  const Prepared y(b, type, b.device());
+  Tensor out = empty_raw(b.sizes(), type, b.device());
+  backend(b).pointwise.binary.get<Op>()(out, a, y, parameter);
+  return out;
+}
+
+/// self = Op(self, b) at once. Throws Error when the result has another shape, or a category that self cannot
+/// hold.
+template <class Op>
+void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
+  check_same_device(Op::name, self, b);
+  if (self.sizes() != b.sizes())
+    check(broadcast_sizes(self.sizes(), b.sizes(), Op::name) == Dims(self.sizes()), Op::name,
+          "_: the result does not fit in ", self, ": the other is ", b);
+  const Prepared y(b, type, self.device());
+  if (type == self.dtype()) {
+    // The other may look at the same memory in another order: then it is copied first.
+    const bool crossed = y.tensor().storage() == self.storage() && !y.tensor().is_same(self) &&
+                         (y.tensor().data_ptr() != self.data_ptr() || y.tensor().strides() != self.strides());
+    backend(self).pointwise.binary.get<Op>()(self, self, crossed ? y.tensor().clone() : y.tensor(),
+                                             parameter);
+    return;
+  }
+  backend(self).pointwise.copy(self, binary_raw<Op>(self.detach(), b, type, parameter));
+}
+template <class Op>
+void binary_into(Tensor& self, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
+  if (type == self.dtype())
+    backend(self).pointwise.binary.get<Op>()(self, self, b, parameter);
+  else
+    backend(self).pointwise.copy(self, binary_raw<Op>(self.detach(), b, type, parameter));
+}
+
+/// Throws Error when an in-place result of `type` cannot be stored in self.
+void check_result_fits(const char* operation, const Tensor& self, ScalarType type);
+
+}  // namespace tandem::autograd

@@ -1,0 +1,35 @@
+// New tensors. `options` gives dtype (default dtype where none), device (current CPU where none) and
+// requires_grad. Throws Error on negative or overflowing sizes and on a device that is not there.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Not initialised.
+Tensor empty(IntArrayRef size, const TensorOptions& options = {});
+Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
+Tensor ones(IntArrayRef size, const TensorOptions& options = {});
+/// dtype where none: that of the value (default dtype, int64 or bool).
+Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {});
+/// start, start + step, … below (above) end; int64 when all numbers are integers and no dtype is given.
+Tensor arange(const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
+
+Tensor empty_like(const Tensor& self, const TensorOptions& options = {});
+Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
+Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
+Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options = {});
+
+/// A tensor on memory of the caller, row-major or with `strides` (elements). `deleter(data)` runs with the
+/// last reference. The memory must be on options' device.
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, void (*deleter)(void*), const TensorOptions& options = {});
+
+namespace autograd {
+/// `given` with what it leaves open taken from `self`.
+TensorOptions merge_options(const TensorOptions& given, const Tensor& self);
+}  // namespace autograd
+
+}  // namespace tandem

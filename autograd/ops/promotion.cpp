@@ -1,0 +1,55 @@
+// PyTorch's promotion rule.
+#include "tandem/autograd/ops/promotion.h"
+
+namespace tandem {
+namespace {
+
+int category(ScalarType type) { return type == kBool ? 0 : is_floating_point(type) ? 2 : 1; }
+
+// The higher category wins; within one, `low` gives way.
+ScalarType combine(ScalarType high, ScalarType low) {
+  if (high == ScalarType::Undefined) return low;
+  if (low == ScalarType::Undefined) return high;
+  return category(low) > category(high) ? promote_types(high, low) : high;
+}
+
+struct Groups {
+  ScalarType dimensioned = ScalarType::Undefined, zero_dim = ScalarType::Undefined,
+             number = ScalarType::Undefined;
+  void add(const Tensor& t) {
+    ScalarType& group = t.dim() > 0 ? dimensioned : zero_dim;
+    group = promote_types(group, t.dtype());
+  }
+  ScalarType result() const { return combine(combine(dimensioned, zero_dim), number); }
+};
+
+}  // namespace
+
+ScalarType result_type(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype()) return a.dtype();
+  Groups groups;
+  groups.add(a);
+  groups.add(b);
+  return groups.result();
+}
+
+ScalarType result_type(const Tensor& a, const Scalar& b) {
+  const ScalarType type = b.isFloatingPoint() ? get_default_dtype() : b.type();
+  return category(type) > category(a.dtype()) ? type : a.dtype();
+}
+
+ScalarType result_type(TensorList tensors) {
+  Groups groups;
+  for (const Tensor& t : tensors) groups.add(t);
+  return groups.result();
+}
+
+namespace autograd {
+void check_same_device(const char* operation, const Tensor& a, const Tensor& b) {
+  if (a.device() == b.device()) return;
+  check((a.dim() == 0 && a.is_cpu()) || (b.dim() == 0 && b.is_cpu()), operation,
+        ": tensors on different devices\n  ", a, "\n  ", b, "\n  move one with .to(device)");
+}
+}  // namespace autograd
+
+}  // namespace tandem

@@ -1,0 +1,70 @@
+// sum. Gradient: g expanded to the input's shape.
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace autograd {
+
+Dims reduced_sizes(IntArrayRef sizes, uint32_t mask, bool keepdim) {
+  Dims out;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if ((mask >> d & 1u) == 0)
+      out.push_back(sizes[d]);
+    else if (keepdim)
+      out.push_back(1);
+  }
+  return out;
+}
+
+Tensor drop_dims(const Tensor& t, uint32_t mask, bool keepdim) {
+  if (keepdim) return t;
+  const Dims sizes = reduced_sizes(t.sizes(), mask, false);
+  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
+}
+
+Tensor restore_dims(const Tensor& grad, IntArrayRef input_sizes, uint32_t mask, bool keepdim) {
+  return keepdim ? grad : grad.view(reduced_sizes(input_sizes, mask, true));
+}
+
+}  // namespace autograd
+
+namespace {
+using namespace autograd;
+
+struct SumBackward final : Node {
+  const char* name() const override { return "SumBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = restore_dims(g[0].contiguous(), sizes, mask, keepdim).expand(sizes);
+  }
+  Dims sizes;
+  uint32_t mask = 0;
+  bool keepdim = false;
+};
+
+}  // namespace
+
+Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());
+  const Tensor x = as_type(self, type);
+  const uint32_t mask = dim_mask(dim, x.dim());
+  Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
+  backend(x).reduce.sum(out, x, mask);
+  out = drop_dims(out, mask, keepdim);
+  if (auto* node = record<SumBackward>(out, x)) {
+    node->sizes = x.sizes();
+    node->mask = mask;
+    node->keepdim = keepdim;
+  }
+  return out;
+}
+Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
+  return tandem::sum(self, IntArrayRef{}, false, dtype);
+}
+Tensor Tensor::sum(optional<ScalarType> dtype) const { return tandem::sum(*this, dtype); }
+Tensor Tensor::sum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
+  return tandem::sum(*this, dim, keepdim, dtype);
+}
+
+}  // namespace tandem

@@ -1,0 +1,90 @@
+// Recording of operations: what the files of autograd/ops/ use.
+//
+//   Tensor mul(const Tensor& a, const Tensor& b) {
+//     Tensor out = …;
+//     if (auto* n = record<MulBackward>(out, a, b)) { n->a.save(a); n->b.save(b); }
+//     return out;
+//   }
+#pragma once
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/meta.h"
+
+namespace tandem::autograd {
+
+inline bool requires_grad_any(TensorList tensors) {
+  for (const Tensor& t : tensors)
+    if (t.defined() && t.requires_grad()) return true;
+  return false;
+}
+/// Whether an operation on these tensors has to be recorded now.
+template <class... Tensors>
+inline bool recording(const Tensors&... inputs) {
+  return GradMode::is_enabled() && ((inputs.defined() && inputs.requires_grad()) || ...);
+}
+
+namespace detail {
+inline void add_input(Node& node, const Tensor& t) {
+  node.next.push_back(t.defined() && t.requires_grad() ? gradient_edge(t) : Edge{});
+}
+/// Output number outputs.size() of `node`; not for dtypes without gradient.
+void add_output(Node& node, const Tensor& out);
+void note_forward(Node& node, TensorList inputs);
+}  // namespace detail
+
+/// A node of type N from `inputs` (undefined ones allowed) to `out`, or nullptr when nothing has to be
+/// recorded. The node lives as long as the graph; fill it at once.
+template <class N, class... Tensors>
+inline N* record(const Tensor& out, const Tensors&... inputs) {
+  if (!recording(inputs...)) return nullptr;
+  NodePtr node(new N);
+  (detail::add_input(*node, inputs), ...);
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    detail::note_forward(*node, std::vector<Tensor>{inputs...});
+  detail::add_output(*node, out);
+  return static_cast<N*>(node.get());
+}
+
+/// The same for lists: several inputs to several outputs.
+template <class N>
+inline N* record_list(TensorList outs, TensorList inputs) {
+  if (!GradMode::is_enabled() || !requires_grad_any(inputs)) return nullptr;
+  NodePtr node(new N);
+  for (const Tensor& t : inputs) detail::add_input(*node, t);
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    detail::note_forward(*node, inputs);
+  for (const Tensor& out : outs) detail::add_output(*node, out);
+  return static_cast<N*>(node.get());
+}
+
+/// A view of `base` with this geometry (offset in elements of the storage), known as a view to in-place
+/// operations. The caller records its backward.
+Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+
+/// Whether an in-place operation on `self` with `inputs` must take the recorded way (assign) or may write at
+/// once. Throws Error for a leaf that requires a gradient and for a tensor that overlaps itself.
+void check_inplace(const Tensor& self, const char* operation);
+/// Ends an unrecorded in-place operation: counts the version.
+inline void wrote(const Tensor& self, const char* operation) { self.storage()->bump_version(operation); }
+/// self = value, differentiably: copies the values of `value` (same shape; any dtype) and takes over its
+/// history. Every in-place operation that autograd has to see is its functional form and then this.
+Tensor& assign(Tensor& self, const Tensor& value, const char* operation);
+
+/// `self` as an input of the functional form of an in-place operation: a tensor of its own with the same
+/// history. kClone copies the values, for operations whose backward reads them; kAlias looks at the memory
+/// that is about to be overwritten.
+enum class Before { kClone, kAlias };
+Tensor before_inplace(const Tensor& self, Before before);
+
+/// The whole of an in-place operation: `direct()` writes self when nothing is recorded, else self =
+/// `value(before)`.
+template <class Direct, class Value, class... Inputs>
+inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direct&& direct, Value&& value,
+                       const Inputs&... inputs) {
+  check_inplace(self, operation);
+  if (recording(self, inputs...)) return assign(self, value(before_inplace(self, before)), operation);
+  direct();
+  wrote(self, operation);
+  return self;
+}
+
+}  // namespace tandem::autograd

@@ -1,0 +1,201 @@
+// A tensor's place on the tape: leaves, edges, gradients, hooks, detach.
+#include <atomic>
+
+#include "tandem/autograd/accumulate.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/record.h"
+#include "tandem/autograd/view_history.h"
+
+namespace tandem {
+namespace autograd {
+
+AutogradMeta& meta(const Tensor& t) {
+  auto& slot = t.impl()->autograd;
+  if (!slot) slot = std::make_unique<AutogradMeta>();
+  return static_cast<AutogradMeta&>(*slot);
+}
+
+namespace {
+Edge accumulator_edge(const Tensor& leaf) {
+  AutogradMeta& m = meta(leaf);
+  while (m.lock.test_and_set(std::memory_order_acquire)) {
+  }
+  Edge edge;
+  if (m.accumulator != nullptr && m.accumulator->try_retain()) {
+    edge.node = NodePtr::adopt(m.accumulator);
+  } else {
+    edge.node = NodePtr(new AccumulateGrad(leaf));
+    m.accumulator = edge.node.get();
+  }
+  m.lock.clear(std::memory_order_release);
+  return edge;
+}
+}  // namespace
+
+Edge gradient_edge(const Tensor& t) {
+  if (!t.requires_grad()) return {};
+  AutogradMeta* m = find_meta(t);
+  if (m != nullptr && m->view_base.defined() && !(t.impl()->tracks_grad && !m->grad_fn.valid()))
+    refresh_view(t, *m);
+  if (m != nullptr && m->grad_fn.valid()) return m->grad_fn;
+  return accumulator_edge(t);
+}
+
+void set_history(const Tensor& t, Edge edge) {
+  t.impl()->tracks_grad = edge.valid();
+  meta(t).grad_fn = std::move(edge);
+}
+
+namespace detail {
+void add_output(Node& node, const Tensor& out) {
+  const auto nr = static_cast<uint32_t>(node.outputs.size());
+  node.outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
+  if (out.is_floating_point()) set_history(out, Edge{NodePtr(&node), nr});
+}
+
+void note_forward(Node& node, TensorList inputs) {
+  std::string text = node.name();
+  if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
+  text += "(";
+  for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
+  node.forward_note = std::make_unique<std::string>(text + ")");
+}
+}  // namespace detail
+
+namespace {
+std::atomic<unsigned> next_handle{1};
+
+NodeHooks& hooks_of(const Tensor& t) {
+  const Edge edge = gradient_edge(t);
+  auto& slot = edge.node->is_accumulate() ? meta(t).leaf_hooks : edge.node->hooks;
+  if (!slot) slot = std::make_unique<NodeHooks>();
+  return *slot;
+}
+}  // namespace
+
+unsigned add_hook(const Tensor& t, std::shared_ptr<TensorHook> hook) {
+  check(t.requires_grad(), "register_hook: the tensor does not require a gradient: ", t);
+  const unsigned handle = next_handle++;
+  const uint32_t nr = gradient_edge(t).output_nr;
+  hooks_of(t).pre.push_back({nr, handle, std::move(hook)});
+  return handle;
+}
+
+unsigned add_post_accumulate_hook(const Tensor& t, std::shared_ptr<TensorHook> hook) {
+  check(t.requires_grad() && t.is_leaf(),
+        "register_post_accumulate_grad_hook: expected a leaf that requires a gradient, got ", t);
+  const unsigned handle = next_handle++;
+  hooks_of(t).post_accumulate.push_back({0, handle, std::move(hook)});
+  return handle;
+}
+
+}  // namespace autograd
+
+using autograd::find_meta;
+using autograd::meta;
+
+const Tensor& Tensor::requires_grad_(bool value) const {
+  if (value == requires_grad() && is_leaf()) return *this;
+  check(is_leaf(), "requires_grad_: only leaves may change it; this tensor is the result of ",
+        grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
+  check(!value || is_floating_point(), "requires_grad_: only floating point tensors have gradients, this is ",
+        *this);
+  check(!value || !is_inference() || InferenceMode::is_enabled(),
+        "requires_grad_: the tensor was made in InferenceMode; clone() it outside");
+  meta(*this);
+  get().tracks_grad = value;
+  return *this;
+}
+
+bool Tensor::is_leaf() const {
+  const TensorImpl& impl = get();
+  if (!impl.requires_grad()) return true;
+  return autograd::gradient_edge(*this).node->is_accumulate();
+}
+
+const Tensor& Tensor::grad() const {
+  static const Tensor none;
+  get();
+  const auto* m = find_meta(*this);
+  if (m == nullptr) return none;
+  return m->retained ? *m->retained : m->grad;
+}
+Tensor& Tensor::mutable_grad() const {
+  auto& m = meta(*this);
+  return m.retained ? *m.retained : m.grad;
+}
+
+IntrusivePtr<autograd::Node> Tensor::grad_fn() const {
+  if (!requires_grad()) return nullptr;
+  auto edge = autograd::gradient_edge(*this);
+  return edge.node->is_accumulate() ? nullptr : edge.node;
+}
+uint32_t Tensor::output_nr() const { return requires_grad() ? autograd::gradient_edge(*this).output_nr : 0; }
+
+void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph,
+                      optional<TensorList> inputs) const {
+  autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs.value_or(TensorList{}));
+}
+
+Tensor Tensor::detach() const {
+  const TensorImpl& impl = get();
+  return alias(*this, impl.sizes, impl.strides, impl.offset);
+}
+Tensor& Tensor::detach_() {
+  auto* m = find_meta(*this);
+  if (m == nullptr) return *this;
+  check(!m->view_base.defined(), "detach_: the tensor is a view; use detach()");
+  m->grad_fn = {};
+  get().tracks_grad = false;
+  return *this;
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  TensorImpl& to = get();
+  const TensorImpl& from = *other.impl();
+  check(!requires_grad() || tandem::is_floating_point(from.dtype),
+        "set_data: a tensor that requires a gradient cannot be ", other);
+  to.storage = from.storage;
+  to.dtype = from.dtype;
+  to.offset = from.offset;
+  to.sizes = from.sizes;
+  to.strides = from.strides;
+  to.refresh();
+  auto* m = find_meta(*this);
+  if (m == nullptr) return;
+  // The accumulator describes the old shape: the next use makes another.
+  while (m->lock.test_and_set(std::memory_order_acquire)) {
+  }
+  m->accumulator = nullptr;
+  m->lock.clear(std::memory_order_release);
+}
+
+void Tensor::retain_grad() const {
+  check(requires_grad(), "retain_grad: the tensor does not require a gradient: ", *this);
+  if (is_leaf()) return;
+  auto& m = meta(*this);
+  if (m.retained) return;
+  m.retained = std::make_shared<Tensor>();
+  const auto edge = autograd::gradient_edge(*this);
+  autograd::hooks_of(*this).retained.emplace_back(edge.output_nr, m.retained);
+}
+bool Tensor::retains_grad() const {
+  const auto* m = find_meta(*this);
+  return m != nullptr && m->retained != nullptr;
+}
+
+void Tensor::remove_hook(unsigned handle) const {
+  auto& hooks = autograd::hooks_of(*this);
+  const auto same = [handle](const auto& h) { return h.handle == handle; };
+  std::erase_if(hooks.pre, same);
+  std::erase_if(hooks.post_accumulate, same);
+}
+
+bool Tensor::is_view() const {
+  const auto* m = find_meta(*this);
+  return m != nullptr && m->view_base.defined();
+}
+Tensor Tensor::_base() const { return is_view() ? find_meta(*this)->view_base : Tensor(); }
+
+}  // namespace tandem

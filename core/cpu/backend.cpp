@@ -1,0 +1,12 @@
+// The CPU's backend table.
+#include "tandem/core/cpu/tables.h"
+
+namespace tandem {
+constinit const Backend cpu_backend{
+    .runtime = cpu::runtime_kernels,
+    .pointwise = cpu::pointwise_kernels,
+    .reduce = cpu::reduce_kernels,
+    .index = cpu::index_kernels,
+    .linalg = cpu::linalg_kernels,
+};
+}  // namespace tandem

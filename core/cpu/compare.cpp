@@ -1,0 +1,24 @@
+// Comparisons on the CPU: arguments of any computed type, bool out.
+#include "tandem/core/cpu/binary_loop.h"
+#include "tandem/core/cpu/pointwise_tables.h"
+
+namespace tandem::cpu {
+namespace {
+
+struct Maker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Operand& a, const Operand& b) {
+      const ScalarType type = a.tensor != nullptr ? a.tensor->dtype() : b.tensor->dtype();
+      dispatch(type, ComputedTypes{}, Op::name, [&]<class T>(Type<T>) {
+        binary_typed<bool, T>(out, a, b, [](T x, T y) { return Op::apply(x, y); });
+      });
+    };
+  }
+};
+
+}  // namespace
+
+constinit const CompareKernels compare_kernels = CompareKernels::from<Maker>();
+
+}  // namespace tandem::cpu

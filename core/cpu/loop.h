@@ -1,0 +1,141 @@
+// The elementwise loop: N tensors of one shape (the inputs broadcast), cut in runs along one dimension.
+//
+// Dimensions are ordered by the output's strides and merged where all operands allow it; work is cut in
+// chunks of kGrain elements, by the shape alone.
+#pragma once
+#include <algorithm>
+#include <array>
+
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::cpu {
+
+inline constexpr int64_t kGrain = 16384;
+
+template <int N>
+struct LoopPlan {
+  int ndim = 0;
+  int64_t numel = 0;
+  int64_t sizes[kMaxDims];  // innermost first
+  std::array<int64_t, N> strides[kMaxDims];
+  std::array<char*, N> data;
+  std::array<int64_t, N> item_sizes;
+};
+
+/// tensors[0] is the output. A null tensor is a number: its operand has stride 0 and data null.
+template <int N>
+LoopPlan<N> make_plan(const std::array<const Tensor*, N>& tensors) {
+  LoopPlan<N> plan;
+  const Tensor& out = *tensors[0];
+  const IntArrayRef sizes = out.sizes();
+  const int n = static_cast<int>(sizes.size());
+  plan.numel = out.numel();
+  std::array<std::array<int64_t, N>, kMaxDims> strides;
+  int order[kMaxDims];
+  for (int d = 0; d < n; ++d) {
+    if (sizes[static_cast<std::size_t>(d)] == 1) continue;
+    for (int k = 0; k < N; ++k) {
+      int64_t stride = 0;
+      if (tensors[static_cast<std::size_t>(k)] != nullptr) {
+        const TensorImpl& impl = *tensors[static_cast<std::size_t>(k)]->impl();
+        const int own = d - (n - static_cast<int>(impl.sizes.size()));
+        if (own >= 0 && impl.sizes[static_cast<std::size_t>(own)] != 1)
+          stride = impl.strides[static_cast<std::size_t>(own)];
+      }
+      strides[static_cast<std::size_t>(d)][static_cast<std::size_t>(k)] = stride;
+    }
+    // Insertion sort by the output's stride, innermost first; later dimensions win ties.
+    int at = plan.ndim++;
+    for (; at > 0 && std::abs(strides[static_cast<std::size_t>(order[at - 1])][0]) <
+                         std::abs(strides[static_cast<std::size_t>(d)][0]);
+         --at)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+  // order is outermost first now: walk it backwards and merge.
+  const int count = plan.ndim;
+  plan.ndim = 0;
+  for (int i = count - 1; i >= 0; --i) {
+    const auto& s = strides[static_cast<std::size_t>(order[i])];
+    const int64_t size = sizes[static_cast<std::size_t>(order[i])];
+    bool merge = plan.ndim > 0;
+    for (int k = 0; merge && k < N; ++k)
+      merge = s[static_cast<std::size_t>(k)] ==
+              plan.strides[plan.ndim - 1][static_cast<std::size_t>(k)] * plan.sizes[plan.ndim - 1];
+    if (merge) {
+      plan.sizes[plan.ndim - 1] *= size;
+    } else {
+      plan.sizes[plan.ndim] = size;
+      plan.strides[plan.ndim++] = s;
+    }
+  }
+  if (plan.ndim == 0) {
+    plan.ndim = 1;
+    plan.sizes[0] = plan.numel;
+    plan.strides[0].fill(0);
+    if (plan.numel == 1) plan.strides[0].fill(1);
+  }
+  for (std::size_t k = 0; k < N; ++k) {
+    plan.data[k] = tensors[k] != nullptr ? static_cast<char*>(tensors[k]->data_ptr()) : nullptr;
+    plan.item_sizes[k] = tensors[k] != nullptr ? tensors[k]->element_size() : 0;
+  }
+  return plan;
+}
+
+/// Calls run(pointers, strides in elements, count) for every run of the elements [begin, end).
+template <int N, class Run>
+void for_runs(const LoopPlan<N>& plan, int64_t begin, int64_t end, Run&& run) {
+  int64_t index[kMaxDims];
+  int64_t rest = begin;
+  for (int d = 0; d < plan.ndim; ++d) {
+    index[d] = rest % plan.sizes[d];
+    rest /= plan.sizes[d];
+  }
+  while (begin < end) {
+    std::array<char*, N> pointers = plan.data;
+    for (int d = 0; d < plan.ndim; ++d)
+      for (std::size_t k = 0; k < N; ++k) pointers[k] += index[d] * plan.strides[d][k] * plan.item_sizes[k];
+    const int64_t count = std::min(plan.sizes[0] - index[0], end - begin);
+    run(pointers, plan.strides[0], count);
+    begin += count;
+    index[0] = 0;
+    for (int d = 1; d < plan.ndim && ++index[d] == plan.sizes[d]; ++d) index[d] = 0;
+  }
+}
+
+template <int N, class Run>
+void parallel_runs(const LoopPlan<N>& plan, Run&& run) {
+  parallel_for(plan.numel, kGrain, [&](int64_t begin, int64_t end) { for_runs(plan, begin, end, run); });
+}
+
+/// out[i] = f(in[i]). The forms with unit strides are the ones that compilers vectorise.
+template <class Out, class In, class F>
+void unary_run(Out* out, int64_t so, const In* in, int64_t si, int64_t n, F f) {
+  if (so == 1 && si == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
+  } else if (so == 1 && si == 0) {
+    const Out value = f(*in);
+    for (int64_t i = 0; i < n; ++i) out[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * so] = f(in[i * si]);
+  }
+}
+
+/// out[i] = f(a[i], b[i]).
+template <class Out, class In, class F>
+void binary_run(Out* out, int64_t so, const In* a, int64_t sa, const In* b, int64_t sb, int64_t n, F f) {
+  if (so == 1 && sa == 1 && sb == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+  } else if (so == 1 && sa == 1 && sb == 0) {
+    const In value = *b;
+    for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], value);
+  } else if (so == 1 && sa == 0 && sb == 1) {
+    const In value = *a;
+    for (int64_t i = 0; i < n; ++i) out[i] = f(value, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * so] = f(a[i * sa], b[i * sb]);
+  }
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,76 @@
+// The CPU's side of memory, streams and events. Kernels run at once, so waiting is nothing.
+#include <unistd.h>
+
+#include <Eigen/Core>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "tandem/core/cpu/tables.h"
+#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "CPU";
+}
+
+DeviceInfo device_info(int) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  return {processor_name(), sysconf(_SC_PHYS_PAGES) * page, sysconf(_SC_AVPHYS_PAGES) * page,
+          std::max(1, get_num_threads() / device_count())};
+}
+
+std::vector<std::string> versions() {
+  return {concat("Eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION)};
+}
+
+using Clock = std::chrono::steady_clock;
+Clock::time_point& point(void* event) { return *static_cast<Clock::time_point*>(event); }
+
+}  // namespace
+
+constinit const RuntimeKernels runtime_kernels{
+    .device_count = +[] { return device_count(); },
+    .device_info = device_info,
+    .versions = versions,
+    .current_device = +[] { return current_device(); },
+    .set_current_device = +[](int index) { set_current_device(index); },
+    .allocate = +[](Device, std::size_t bytes) { return cpu::allocate(bytes); },
+    .free = +[](Device, void* data, std::size_t bytes) { cpu::deallocate(data, bytes); },
+    .allocate_pinned = +[](std::size_t bytes) { return cpu::allocate(bytes); },
+    .free_pinned = +[](void*) {},
+    .copy_bytes =
+        +[](void* to, Device, const void* from, Device, std::size_t bytes, bool) {
+          if (bytes != 0) std::memcpy(to, from, bytes);
+        },
+    .create_stream =
+        +[](Device device) {
+          return StreamHandle{device, nullptr};
+        },
+    .destroy_stream = +[](StreamHandle) {},
+    .current_stream =
+        +[](Device device) {
+          return StreamHandle{device, nullptr};
+        },
+    .set_current_stream = +[](StreamHandle) {},
+    .synchronize_stream = +[](StreamHandle) {},
+    .synchronize = +[](Device) {},
+    .create_event = +[]() -> void* { return new Clock::time_point(); },
+    .destroy_event = +[](void* event) { delete &point(event); },
+    .record_event = +[](void* event, StreamHandle) { point(event) = Clock::now(); },
+    .wait_event = +[](void*, StreamHandle) {},
+    .synchronize_event = +[](void*) {},
+    .elapsed_ms =
+        +[](void* from, void* to) {
+          return std::chrono::duration<double, std::milli>(point(to) - point(from)).count();
+        },
+};
+
+}  // namespace tandem::cpu

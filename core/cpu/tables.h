@@ -1,0 +1,11 @@
+// The CPU's kernel tables, one a family; backend.cpp puts them together.
+#pragma once
+#include "tandem/core/backend.h"
+
+namespace tandem::cpu {
+extern const RuntimeKernels runtime_kernels;
+extern const PointwiseKernels pointwise_kernels;
+extern const ReduceKernels reduce_kernels;
+extern const IndexKernels index_kernels;
+extern const LinalgKernels linalg_kernels;
+}  // namespace tandem::cpu

@@ -1,0 +1,82 @@
+// Dims: sizes or strides of a tensor, kept in place: at most kMaxDims of them.
+#pragma once
+#include <cstdint>
+
+#include "tandem/core/array_ref.h"
+#include "tandem/core/error.h"
+
+namespace tandem {
+
+inline constexpr int kMaxDims = 12;
+
+class Dims {
+ public:
+  Dims() = default;
+  Dims(IntArrayRef values) { assign(values); }
+  Dims(std::initializer_list<int64_t> values) { assign(IntArrayRef(values)); }
+  Dims(std::size_t count, int64_t value) {
+    resize(count);
+    for (auto& v : *this) v = value;
+  }
+  Dims(const Dims& other) { assign(other); }
+  Dims& operator=(const Dims& other) {
+    if (this != &other) assign(other);
+    return *this;
+  }
+  void assign(IntArrayRef values) {
+    resize(values.size());
+    for (std::size_t i = 0; i < count_; ++i) values_[i] = values[i];
+  }
+  /// New places are not initialised. Throws Error over kMaxDims.
+  void resize(std::size_t count) {
+    check(count <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", count);
+    count_ = static_cast<uint32_t>(count);
+  }
+  void push_back(int64_t value) {
+    resize(count_ + 1);
+    values_[count_ - 1] = value;
+  }
+  void pop_back() { --count_; }
+  void insert(std::size_t at, int64_t value) {
+    resize(count_ + 1);
+    for (std::size_t i = count_ - 1; i > at; --i) values_[i] = values_[i - 1];
+    values_[at] = value;
+  }
+  void erase(std::size_t at) {
+    for (std::size_t i = at; i + 1 < count_; ++i) values_[i] = values_[i + 1];
+    --count_;
+  }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  int64_t* data() { return values_; }
+  const int64_t* data() const { return values_; }
+  int64_t& operator[](std::size_t i) { return values_[i]; }
+  int64_t operator[](std::size_t i) const { return values_[i]; }
+  int64_t* begin() { return values_; }
+  int64_t* end() { return values_ + count_; }
+  const int64_t* begin() const { return values_; }
+  const int64_t* end() const { return values_ + count_; }
+  int64_t& back() { return values_[count_ - 1]; }
+  int64_t back() const { return values_[count_ - 1]; }
+  operator IntArrayRef() const { return {values_, count_}; }
+  friend bool operator==(const Dims& a, const Dims& b) { return IntArrayRef(a) == IntArrayRef(b); }
+
+ private:
+  uint32_t count_ = 0;
+  int64_t values_[kMaxDims];
+};
+
+inline void append(std::string& out, const Dims& dims) { detail::append(out, IntArrayRef(dims)); }
+
+/// Product of sizes. Throws Error on a negative size and on overflow of int64.
+int64_t checked_numel(IntArrayRef sizes);
+/// Row-major strides; a size of 0 counts as 1.
+Dims contiguous_strides(IntArrayRef sizes);
+/// The shape both broadcast to. Throws Error that names both shapes (and `operation`).
+Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation);
+/// Index `dim` in [-ndim, ndim) as a non-negative one (a 0-dim tensor counts as 1-dim). Throws IndexError.
+int64_t wrap_dim(int64_t dim, int64_t ndim);
+/// Bit mask of `dims` (all of them when empty and `empty_means_all`). Throws Error on a repeated one.
+uint32_t dim_mask(IntArrayRef dims, int64_t ndim, bool empty_means_all = true);
+
+}  // namespace tandem

@@ -1,0 +1,50 @@
+// Names and promotion of data types.
+#include "tandem/core/dtype.h"
+
+#include <atomic>
+
+namespace tandem {
+namespace {
+std::atomic<ScalarType> default_dtype{kFloat};
+}
+
+const char* name(ScalarType type) {
+  constexpr const char* names[] = {"uint8",   "int8",    "int16", "int32",    "int64",    "float16",
+                                   "float32", "float64", "bool",  "bfloat16", "undefined"};
+  return names[static_cast<int>(type)];
+}
+
+const char* toString(ScalarType type) {
+  constexpr const char* names[] = {"Byte",  "Char",   "Short", "Int",      "Long",     "Half",
+                                   "Float", "Double", "Bool",  "BFloat16", "Undefined"};
+  return names[static_cast<int>(type)];
+}
+
+ScalarType promote_types(ScalarType a, ScalarType b) {
+  if (a == b) return a;
+  if (a == ScalarType::Undefined) return b;
+  if (b == ScalarType::Undefined) return a;
+  if (a == kBool) return b;
+  if (b == kBool) return a;
+  const bool float_a = is_floating_point(a), float_b = is_floating_point(b);
+  if (float_a != float_b) return float_a ? a : b;
+  if (float_a) {
+    if (a == kDouble || b == kDouble) return kDouble;
+    return kFloat;  // float with a half type, and the two half types together
+  }
+  // Integers: the wider one; uint8 with int8 needs int16.
+  if ((a == kByte && b == kChar) || (a == kChar && b == kByte)) return kShort;
+  return item_size(a) > item_size(b) ? a : b;
+}
+
+ScalarType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
+void set_default_dtype(ScalarType type) {
+  check(is_floating_point(type), "set_default_dtype: expected a floating point type, got ", type);
+  default_dtype = type;
+}
+
+void unsupported_dtype(const char* operation, ScalarType type) {
+  throw NotImplementedError(concat(operation, ": not implemented for ", type));
+}
+
+}  // namespace tandem

@@ -1,0 +1,108 @@
+// Data types: their names, sizes, promotion rules (PyTorch's), and the switch from a run-time type to a C++
+// type.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "tandem/core/error.h"
+#include "tandem/core/half.h"
+#include "tandem/core/type_list.h"
+
+namespace tandem {
+
+enum class ScalarType : int8_t {
+  Byte,
+  Char,
+  Short,
+  Int,
+  Long,
+  Half,
+  Float,
+  Double,
+  Bool,
+  BFloat16,
+  Undefined
+};
+using Dtype = ScalarType;
+
+inline constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = kByte;
+inline constexpr ScalarType kChar = ScalarType::Char, kInt8 = kChar;
+inline constexpr ScalarType kShort = ScalarType::Short, kInt16 = kShort;
+inline constexpr ScalarType kInt = ScalarType::Int, kInt32 = kInt;
+inline constexpr ScalarType kLong = ScalarType::Long, kInt64 = kLong;
+inline constexpr ScalarType kHalf = ScalarType::Half, kFloat16 = kHalf;
+inline constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = kFloat;
+inline constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = kDouble;
+inline constexpr ScalarType kBool = ScalarType::Bool;
+inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
+
+/// Type lists; the computed types are those that kernels are instantiated for.
+using FloatTypes = TypeList<float, double>;
+using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using NumericTypes = concat_t<IntTypes, FloatTypes>;
+using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
+using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
+
+template <class T>
+inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
+template <>
+inline constexpr ScalarType scalar_type_of<uint8_t> = ScalarType::Byte;
+template <>
+inline constexpr ScalarType scalar_type_of<int8_t> = ScalarType::Char;
+template <>
+inline constexpr ScalarType scalar_type_of<int16_t> = ScalarType::Short;
+template <>
+inline constexpr ScalarType scalar_type_of<int32_t> = ScalarType::Int;
+template <>
+inline constexpr ScalarType scalar_type_of<int64_t> = ScalarType::Long;
+template <>
+inline constexpr ScalarType scalar_type_of<long long> = ScalarType::Long;
+template <>
+inline constexpr ScalarType scalar_type_of<Half> = ScalarType::Half;
+template <>
+inline constexpr ScalarType scalar_type_of<float> = ScalarType::Float;
+template <>
+inline constexpr ScalarType scalar_type_of<double> = ScalarType::Double;
+template <>
+inline constexpr ScalarType scalar_type_of<bool> = ScalarType::Bool;
+template <>
+inline constexpr ScalarType scalar_type_of<BFloat16> = ScalarType::BFloat16;
+
+/// Bytes an element.
+constexpr int64_t item_size(ScalarType type) {
+  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2, 0};
+  return sizes[static_cast<int>(type)];
+}
+constexpr bool is_floating_point(ScalarType type) {
+  return type == kFloat || type == kDouble || type == kHalf || type == kBFloat16;
+}
+constexpr bool is_integral(ScalarType type, bool include_bool) {
+  return type <= ScalarType::Long || (include_bool && type == kBool);
+}
+/// "float32", "int64", "bool", …
+const char* name(ScalarType type);
+/// LibTorch's spelling: "Float", "Long", "Bool", …
+const char* toString(ScalarType type);
+inline void append(std::string& out, ScalarType type) { out.append(name(type)); }
+
+/// The type that holds values of both (PyTorch's promotion table).
+ScalarType promote_types(ScalarType a, ScalarType b);
+inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
+
+/// The type of new floating point tensors: float32 unless set. Throws Error for a type that is not floating
+/// point.
+ScalarType get_default_dtype();
+void set_default_dtype(ScalarType type);
+
+[[noreturn]] void unsupported_dtype(const char* operation, ScalarType type);
+
+/// Calls `f(Type<T>{})` with the C++ type of `type`; an Error that names `operation` when the list does not
+/// have it.
+template <class... Ts, class F>
+inline void dispatch(ScalarType type, TypeList<Ts...>, const char* operation, F&& f) {
+  const bool found = ((scalar_type_of<Ts> == type ? (f(Type<Ts>{}), true) : false) || ...);
+  if (!found) [[unlikely]]
+    unsupported_dtype(operation, type);
+}
+
+}  // namespace tandem

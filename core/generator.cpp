@@ -1,0 +1,43 @@
+// The state of a random stream.
+#include "tandem/core/generator.h"
+
+#include <mutex>
+
+namespace tandem {
+
+struct Generator::State {
+  std::mutex mutex;
+  uint64_t seed, offset = 0;
+};
+
+Generator::Generator(uint64_t seed) : state_(std::make_shared<State>()) { state_->seed = seed; }
+
+void Generator::set_current_seed(uint64_t seed) const {
+  std::lock_guard lock(state_->mutex);
+  state_->seed = seed;
+  state_->offset = 0;
+}
+uint64_t Generator::current_seed() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->seed;
+}
+uint64_t Generator::offset() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->offset;
+}
+void Generator::set_offset(uint64_t offset) const {
+  std::lock_guard lock(state_->mutex);
+  state_->offset = offset;
+}
+Generator::Draw Generator::next() const {
+  std::lock_guard lock(state_->mutex);
+  return {state_->seed, state_->offset++};
+}
+
+const Generator& default_generator() {
+  static const Generator* instance = new Generator;  // never destroyed
+  return *instance;
+}
+void manual_seed(uint64_t seed) { default_generator().set_current_seed(seed); }
+
+}  // namespace tandem

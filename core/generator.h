@@ -1,0 +1,42 @@
+// Generator: a Philox stream of random numbers: a seed and an offset, nothing else.
+//
+// Element i of a draw depends on (seed, offset of the draw, i) alone: see core/philox.h.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "tandem/core/device.h"
+
+namespace tandem {
+
+class Generator {
+ public:
+  /// A new stream of its own; a copy of a Generator shares the stream.
+  explicit Generator(uint64_t seed = kDefaultSeed);
+
+  static constexpr uint64_t kDefaultSeed = 67280421310721;  // as in PyTorch
+
+  /// Starts the stream of `seed` at offset 0.
+  void set_current_seed(uint64_t seed) const;
+  uint64_t current_seed() const;
+  /// Draws taken so far. Seed and offset are the whole state: what a checkpoint stores.
+  uint64_t offset() const;
+  void set_offset(uint64_t offset) const;
+  /// The offset for one draw; the next draw gets another. Safe from several threads.
+  struct Draw {
+    uint64_t seed, offset;
+  };
+  Draw next() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// The generator used where none is given; all devices share it, so a seed gives the same numbers on each.
+const Generator& default_generator();
+/// Seeds the default generator.
+void manual_seed(uint64_t seed);
+inline Generator make_generator(uint64_t seed) { return Generator(seed); }
+
+}  // namespace tandem

@@ -1,0 +1,14 @@
+// Matrix products.
+#pragma once
+#include "tandem/core/kernels/kernel.h"
+
+namespace tandem {
+
+struct LinalgKernels {
+  /// out = alpha a b + beta out. a [B, M, K], b [B, K, N], out [B, M, N] contiguous, or all without B; a and
+  /// b of any strides; one numeric dtype. beta == 0 does not read out.
+  Kernel<void(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha)>
+      matmul;
+};
+
+}  // namespace tandem

@@ -1,0 +1,55 @@
+// What a backend offers beside arithmetic: memory, copies, streams, events, facts about its devices.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/core/kernels/kernel.h"
+
+namespace tandem {
+
+struct DeviceInfo {
+  std::string name;    ///< "AMD EPYC …, 2 threads"
+  int64_t memory = 0;  ///< bytes of memory in all
+  int64_t memory_free = 0;
+  int threads = 0;  ///< CPU threads, or multiprocessors
+};
+
+/// A queue of work on one device; `handle` is the backend's. CPU kernels run at once: theirs is null.
+struct StreamHandle {
+  Device device;
+  void* handle = nullptr;
+};
+
+struct RuntimeKernels {
+  Kernel<int()> device_count;
+  Kernel<DeviceInfo(int index)> device_info;
+  /// Versions of the libraries the backend stands on: "Eigen 3.4.0".
+  Kernel<std::vector<std::string>()> versions;
+  Kernel<int()> current_device;
+  Kernel<void(int index)> set_current_device;
+
+  Kernel<void*(Device, std::size_t bytes)> allocate;
+  Kernel<void(Device, void* data, std::size_t bytes)> free;
+  Kernel<void*(std::size_t bytes)> allocate_pinned;
+  Kernel<void(void* data)> free_pinned;
+  /// Bytes between this backend's device and the host or a device of the same backend, in order of the
+  /// current streams; returns when the host's side may be reused, unless `non_blocking`.
+  Kernel<void(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
+              bool non_blocking)>
+      copy_bytes;
+
+  Kernel<StreamHandle(Device)> create_stream;
+  Kernel<void(StreamHandle)> destroy_stream;
+  Kernel<StreamHandle(Device)> current_stream;
+  Kernel<void(StreamHandle)> set_current_stream;
+  Kernel<void(StreamHandle)> synchronize_stream;
+  Kernel<void(Device)> synchronize;
+  Kernel<void*()> create_event;
+  Kernel<void(void* event)> destroy_event;
+  Kernel<void(void* event, StreamHandle)> record_event;
+  Kernel<void(void* event, StreamHandle)> wait_event;
+  Kernel<void(void* event)> synchronize_event;
+  Kernel<double(void* from, void* to)> elapsed_ms;
+};
+
+}  // namespace tandem

@@ -1,0 +1,75 @@
+// Scalar: one number, of no tensor's type yet. It promotes only by category (bool < integer < floating
+// point).
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "tandem/core/dtype.h"
+
+namespace tandem {
+
+class Scalar {
+ public:
+  Scalar() : Scalar(int64_t{0}) {}
+  template <class T>
+  requires(std::is_arithmetic_v<T>) Scalar(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      kind_ = Kind::kBoolean;
+      integer_ = value;
+    } else if constexpr (std::is_integral_v<T>) {
+      kind_ = Kind::kInteger;
+      integer_ = static_cast<int64_t>(value);
+    } else {
+      kind_ = Kind::kReal;
+      real_ = static_cast<double>(value);
+    }
+  }
+  Scalar(Half value) : Scalar(static_cast<float>(value)) {}
+  Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}
+
+  bool isFloatingPoint() const { return kind_ == Kind::kReal; }
+  bool isIntegral(bool include_bool) const {
+    return kind_ == Kind::kInteger || (include_bool && isBoolean());
+  }
+  bool isBoolean() const { return kind_ == Kind::kBoolean; }
+  /// float64, int64 or bool.
+  ScalarType type() const { return isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
+
+  /// The value as T, as a C++ cast gives it.
+  template <class T>
+  T to() const {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return T(to<float>());
+    else if constexpr (std::is_same_v<T, bool>)
+      return isFloatingPoint() ? real_ != 0 : integer_ != 0;
+    else
+      return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
+  }
+  double toDouble() const { return to<double>(); }
+  float toFloat() const { return to<float>(); }
+  int64_t toLong() const { return to<int64_t>(); }
+  int toInt() const { return to<int>(); }
+  bool toBool() const { return to<bool>(); }
+  Scalar operator-() const { return isFloatingPoint() ? Scalar(-real_) : Scalar(-integer_); }
+  bool equal(double value) const { return to<double>() == value; }
+
+ private:
+  enum class Kind : uint8_t { kReal, kInteger, kBoolean };
+  union {
+    double real_;
+    int64_t integer_;
+  };
+  Kind kind_;
+};
+
+inline void append(std::string& out, const Scalar& s) {
+  using detail::append;
+  if (s.isFloatingPoint())
+    append(out, s.toDouble());
+  else if (s.isBoolean())
+    append(out, s.toBool());
+  else
+    append(out, s.toLong());
+}
+
+}  // namespace tandem

@@ -1,0 +1,89 @@
+// SmallVector: the first N elements in place, the rest on the heap.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace tandem {
+
+template <class T, std::size_t N>
+class SmallVector {
+ public:
+  SmallVector() = default;
+  explicit SmallVector(std::size_t count) { resize(count); }
+  SmallVector(SmallVector&& other) noexcept { take(other); }
+  SmallVector& operator=(SmallVector&& other) noexcept {
+    if (this != &other) {
+      free();
+      take(other);
+    }
+    return *this;
+  }
+  SmallVector(const SmallVector& other) {
+    reserve(other.size_);
+    for (const T& x : other) push_back(x);
+  }
+  SmallVector& operator=(const SmallVector&) = delete;
+  ~SmallVector() { free(); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& back() { return data_[size_ - 1]; }
+
+  void push_back(T value) {
+    if (size_ == capacity_) reserve(2 * capacity_);
+    new (data_ + size_) T(std::move(value));
+    ++size_;
+  }
+  void resize(std::size_t count) {
+    reserve(count);
+    while (size_ < count) new (data_ + size_++) T();
+    while (size_ > count) data_[--size_].~T();
+  }
+  void clear() { resize(0); }
+  void reserve(std::size_t count) {
+    if (count <= capacity_) return;
+    T* bigger = static_cast<T*>(::operator new(count * sizeof(T)));
+    std::uninitialized_move_n(data_, size_, bigger);
+    std::destroy_n(data_, size_);
+    if (data_ != inline_data()) ::operator delete(data_);
+    data_ = bigger;
+    capacity_ = count;
+  }
+
+ private:
+  T* inline_data() { return reinterpret_cast<T*>(place_); }
+  void take(SmallVector& other) {
+    if (other.data_ != other.inline_data()) {
+      data_ = std::exchange(other.data_, other.inline_data());
+      capacity_ = std::exchange(other.capacity_, N);
+      size_ = std::exchange(other.size_, 0);
+    } else {
+      std::uninitialized_move_n(other.data_, other.size_, data_);
+      size_ = other.size_;
+      other.clear();
+    }
+  }
+  void free() {
+    std::destroy_n(data_, size_);
+    if (data_ != inline_data()) ::operator delete(data_);
+    data_ = inline_data();
+    size_ = 0;
+    capacity_ = N;
+  }
+
+  T* data_ = inline_data();
+  std::size_t size_ = 0, capacity_ = N;
+  alignas(T) std::byte place_[N * sizeof(T)];
+};
+
+}  // namespace tandem

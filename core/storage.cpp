@@ -1,0 +1,74 @@
+// CPU memory stands right behind the object, in the same block; memory of other devices is the backend's.
+#include "tandem/core/storage.h"
+
+#include <new>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/cpu_allocator.h"
+
+namespace tandem {
+
+namespace {
+constexpr std::size_t kHeader = 128;
+static_assert(sizeof(StorageImpl) <= kHeader);
+}  // namespace
+
+struct StorageAccess {
+  static StorageImpl* make(void* block, std::size_t block_bytes, void* data, std::size_t nbytes,
+                           Device device) {
+    auto* impl = new (block) StorageImpl(data, nbytes, device);
+    impl->block_bytes_ = block_bytes;
+    return impl;
+  }
+  static void set_deleter(StorageImpl* impl, DeleterFn deleter, void* context) {
+    impl->deleter_ = deleter;
+    impl->context_ = context;
+  }
+  static void set_pinned(StorageImpl* impl) { impl->pinned_ = true; }
+  static void free(StorageImpl* impl) noexcept {
+    if (impl->deleter_ != nullptr) impl->deleter_(impl->data_, impl->context_);
+    if (impl->context_ == impl) detail::count_memory(impl->device_, -static_cast<int64_t>(impl->nbytes_));
+    const std::size_t block_bytes = impl->block_bytes_;
+    impl->~StorageImpl();
+    cpu::deallocate(impl, block_bytes);
+  }
+};
+
+// A context that points at the storage itself marks memory that was counted when it was made.
+Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
+  check(nbytes < (std::size_t{1} << 46), "out of memory: could not allocate ", nbytes, " bytes on ", device);
+  StorageImpl* impl = nullptr;
+  if (device.is_cpu() && !pinned) {
+    void* block = cpu::allocate(kHeader + nbytes);
+    impl = StorageAccess::make(block, kHeader + nbytes, static_cast<char*>(block) + kHeader, nbytes, device);
+    StorageAccess::set_deleter(impl, nullptr, impl);
+  } else {
+    const RuntimeKernels& runtime = backend(pinned ? Device(kCUDA) : device).runtime;
+    void* data = pinned ? runtime.allocate_pinned(nbytes) : runtime.allocate(device, nbytes);
+    impl = StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
+    StorageAccess::set_deleter(
+        impl,
+        [](void* data, void* self) {
+          auto* storage = static_cast<StorageImpl*>(self);
+          if (storage->pinned())
+            backend(Device(kCUDA)).runtime.free_pinned(data);
+          else
+            backend(storage->device()).runtime.free(storage->device(), data, storage->nbytes());
+        },
+        impl);
+    if (pinned) StorageAccess::set_pinned(impl);
+  }
+  detail::count_memory(device, static_cast<int64_t>(nbytes));
+  return Storage(impl);
+}
+
+Storage borrow_storage(void* data, std::size_t nbytes, Device device, DeleterFn deleter, void* context) {
+  auto* impl =
+      StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
+  StorageAccess::set_deleter(impl, deleter, context);
+  return Storage(impl);
+}
+
+void destroy(const StorageImpl* storage) noexcept { StorageAccess::free(const_cast<StorageImpl*>(storage)); }
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+// Streams and events by way of the backend's table.
+#include "tandem/core/stream.h"
+
+#include "tandem/core/backend.h"
+
+namespace tandem {
+
+Stream::Stream(Device device)
+    : handle_(backend(device).runtime.create_stream(resolve(device))), owned_(true) {}
+Stream::~Stream() {
+  if (owned_) backend(handle_.device).runtime.destroy_stream(handle_);
+}
+Stream Stream::current(Device device) {
+  return Stream(backend(device).runtime.current_stream(resolve(device)));
+}
+void Stream::synchronize() const { backend(handle_.device).runtime.synchronize_stream(handle_); }
+
+StreamGuard::StreamGuard(const Stream& stream)
+    : previous_(backend(stream.device()).runtime.current_stream(stream.device())) {
+  backend(stream.device()).runtime.set_current_stream(stream.handle());
+}
+StreamGuard::~StreamGuard() { backend(previous_.device).runtime.set_current_stream(previous_); }
+
+Event::Event(DeviceType type) : type_(type), event_(backend(type).runtime.create_event()) {}
+Event::~Event() {
+  if (event_ != nullptr) backend(type_).runtime.destroy_event(event_);
+}
+void Event::record(const Stream& stream) { backend(type_).runtime.record_event(event_, stream.handle()); }
+void Event::wait(const Stream& stream) const { backend(type_).runtime.wait_event(event_, stream.handle()); }
+void Event::synchronize() const { backend(type_).runtime.synchronize_event(event_); }
+double Event::elapsed_ms(const Event& end) const {
+  return backend(type_).runtime.elapsed_ms(event_, end.event_);
+}
+
+void synchronize(Device device) { backend(device).runtime.synchronize(resolve(device)); }
+
+}  // namespace tandem

@@ -1,0 +1,63 @@
+// Streams and events: queues of work on a device and marks in them. CPU kernels run at once on the caller's
+// thread, so there a stream is always empty and an event is a point in time.
+#pragma once
+#include <utility>
+
+#include "tandem/core/kernels/runtime.h"
+
+namespace tandem {
+
+class Stream {
+ public:
+  /// A new stream of `device`, destroyed with the last copy's owner: streams are move-only.
+  explicit Stream(Device device);
+  Stream(Stream&& other) noexcept : handle_(other.handle_), owned_(std::exchange(other.owned_, false)) {}
+  Stream& operator=(Stream&&) = delete;
+  ~Stream();
+  /// The calling thread's current stream on `device`, not owned.
+  static Stream current(Device device);
+  Device device() const { return handle_.device; }
+  /// Waits on the host until all work of the stream has ended.
+  void synchronize() const;
+  StreamHandle handle() const { return handle_; }
+
+ private:
+  explicit Stream(StreamHandle handle) : handle_(handle) {}
+  StreamHandle handle_;
+  bool owned_ = false;
+};
+
+/// Makes a stream current for the calling thread until the guard goes out of scope.
+class StreamGuard {
+ public:
+  explicit StreamGuard(const Stream& stream);
+  ~StreamGuard();
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+
+ private:
+  StreamHandle previous_;
+};
+
+class Event {
+ public:
+  explicit Event(DeviceType type);
+  Event(Event&& other) noexcept : type_(other.type_), event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&&) = delete;
+  ~Event();
+  void record(const Stream& stream);
+  /// Work given to `stream` from now on waits for the recorded point; the host does not.
+  void wait(const Stream& stream) const;
+  void synchronize() const;
+  /// Milliseconds from this event to `end`; both recorded and done.
+  double elapsed_ms(const Event& end) const;
+
+ private:
+  DeviceType type_;
+  void* event_;
+};
+
+/// Waits on the host until all work on `device` has ended.
+void synchronize(Device device);
+
+}  // namespace tandem

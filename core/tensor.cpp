@@ -1,0 +1,76 @@
+// Facts about a tensor and the making of raw ones.
+#include "tandem/core/tensor.h"
+
+#include "tandem/core/backend.h"
+#include "tandem/core/stream.h"
+
+namespace tandem {
+
+void Tensor::undefined() { fail("the tensor is undefined"); }
+void Tensor::bad_dim(int64_t d, int64_t n) {
+  if (n == 0) throw IndexError(concat("dimension ", d, " specified but the tensor has no dimensions"));
+  throw IndexError(concat("dimension ", d, " is out of range: expected ", -n, " to ", n - 1));
+}
+void Tensor::wrong_type(ScalarType asked) const {
+  if (!defined()) undefined();
+  fail("data_ptr<", name(asked), ">: the tensor is ", *this);
+}
+void Tensor::check_accessor(std::size_t rank) const {
+  check(dim() == static_cast<int64_t>(rank), "accessor: expected ", rank, " dimensions, the tensor is ",
+        *this);
+  check(is_cpu(), "accessor: the tensor is not on the CPU: ", *this);
+}
+
+std::string Tensor::describe() const { return concat(sizes(), " ", dtype(), " ", device()); }
+std::string Tensor::toString() const {
+  return concat(is_cpu() ? "CPU" : "CUDA", tandem::toString(dtype()), "Type");
+}
+
+bool Tensor::is_non_overlapping_and_dense() const {
+  if (is_contiguous()) return true;
+  Dims sizes = get().sizes, strides = get().strides;
+  int64_t step = 1;
+  for (std::size_t left = sizes.size(); left > 0;) {  // find the dimension of each step in turn
+    std::size_t i = 0;
+    while (i < left && sizes[i] != 1 && strides[i] != step) ++i;
+    if (i == left) return false;
+    if (sizes[i] != 1) step *= sizes[i];
+    sizes.erase(i);
+    strides.erase(i);
+    --left;
+  }
+  return true;
+}
+
+Scalar Tensor::item() const {
+  check(numel() == 1, "item: expected one element, the tensor is ", *this);
+  alignas(8) unsigned char bytes[8];
+  if (is_cpu())
+    __builtin_memcpy(bytes, get().data, static_cast<std::size_t>(element_size()));
+  else
+    backend(*this).runtime.copy_bytes(bytes, Device(kCPU, 0), get().data, device(), nbytes(), false);
+  Scalar out;
+  dispatch(dtype(), AllTypes{}, "item", [&]<class T>(Type<T>) {
+    T value;
+    __builtin_memcpy(&value, bytes, sizeof(T));
+    out = Scalar(value);
+  });
+  return out;
+}
+
+Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {
+  const int64_t numel = checked_numel(sizes);
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(numel, item_size(dtype), &bytes)) fail("too many elements: ", sizes);
+  return Tensor(
+      IntrusivePtr(new TensorImpl(make_storage(static_cast<std::size_t>(bytes), device), dtype, sizes)));
+}
+
+Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const TensorImpl& impl = *base.impl();
+  Tensor out(IntrusivePtr(new TensorImpl(impl.storage, impl.dtype, sizes, strides, offset)));
+  out.impl()->inference = impl.inference;
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+// Geometry of a TensorImpl.
+#include "tandem/core/tensor_impl.h"
+
+#include "tandem/core/cpu_allocator.h"
+
+namespace tandem {
+
+TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims, IntArrayRef steps, int64_t start)
+    : storage(std::move(s)), offset(start), dtype(type), sizes(dims), strides(steps) {
+  refresh();
+}
+
+TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
+    : storage(std::move(s)), dtype(type), sizes(dims) {
+  strides.resize(dims.size());
+  int64_t step = 1;
+  numel = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    strides[i] = step;
+    numel *= dims[i];
+    if (dims[i] > 1) step *= dims[i];
+  }
+  data = storage->data();
+}
+
+void TensorImpl::refresh() {
+  numel = 1;
+  for (int64_t size : sizes) numel *= size;
+  data = static_cast<char*>(storage->data()) + offset * item_size(dtype);
+  contiguous = true;
+  int64_t step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0 && contiguous;) {
+    if (sizes[i] == 1) continue;
+    contiguous = strides[i] == step;
+    step *= sizes[i];
+  }
+  if (numel == 0) contiguous = true;
+}
+
+void* TensorImpl::operator new(std::size_t size) { return cpu::allocate(size); }
+void TensorImpl::operator delete(void* block, std::size_t size) { cpu::deallocate(block, size); }
+
+}  // namespace tandem

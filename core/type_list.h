@@ -1,0 +1,44 @@
+// TypeList: a list of types with a position for each.
+#pragma once
+#include <cstddef>
+#include <type_traits>
+
+namespace tandem {
+
+template <class... Ts>
+struct TypeList {
+  static constexpr std::size_t size = sizeof...(Ts);
+};
+
+/// Carries a type as a value: `[&]<class T>(Type<T>) { … }`.
+template <class T>
+struct Type {
+  using type = T;
+};
+
+template <class T, class List>
+struct IndexOf;
+template <class T, class... Ts>
+struct IndexOf<T, TypeList<Ts...>> {
+  static constexpr std::size_t find() {
+    constexpr bool same[] = {std::is_same_v<T, Ts>...};
+    for (std::size_t i = 0; i < sizeof...(Ts); ++i)
+      if (same[i]) return i;
+    return sizeof...(Ts);
+  }
+  static constexpr std::size_t value = find();
+  static_assert(value < sizeof...(Ts), "the type is not in the list");
+};
+template <class T, class List>
+inline constexpr std::size_t index_of = IndexOf<T, List>::value;
+
+template <class A, class B>
+struct Concat;
+template <class... As, class... Bs>
+struct Concat<TypeList<As...>, TypeList<Bs...>> {
+  using type = TypeList<As..., Bs...>;
+};
+template <class A, class B>
+using concat_t = typename Concat<A, B>::type;
+
+}  // namespace tandem

@@ -1,0 +1,7 @@
+// Linked where there is no CUDA backend.
+#include "tandem/core/backend.h"
+
+namespace tandem {
+const Backend* cuda_backend() { return nullptr; }
+const char* cuda_reason() { return "built without CUDA"; }
+}  // namespace tandem

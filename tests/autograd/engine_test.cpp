@@ -1,0 +1,86 @@
+// The engine: values, accumulation, long chains, freed graphs, second derivatives, hooks.
+#include "tandem/autograd/engine.h"
+
+#include <doctest/doctest.h>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/unary.h"
+
+using namespace tandem;
+
+TEST_CASE("a product's gradient") {
+  Tensor x = full({3}, 2.0, requires_grad());
+  Tensor y = full({3}, 5.0, requires_grad());
+  ((x * y) + x).sum().backward();
+  CHECK(x.grad().data_ptr<float>()[1] == 6);
+  CHECK(y.grad().data_ptr<float>()[2] == 2);
+  (x * 3).sum().backward();
+  CHECK(x.grad().data_ptr<float>()[0] == 9);
+}
+
+TEST_CASE("broadcast gradients are summed to the argument's shape") {
+  Tensor x = ones({2, 3}, requires_grad()), b = ones({3}, requires_grad());
+  (x * b).sum().backward();
+  CHECK(b.grad().sizes() == IntArrayRef{3});
+  CHECK(b.grad().data_ptr<float>()[0] == 2);
+}
+
+TEST_CASE("second derivatives") {
+  Tensor x = full({1}, 3.0, TensorOptions(kDouble).requires_grad(true));
+  Tensor y = x * x * x;
+  Tensor g = autograd::grad({y}, {x}, {}, nullopt, /*create_graph=*/true)[0];
+  CHECK(g.item<double>() == 27);
+  Tensor h = autograd::grad({g}, {x})[0];
+  CHECK(h.item<double>() == 18);
+}
+
+TEST_CASE("a chain of 100,000 operations") {
+  Tensor x = ones({1}, requires_grad());
+  Tensor y = x;
+  for (int i = 0; i < 100000; ++i) y = y + 1;
+  y.backward();
+  CHECK(x.grad().item<float>() == 1);
+}
+
+TEST_CASE("a freed graph says so") {
+  Tensor x = ones({2}, requires_grad());
+  Tensor y = (x * x).sum();
+  y.backward();
+  CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("retain_graph"), Error);
+}
+
+TEST_CASE("hooks replace gradients") {
+  Tensor x = ones({2}, requires_grad());
+  Tensor y = x * 2;
+  y.register_hook([](const Tensor& g) { return g * 10; });
+  int seen = 0;
+  x.register_post_accumulate_grad_hook(
+      [&](const Tensor& leaf) { seen += static_cast<int>(leaf.grad().numel()); });
+  y.sum().backward();
+  CHECK(x.grad().data_ptr<float>()[0] == 20);
+  CHECK(seen == 2);
+}
+
+TEST_CASE("mm") {
+  Tensor a = arange(6, kDouble).view({2, 3}).requires_grad_(),
+         b = arange(12, kDouble).view({3, 4}).requires_grad_();
+  Tensor c = mm(a, b);
+  CHECK(c.data_ptr<double>()[0] == 0 * 0 + 1 * 4 + 2 * 8);
+  c.sum().backward();
+  CHECK(a.grad().data_ptr<double>()[1] == 4 + 5 + 6 + 7);
+  CHECK(b.grad().data_ptr<double>()[0] == 3);
+}
+
+TEST_CASE("relu through create_graph") {
+  Tensor x = arange(-2, 3, kDouble).requires_grad_();
+  Tensor y = (relu(x) * x).sum();
+  Tensor g = autograd::grad({y}, {x}, {}, nullopt, true)[0];
+  CHECK(g.data_ptr<double>()[4] == 4);
+  Tensor h = autograd::grad({g.sum()}, {x})[0];
+  CHECK(h.data_ptr<double>()[4] == 2);
+  CHECK(h.data_ptr<double>()[0] == 0);
+}
