@@ -90,6 +90,8 @@ void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t c
     Vec<T> v[kWidth];
     for (int64_t lane = 0; lane < kWidth; ++lane)
       v[lane] = lane < images ? load(from + lane * image_stride + i) : Vec<T>{};
+    for (int64_t lane = 0; lane < images; ++lane)
+      __builtin_prefetch(from + lane * image_stride + i + 4 * kWidth);
     transpose_lanes<T>(v);
     for (int64_t e = 0; e < kWidth; ++e) store(to + at.next() * kWidth, v[e]);
   }

@@ -12,7 +12,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kMaxParts = 16;
+constexpr int64_t kMaxParts = 8;
 constexpr int64_t kMaxPartialElements = 8 << 20;
 constexpr int64_t kBlockBytes = 384 << 10;  // of packed images worked on at once
 constexpr int64_t kEnoughTasks = 8;         // fewer are shared out inside
@@ -96,19 +96,24 @@ void pack_image(const Layout<T>& l, const T* x, T* to) {
                 to + ((h + s.pad_h) * l.padded_w + s.pad_w) * l.channels);
 }
 
+// What is left of the runs of every place. Whole vectors are copied: what they write beyond a run is
+// overwritten by the next one, or lies in columns that nobody reads, or beyond the last place.
 template <class T>
 void pack_rest(const Layout<T>& l, const T* image, T* to) {
-  const int64_t used = l.runs * l.run_rest, oh = l.s.out_h(), ow = l.s.out_w();
+  const int64_t oh = l.s.out_h(), ow = l.s.out_w();
   for (int64_t p = 0; p < oh; ++p) {
     for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
       const T* from = image + l.place_offset(p, q) + l.run_vectors * kLanes<T>;
-      for (int64_t run = 0; run < l.runs; ++run) {
-        const T* piece = from + l.run_offset(run);
-        for (int64_t i = 0; i < l.run_rest; ++i) to[run * l.run_rest + i] = piece[i];
-      }
-      std::fill(to + used, to + l.rest_row(), T(0));
+      for (int64_t run = 0; run < l.runs; ++run) store(to + run * l.run_rest, load(from + l.run_offset(run)));
     }
   }
+}
+
+// Asks for what the next image will be packed from: its rows are too many streams for the hardware to
+// foresee.
+template <class T>
+void prefetch(const T* from, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes<T>) __builtin_prefetch(from + i, 0, 2);
 }
 
 // Image `i` of the block: x and dy are those of one group of one image.
@@ -155,15 +160,20 @@ template <class T>
 void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
   const Conv2dShape& s = l.s;
   const int64_t last = std::min(s.batch, (part + 1) * l.part_images);
-  Packed<T> packed{scratch<T>(Scratch::kConvInput, l.block_images * (l.image_size + l.places * l.rest_row())),
+  Packed<T> packed{scratch<T>(Scratch::kConvInput,
+                              l.block_images * (l.image_size + l.places * l.rest_row()) + 2 * kLanes<T>),
                    scratch<T>(Scratch::kConvWeight, l.block_images * l.tiles * l.tile_rows * l.places),
                    nullptr, 0};
-  packed.rests = packed.images + l.block_images * l.image_size;
+  packed.rests = packed.images + l.block_images * l.image_size + kLanes<T>;
   for (int64_t first = part * l.part_images; first < last; first += l.block_images) {
     packed.count = std::min(l.block_images, last - first);
     parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = (first + i) * s.groups + group;
+        const int64_t at = (first + i) * s.groups + group, next = at + s.groups;
+        if (first + i + 1 < s.batch) {
+          prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
+          prefetch(dy + next * s.group_out() * l.places, s.group_out() * l.places);
+        }
         pack_block_image(l, x + at * l.channels * s.in_plane(), dy + at * s.group_out() * l.places, i,
                          packed);
       }
@@ -187,9 +197,13 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw) {
     from += s.groups * l.partial_size();
     for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
   }
-  for (int64_t run = 0, k = 0; run < l.runs; ++run)
-    for (int64_t i = 0; i < l.run_length; ++i, ++k)
-      dw[(o * l.channels + k % l.channels) * s.kernel_size() + k / l.channels] = sum[l.column(run, i)];
+  for (int64_t run = 0; run < l.runs; ++run) {
+    for (int64_t i = 0; i < l.run_length; i += l.channels) {
+      const int64_t tap = run * l.run_length / l.channels + i / l.channels;
+      for (int64_t c = 0; c < l.channels; ++c)
+        dw[(o * l.channels + c) * s.kernel_size() + tap] = sum[l.column(run, i + c)];
+    }
+  }
 }
 
 }  // namespace
