@@ -13,8 +13,8 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int kWidth = 960, kHeight = 400;
-constexpr int kPanelWidth = 380, kPanelHeight = 250, kTop = 84;
+constexpr int kWidth = 960, kHeight = 416;
+constexpr int kPanelWidth = 380, kPanelHeight = 250, kTop = 104;
 
 constexpr const char* kStyle = R"(
   <style>
