@@ -16,7 +16,6 @@
 namespace tandem::data {
 namespace {
 
-constexpr int kMaxRank = 32;
 constexpr int64_t kMaxSize = 0xFFFFFFFF;
 
 bool known_type(uint8_t code) {
@@ -61,11 +60,11 @@ IdxHeader read_header(GzInput& input) {
   check(known_type(magic[2]), name, ": unknown IDX element type ", hex(magic[2]),
         " (known: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float32, 0x0E float64)");
   const int rank = magic[3];
-  check(rank >= 1 && rank <= kMaxRank, name, ": IDX rank ", rank, " is outside 1 to ", kMaxRank);
+  check(rank >= 1 && rank <= kMaxDims, name, ": IDX rank ", rank, " is outside 1 to ", kMaxDims);
 
   IdxHeader header;
   header.type = static_cast<IdxType>(magic[2]);
-  uint8_t sizes[4 * kMaxRank];
+  uint8_t sizes[4 * kMaxDims];
   check(input.read(sizes, static_cast<std::size_t>(4 * rank)) == static_cast<std::size_t>(4 * rank), name,
         ": truncated in the IDX header: ", rank, " sizes are announced");
   for (int i = 0; i < rank; ++i) {
@@ -189,7 +188,7 @@ IdxHeader read_idx(const std::string& path, IdxAllocate allocate) {
 
 void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
                const void* elements) {
-  check(!sizes.empty() && sizes.size() <= kMaxRank, "write_idx: ", path, ": expected 1 to ", kMaxRank,
+  check(!sizes.empty() && sizes.size() <= kMaxDims, "write_idx: ", path, ": expected 1 to ", kMaxDims,
         " sizes, got ", sizes.size());
   for (int64_t size : sizes)
     check(size >= 0 && size <= kMaxSize, "write_idx: ", path, ": size ", size, " does not fit 32 bits");

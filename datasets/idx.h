@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tandem/core/parallel_for.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::data {
 
@@ -29,7 +30,7 @@ int idx_item_size(IdxType type);
 
 struct IdxHeader {
   IdxType type = IdxType::kUInt8;
-  std::vector<int64_t> sizes;  ///< 1 to 32 of them, each 0 to 2^32 - 1
+  std::vector<int64_t> sizes;  ///< 1 to kMaxDims of them, each 0 to 2^32 - 1
   int64_t elements = 0;        ///< product of sizes
   std::size_t bytes = 0;       ///< of all elements; fits an int64_t
 };
@@ -49,5 +50,10 @@ IdxHeader read_idx(const std::string& path, IdxAllocate allocate);
 /// too many sizes.
 void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
                const void* elements);
+
+/// A whole IDX file as a tensor of its sizes and type on the CPU. Throws Error as above.
+Tensor read_idx(const std::string& path);
+/// Any device and strides; dtype uint8, int8, int16, int32, float32 or float64, else Error.
+void write_idx(const std::string& path, const Tensor& tensor);
 
 }  // namespace tandem::data

@@ -115,7 +115,7 @@ TEST_CASE("what is written reads back, every type, plain and gzipped") {
         CHECK(read.header.sizes == sizes);
         CHECK(read.bytes == bytes);
       }
-  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {}, nullptr), Contains("1 to 32 sizes"),
+  CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {}, nullptr), Contains("1 to 12 sizes"),
                        Error);
   CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {1, -1}, nullptr), Contains("size -1"),
                        Error);
@@ -130,9 +130,9 @@ TEST_CASE("a broken header is refused before memory is taken") {
   CHECK(refusal("PK" + good) == "a.idx: not an IDX file: it begins with 0x50 0x4B where 0x00 0x00 belong");
   CHECK(refusal(idx_bytes(0x0A, {6}, kSix))
             .starts_with("a.idx: unknown IDX element type 0x0A (known: 0x08 uint8"));
-  CHECK(refusal(idx_bytes(0x08, {}, kSix)) == "a.idx: IDX rank 0 is outside 1 to 32");
+  CHECK(refusal(idx_bytes(0x08, {}, kSix)) == "a.idx: IDX rank 0 is outside 1 to 12");
   CHECK(refusal(idx_bytes(0x08, std::vector<uint32_t>(33, 1), "x")) ==
-        "a.idx: IDX rank 33 is outside 1 to 32");
+        "a.idx: IDX rank 33 is outside 1 to 12");
   CHECK(refusal(good.substr(0, 11)) == "a.idx: truncated in the IDX header: 2 sizes are announced");
   CHECK(refusal(good.substr(0, 13)) == "a.idx: truncated: sizes [2, 3] make a file of 18 bytes, it has 13");
   CHECK(refusal(good + "x") == "a.idx: too long: sizes [2, 3] make a file of 18 bytes, it has 19");
