@@ -1,0 +1,58 @@
+// What one operation costs when there is nothing to compute: tensors of eight floats.
+//
+//   add               two tensors, not recorded (NoGradGuard)
+//   add_recorded      one of them requires a gradient
+//   add_inplace       a += b
+//   chain             20 chained multiplications, forward and backward
+//   allocations       storages and system allocations of one such chain after warm-up, as counters
+#include <benchmark/benchmark.h>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/core/cpu_allocator.h"
+
+using namespace tandem;
+
+namespace {
+
+void add(benchmark::State& state) {
+  NoGradGuard guard;
+  const Tensor a = ones({8}), b = ones({8});
+  for (auto _ : state) benchmark::DoNotOptimize(a + b);
+}
+BENCHMARK(add);
+
+void add_recorded(benchmark::State& state) {
+  const Tensor a = ones({8}, requires_grad()), b = ones({8});
+  for (auto _ : state) benchmark::DoNotOptimize(a + b);
+}
+BENCHMARK(add_recorded);
+
+void add_inplace(benchmark::State& state) {
+  NoGradGuard guard;
+  Tensor a = ones({8}), b = ones({8});
+  for (auto _ : state) a += b;
+}
+BENCHMARK(add_inplace);
+
+void run_chain(const Tensor& x, const Tensor& w) {
+  Tensor y = x;
+  for (int i = 0; i < 20; ++i) y = y * w;
+  y.backward(ones({8}));
+}
+
+void chain(benchmark::State& state) {
+  const Tensor x = ones({8}, requires_grad()), w = ones({8}, requires_grad());
+  for (auto _ : state) run_chain(x, w);
+  const uint64_t system = cpu::system_allocations(), storages = memory_stats(x.device()).allocations;
+  run_chain(x, w);
+  state.counters["system_allocations"] = static_cast<double>(cpu::system_allocations() - system);
+  state.counters["storages"] = static_cast<double>(memory_stats(x.device()).allocations - storages);
+}
+BENCHMARK(chain)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
