@@ -12,6 +12,8 @@
 namespace tandem::cpu {
 namespace {
 
+constexpr int64_t kEnoughTasks = 8;  // fewer are shared out inside
+
 // `count` taps k, k + 1 … of the kernel that read the places i, i + 1 … of the source, along one axis.
 struct Run {
   int64_t tap, place, count;
@@ -77,13 +79,13 @@ struct LanePlace {
   }
 };
 
-// to[place][channel][lane] = from[lane * image_stride + channel * plane + place]; lanes beyond `images` are
-// zero.
+// to[place][channel][lane] = from[lane * image_stride + channel * plane + place] (to has `stride` channels a
+// place); lanes beyond `images` are zero.
 template <class T>
 void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
-                  T* to) {
+                  int64_t stride, T* to) {
   constexpr int64_t kWidth = kLanes<T>;
-  LanePlace at{plane, channels};
+  LanePlace at{plane, stride};
   const int64_t count = channels * plane;
   int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
@@ -115,7 +117,10 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
     Vec<T> v[kWidth];
     for (int64_t e = 0; e < kWidth; ++e) v[e] = load(from + at.next() * kWidth);
     transpose_lanes<T>(v);
-    for (int64_t lane = 0; lane < images; ++lane) store(to + lane * image_stride + i, v[lane]);
+    for (int64_t lane = 0; lane < images; ++lane) {
+      store(to + lane * image_stride + i, v[lane]);
+      __builtin_prefetch(to + lane * image_stride + i + 4 * kWidth, 1);
+    }
   }
   for (; i < count; ++i) {
     const T* lanes = from + at.next() * kWidth;
@@ -123,17 +128,20 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
   }
 }
 
-// All result places of one group of channels of kLanes images.
+// Result rows [begin, end) of one group of channels of kLanes images.
 template <class T>
-void convolve(const Plan<T>& plan, const T* source, const T* weights, const T* bias, TileSegment<T>* segments,
-              T* result) {
+void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin, int64_t end, T* result) {
   constexpr int64_t kWidth = kLanes<T>;
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 1);
-  const int64_t channels = plan.source_channels;
-  for (const auto& row_runs : plan.rows) {
+  const int64_t channels = plan.source_channels, tile_size = plan.depth() * plan.tile_rows;
+  const T* weights = plan.weights + group * plan.tiles * tile_size;
+  const T* bias = plan.bias ? plan.bias + group * plan.padded_channels() : nullptr;
+  auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, plan.kernel_h * plan.kernel_w);
+  result += begin * static_cast<int64_t>(plan.cols.size()) * plan.padded_channels() * kWidth;
+  for (int64_t p = begin; p < end; ++p) {
     for (const auto& col_runs : plan.cols) {
       int64_t count = 0;
-      for (const Run& row : row_runs)
+      for (const Run& row : plan.rows[static_cast<std::size_t>(p)])
         for (int64_t r = 0; r < row.count; ++r)
           for (const Run& col : col_runs)
             segments[count++] = {
@@ -143,33 +151,44 @@ void convolve(const Plan<T>& plan, const T* source, const T* weights, const T* b
       for (int64_t tile = 0; tile < plan.tiles; ++tile, result += plan.tile_rows * kWidth) {
         kernel({segments, count, kWidth, result, kWidth, T(1), false,
                 bias ? bias + tile * plan.tile_rows : nullptr});
-        for (int64_t i = 0; i < count; ++i) segments[i].a += plan.depth() * plan.tile_rows;
+        for (int64_t i = 0; i < count; ++i) segments[i].a += tile_size;
       }
     }
   }
 }
 
+// One group of channels of the kLanes images from `first` on. Called outside of a parallel_for, its pieces
+// are shared out among the threads.
+template <class T>
+void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t group, T* result) {
+  constexpr int64_t kWidth = kLanes<T>, kChannels = 16;
+  const int64_t images = std::min(kWidth, plan.batch - first), result_plane = plan.result_plane();
+  const int64_t source_size = plan.source_channels * plan.source_plane;
+  const int64_t result_size = plan.result_channels * result_plane;
+  T* in = scratch<T>(Scratch::kConvInput, source_size * kWidth);
+  T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * result_plane * kWidth);
+  source += (first * plan.groups + group) * source_size;
+  result += (first * plan.groups + group) * result_size;
+  parallel_for(plan.source_channels, kChannels, [&](int64_t begin, int64_t end) {
+    gather_lanes(source + begin * plan.source_plane, plan.groups * source_size, images, end - begin,
+                 plan.source_plane, plan.source_channels, in + begin * kWidth);
+  });
+  parallel_for(static_cast<int64_t>(plan.rows.size()), 1,
+               [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
+  parallel_for(plan.result_channels, kChannels, [&](int64_t begin, int64_t end) {
+    scatter_lanes(out + begin * kWidth, plan.padded_channels(), plan.groups * result_size, images,
+                  end - begin, result_plane, result + begin * result_plane);
+  });
+}
+
 template <class T>
 void run(const Plan<T>& plan, const T* source, T* result) {
-  constexpr int64_t kWidth = kLanes<T>;
-  const int64_t blocks = (plan.batch + kWidth - 1) / kWidth;
-  const int64_t source_size = plan.source_channels * plan.source_plane;
-  const int64_t result_size = plan.result_channels * plan.result_plane();
-  parallel_for(blocks * plan.groups, 1, [&](int64_t begin, int64_t end) {
-    T* in = scratch<T>(Scratch::kConvInput, source_size * kWidth);
-    T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * plan.result_plane() * kWidth);
-    auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, plan.kernel_h * plan.kernel_w);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i / plan.groups * kWidth, group = i % plan.groups;
-      const int64_t images = std::min(kWidth, plan.batch - first);
-      gather_lanes(source + (first * plan.groups + group) * source_size, plan.groups * source_size, images,
-                   plan.source_channels, plan.source_plane, in);
-      convolve(plan, in, plan.weights + group * plan.tiles * plan.depth() * plan.tile_rows,
-               plan.bias ? plan.bias + group * plan.padded_channels() : nullptr, segments, out);
-      scatter_lanes(out, plan.padded_channels(), plan.groups * result_size, images, plan.result_channels,
-                    plan.result_plane(), result + (first * plan.groups + group) * result_size);
-    }
-  });
+  const int64_t blocks = (plan.batch + kLanes<T> - 1) / kLanes<T>, tasks = blocks * plan.groups;
+  const auto run_tasks = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      run_block(plan, source, i / plan.groups * kLanes<T>, i % plan.groups, result);
+  };
+  tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
 }
 
 // Fixes the tiles and packs weights and bias. `weight(group, result channel, source channel, kernel place)`.

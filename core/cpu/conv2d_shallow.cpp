@@ -101,17 +101,22 @@ struct Weights {
 template <class T>
 void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64_t width, int64_t places,
               T* y) {
-  constexpr int64_t kWidth = kLanes<T>;
+  constexpr int64_t kWidth = kLanes<T>, kAhead = 4;
   T* edge = scratch<T>(Scratch::kGemmTile, w.tile_rows * 2 * kWidth);
   const int64_t plane = s.out_plane();
-  for (int64_t j = 0; j < places; j += 2 * kWidth) {
-    const int64_t count = std::min(2 * kWidth, places - j);
-    const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(w.tile_rows), count > kWidth ? 2 : 1);
-    for (int64_t tile = 0; tile < w.tiles; ++tile) {
-      const int64_t row = tile * w.tile_rows, rows = std::min(w.tile_rows, s.group_out() - row);
+  for (int64_t tile = 0; tile < w.tiles; ++tile) {
+    const int64_t row = tile * w.tile_rows, rows = std::min(w.tile_rows, s.group_out() - row);
+    const T* bias = w.bias ? w.bias + row : nullptr;
+    for (int64_t j = 0; j < places; j += 2 * kWidth) {
+      const int64_t count = std::min(2 * kWidth, places - j);
+      const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(w.tile_rows), count > kWidth ? 2 : 1);
       const TileSegment<T> segment{w.packed + row * s.depth(), columns + j, s.depth()};
-      const T* bias = w.bias ? w.bias + row : nullptr;
       T* to = y + row * plane + j;
+      // As many streams as rows are more than the hardware foresees.
+      for (int64_t r = 0; r < rows; ++r) {
+        __builtin_prefetch(to + r * plane + kAhead * kWidth, 1);
+        __builtin_prefetch(to + r * plane + (kAhead + 1) * kWidth, 1);
+      }
       if (count == 2 * kWidth && rows == w.tile_rows) {
         kernel({&segment, 1, width, to, plane, T(1), false, bias});
         continue;
@@ -140,7 +145,10 @@ void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, i
   Vec<T> gradient[kOutputs];
   int64_t p = 0;
   for (; p + kWidth <= places; p += kWidth) {
-    for (int o = 0; o < kOutputs; ++o) gradient[o] = load(dy + o * plane + p);
+    for (int o = 0; o < kOutputs; ++o) {
+      gradient[o] = load(dy + o * plane + p);
+      __builtin_prefetch(dy + (o + kOutputs) * plane + p);  // of the next channels
+    }
     add(gradient, p);
   }
   if (p < places) {

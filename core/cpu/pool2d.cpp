@@ -44,7 +44,7 @@ int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
 
 bool halves(const Pool2dShape& s) {
   return s.kernel_h == 2 && s.kernel_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_h == 0 &&
-         s.pad_w == 0 && !s.ceil_mode;
+         s.pad_w == 0 && s.dilation_h == 1 && s.dilation_w == 1 && !s.ceil_mode;
 }
 
 template <class T>
@@ -106,6 +106,33 @@ void spread_plane(const Pool2dShape& s, const T* dy, T* dx) {
   }
 }
 
+// The maximum of each 2 x 2 window; branchless, so that it becomes vector code.
+template <class T>
+void maximum_halves(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  for (int64_t p = 0; p < oh; ++p, y += ow, indices += indices ? ow : 0) {
+    const T *top = x + 2 * p * s.in_w, *bottom = top + s.in_w;
+    const auto take = [](T value, T best) { return (value > best) | (value != value); };
+    for (int64_t q = 0; q < ow; ++q) {
+      T best = top[2 * q];
+      best = take(top[2 * q + 1], best) ? top[2 * q + 1] : best;
+      best = take(bottom[2 * q], best) ? bottom[2 * q] : best;
+      y[q] = take(bottom[2 * q + 1], best) ? bottom[2 * q + 1] : best;
+    }
+    if (!indices) continue;
+    for (int64_t q = 0; q < ow; ++q) {
+      const int64_t first = 2 * p * s.in_w + 2 * q;
+      T best = top[2 * q];
+      int64_t place = first;
+      place = take(top[2 * q + 1], best) ? first + 1 : place;
+      best = take(top[2 * q + 1], best) ? top[2 * q + 1] : best;
+      place = take(bottom[2 * q], best) ? first + s.in_w : place;
+      best = take(bottom[2 * q], best) ? bottom[2 * q] : best;
+      indices[q] = take(bottom[2 * q + 1], best) ? first + s.in_w + 1 : place;
+    }
+  }
+}
+
 // The first place >= 0 of a dilated window that begins at `begin`.
 int64_t first_inside(int64_t begin, int64_t dilation) {
   return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
@@ -126,10 +153,9 @@ void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
       for (int64_t i = hb; i < h1; i += s.dilation_h) {
         for (int64_t j = wb; j < w1; j += s.dilation_w) {
           const T value = x[i * s.in_w + j];
-          if (value > best || std::isnan(value)) {
-            best = value;
-            place = i * s.in_w + j;
-          }
+          const bool take = (value > best) | (value != value);
+          best = take ? value : best;
+          place = take ? i * s.in_w + j : place;
         }
       }
       *y++ = best;
@@ -174,9 +200,10 @@ void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
 template <class T>
 void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  const auto plane = halves(s) ? maximum_halves<T> : maximum_plane<T>;
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      maximum_plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+      plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
   });
 }
 
@@ -184,9 +211,10 @@ template <class T>
 void max_pool2d_backward(const Pool2dShape& s, const T* dy, const int64_t* indices, T* dx) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    std::fill(dx + begin * in, dx + end * in, T(0));
-    for (int64_t i = begin; i < end; ++i)
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill_n(dx + i * in, in, T(0));
       for (int64_t j = i * out; j < (i + 1) * out; ++j) dx[i * in + indices[j]] += dy[j];
+    }
   });
 }
 
