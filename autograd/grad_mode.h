@@ -1,20 +1,12 @@
 // Whether operations are recorded: a property of the calling thread.
 #pragma once
+#include "tandem/core/thread_state.h"
 
 namespace tandem {
 
-namespace detail {
-struct AutogradState {
-  bool grad_mode = true;
-  bool inference_mode = false;
-  bool anomaly = false;
-};
-[[gnu::tls_model("initial-exec")]] extern thread_local constinit AutogradState autograd_state;
-}  // namespace detail
-
 struct GradMode {
-  static bool is_enabled() { return detail::autograd_state.grad_mode; }
-  static void set_enabled(bool enabled) { detail::autograd_state.grad_mode = enabled; }
+  static bool is_enabled() { return detail::thread_state.grad_mode; }
+  static void set_enabled(bool enabled) { detail::thread_state.grad_mode = enabled; }
 };
 
 /// Sets recording until the guard goes out of scope.
@@ -36,24 +28,24 @@ struct NoGradGuard : AutoGradMode {
 /// autograd later.
 class InferenceMode {
  public:
-  explicit InferenceMode(bool enabled = true) : previous_(detail::autograd_state) {
-    detail::autograd_state.inference_mode = enabled;
-    detail::autograd_state.grad_mode = !enabled;
+  explicit InferenceMode(bool enabled = true) : previous_(detail::thread_state) {
+    detail::thread_state.inference_mode = enabled;
+    detail::thread_state.grad_mode = !enabled;
   }
-  ~InferenceMode() { detail::autograd_state = previous_; }
+  ~InferenceMode() { detail::thread_state = previous_; }
   InferenceMode(const InferenceMode&) = delete;
   InferenceMode& operator=(const InferenceMode&) = delete;
-  static bool is_enabled() { return detail::autograd_state.inference_mode; }
+  static bool is_enabled() { return detail::thread_state.inference_mode; }
 
  private:
-  detail::AutogradState previous_;
+  detail::ThreadState previous_;
 };
 
 namespace autograd {
 /// Anomaly mode: backward checks every gradient for NaN and names the forward operation that made it.
 struct AnomalyMode {
-  static bool is_enabled() { return detail::autograd_state.anomaly; }
-  static void set_enabled(bool enabled) { detail::autograd_state.anomaly = enabled; }
+  static bool is_enabled() { return detail::thread_state.anomaly; }
+  static void set_enabled(bool enabled) { detail::thread_state.anomaly = enabled; }
 };
 class DetectAnomalyGuard {
  public:

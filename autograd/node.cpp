@@ -9,10 +9,6 @@
 
 namespace tandem {
 
-namespace detail {
-[[gnu::tls_model("initial-exec")]] thread_local constinit AutogradState autograd_state;
-}
-
 namespace autograd {
 namespace {
 // Numbers are handed out in blocks to each thread: later operations of a thread get larger ones, and a thread

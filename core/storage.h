@@ -24,11 +24,11 @@ class StorageImpl : public RefCounted {
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   /// `writer` names the in-place operation: a string literal.
   void bump_version(const char* writer) {
-    writer_ = writer;
+    writer_.store(writer, std::memory_order_relaxed);
     version_.fetch_add(1, std::memory_order_relaxed);
   }
   /// The last in-place operation, or nullptr.
-  const char* writer() const { return writer_; }
+  const char* writer() const { return writer_.load(std::memory_order_relaxed); }
 
  private:
   friend struct StorageAccess;
@@ -40,7 +40,7 @@ class StorageImpl : public RefCounted {
   DeleterFn deleter_ = nullptr;
   void* context_ = nullptr;
   std::size_t block_bytes_ = 0;  // bytes of the CPU block that holds this object and maybe its data
-  const char* writer_ = nullptr;
+  std::atomic<const char*> writer_{nullptr};
   std::atomic<uint32_t> version_{0};
   Device device_;
   bool pinned_ = false;

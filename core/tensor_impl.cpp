@@ -2,16 +2,26 @@
 #include "tandem/core/tensor_impl.h"
 
 #include "tandem/core/cpu_allocator.h"
+#include "tandem/core/thread_state.h"
 
 namespace tandem {
 
+namespace detail {
+[[gnu::tls_model("initial-exec")]] thread_local constinit ThreadState thread_state;
+}
+
 TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims, IntArrayRef steps, int64_t start)
-    : storage(std::move(s)), offset(start), dtype(type), sizes(dims), strides(steps) {
+    : storage(std::move(s)),
+      offset(start),
+      dtype(type),
+      inference(detail::thread_state.inference_mode),
+      sizes(dims),
+      strides(steps) {
   refresh();
 }
 
 TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
-    : storage(std::move(s)), dtype(type), sizes(dims) {
+    : storage(std::move(s)), dtype(type), inference(detail::thread_state.inference_mode), sizes(dims) {
   strides.resize(dims.size());
   int64_t step = 1;
   numel = 1;

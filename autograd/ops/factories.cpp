@@ -3,14 +3,12 @@
 
 #include <cmath>
 
-#include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
 namespace {
 
 Tensor finish(Tensor out, const TensorOptions& options) {
-  if (InferenceMode::is_enabled()) out.impl()->inference = true;
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

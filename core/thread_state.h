@@ -1,0 +1,14 @@
+// Modes of the calling thread that the making of a tensor depends on; set by the guards of
+// autograd/grad_mode.h.
+#pragma once
+
+namespace tandem::detail {
+
+struct ThreadState {
+  bool grad_mode = true;
+  bool inference_mode = false;
+  bool anomaly = false;
+};
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit ThreadState thread_state;
+
+}  // namespace tandem::detail

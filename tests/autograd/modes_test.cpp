@@ -1,0 +1,102 @@
+// NoGradGuard, InferenceMode, anomaly mode, and graphs of several threads.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/record.h"
+
+using namespace tandem;
+
+TEST_CASE("NoGradGuard stops recording and ends with its scope") {
+  Tensor x = ones({2}, requires_grad());
+  {
+    NoGradGuard guard;
+    CHECK_FALSE((x * 2).requires_grad());
+    AutoGradMode again(true);
+    CHECK((x * 2).requires_grad());
+  }
+  CHECK((x * 2).requires_grad());
+}
+
+TEST_CASE("tensors of InferenceMode stay out of autograd") {
+  Tensor x = ones({2}, requires_grad()), made;
+  {
+    InferenceMode guard;
+    made = ones({2}) + 1;
+    CHECK(made.is_inference());
+    CHECK_FALSE(x.is_inference());
+    made.add_(1);
+  }
+  CHECK_THROWS_WITH_AS(x * made, doctest::Contains("InferenceMode"), Error);
+  CHECK_THROWS_WITH_AS(made.add_(1), doctest::Contains("InferenceMode"), Error);
+  CHECK_THROWS_WITH_AS(made.requires_grad_(), doctest::Contains("InferenceMode"), Error);
+  CHECK((x * made.clone()).requires_grad());
+}
+
+namespace {
+// The backward gives NaN whatever comes in.
+struct PoisonBackward final : autograd::Node {
+  const char* name() const override { return "PoisonBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * std::nan(""); }
+};
+Tensor poison(const Tensor& x) {
+  Tensor out = x.detach().clone();
+  autograd::record<PoisonBackward>(out, x);
+  return out;
+}
+}  // namespace
+
+TEST_CASE("anomaly mode names the forward operation and its inputs") {
+  Tensor x = ones({2, 3}, requires_grad());
+  poison(x).sum().backward();  // silent without it
+  autograd::DetectAnomalyGuard guard;
+  Tensor y = (poison(x * 2) * 3).sum();
+  CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("forward: Poison([2, 3] float32 cpu:0)"), Error);
+}
+
+TEST_CASE("threads build and run their own graphs, also over shared leaves") {
+  Tensor shared = ones({16}, requires_grad());
+  std::vector<std::thread> threads;
+  std::vector<double> own(4);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    threads.emplace_back([&, i] {
+      Tensor mine = full({16}, static_cast<double>(i), requires_grad());
+      for (int round = 0; round < 50; ++round) (mine * shared).sum().backward();
+      own[i] = mine.grad().sum().item<double>();
+    });
+  for (auto& thread : threads) thread.join();
+  for (double sum : own) CHECK(sum == 50 * 16);
+  CHECK(shared.grad().sum().item<double>() == 50 * 16 * (0 + 1 + 2 + 3));
+}
+
+TEST_CASE("grad of given inputs: unused ones, non-leaves, nothing accumulated") {
+  Tensor x = full({1}, 3.0, requires_grad()), unused = ones({1}, requires_grad());
+  Tensor y = x * x, z = y * 2;
+  CHECK(autograd::grad({z}, {y}, {}, true)[0].item<float>() == 2);
+  CHECK_THROWS_WITH_AS(autograd::grad({z}, {unused}, {}, true), doctest::Contains("allow_unused"), Error);
+  CHECK_FALSE(autograd::grad({z}, {x, unused}, {}, true, false, true)[1].defined());
+  CHECK_FALSE(x.grad().defined());
+  autograd::backward({z}, {}, true, false, {x});
+  CHECK(x.grad().item<float>() == 12);
+}
+
+TEST_CASE("retain_grad and removed hooks") {
+  Tensor x = ones({2}, requires_grad());
+  Tensor y = x * 3;
+  y.retain_grad();
+  int calls = 0;
+  const unsigned handle = y.register_hook([&](const Tensor&) { ++calls; });
+  (y * 5).sum().backward(Tensor(), true);
+  CHECK(y.grad().sum().item<float>() == 10);
+  y.remove_hook(handle);
+  (y * 1).sum().backward();
+  CHECK(calls == 1);
+}
