@@ -1,8 +1,9 @@
-// Convolution by columns (im2col) and matrix products, image by image.
+// Which way a convolution is computed, the gradients that need whole columns (im2col), and the gradient of the bias.
 #include "tandem/core/cpu/conv2d.h"
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_columns.h"
 #include "tandem/core/cpu/conv2d_lanes.h"
 #include "tandem/core/cpu/conv2d_shallow.h"
 #include "tandem/core/cpu/conv2d_weight.h"
@@ -72,32 +73,13 @@ template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
   if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
-  const int64_t plane = s.out_plane(), depth = s.depth();
-  parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
-    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
-    for (int64_t i = begin; i < end; ++i) {
-      T* out = y + i * s.group_out() * plane;
-      const int64_t first = i % s.groups * s.group_out();
-      for (int64_t o = 0; o < s.group_out(); ++o)
-        std::fill_n(out + o * plane, plane, bias ? bias[first + o] : T(0));
-      to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
-      gemm<T>({.m = s.group_out(),
-               .n = plane,
-               .k = depth,
-               .a = w + first * depth,
-               .lda = depth,
-               .b = columns,
-               .ldb = plane,
-               .c = out,
-               .ldc = plane,
-               .beta = 1});
-    }
-  });
+  columns_forward(s, x, w, bias, y);
 }
 
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
+  if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
@@ -183,7 +165,8 @@ T sum_channel(const Conv2dShape& s, const T* dy) {
 template <class T>
 void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
   parallel_for(s.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) db[o] = sum_channel(s, dy + o * s.out_plane());
+    for (int64_t o = begin; o < end; ++o)
+      db[o] = s.batch == 0 ? T(0) : sum_channel(s, dy + o * s.out_plane());
   });
 }
 
