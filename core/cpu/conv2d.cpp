@@ -1,9 +1,11 @@
-// Which way a convolution is computed, the gradients that need whole columns (im2col), and the gradient of the bias.
+// Which way a convolution is computed, the gradients that need whole columns (im2col), and the gradient of
+// the bias.
 #include "tandem/core/cpu/conv2d.h"
 
 #include <algorithm>
 
 #include "tandem/core/cpu/conv2d_columns.h"
+#include "tandem/core/cpu/conv2d_depthwise.h"
 #include "tandem/core/cpu/conv2d_lanes.h"
 #include "tandem/core/cpu/conv2d_shallow.h"
 #include "tandem/core/cpu/conv2d_weight.h"
@@ -71,6 +73,7 @@ void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
 
 template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y);
   if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
   if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
   columns_forward(s, x, w, bias, y);
@@ -78,6 +81,7 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  if (depthwise_backward_suits(s)) return depthwise_backward_input(s, dy, w, dx);
   if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
   if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
@@ -103,6 +107,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 
 template <class T>
 void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  if (depthwise_weight_suits(s)) return depthwise_backward_weight(s, x, dy, dw);
   if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw);
   if (weight_rows_suit<T>(s)) return weight_rows(s, x, dy, dw);
   constexpr int64_t kParts = 8;

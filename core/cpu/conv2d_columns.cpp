@@ -40,26 +40,22 @@ struct Plan {
   }
 };
 
-// to[0..] = the inputs row[q * stride_w], q in [begin, end), zero where the place lies outside of the row. Up
-// to a vector beyond is written.
+// to[0, end - begin) = row[q * stride_w] for q in [begin, end), zero where q is not in [low, high): there it
+// lies outside of the input. Up to a vector beyond is written.
 template <class T>
-T* copy_row(const Plan<T>& plan, const T* row, int64_t shift, int64_t begin, int64_t end, T* to) {
-  const Conv2dShape& s = plan.s;
-  const int64_t stride = s.stride_w;
-  const int64_t low = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t high = s.in_w > shift ? (s.in_w - shift + stride - 1) / stride : 0;
+void copy_row(const Plan<T>& plan, const T* row, int64_t low, int64_t high, int64_t begin, int64_t end,
+              T* to) {
   const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
-  for (int64_t q = begin; q < first; ++q) *to++ = 0;
-  const T* from = row + shift + first * stride;
+  const T* from = row + first * plan.s.stride_w;
   const int64_t count = last - first;
-  if (stride == 1 && from + count + kLanes<T> <= plan.x_end) {
+  for (int64_t q = begin; q < first; ++q) *to++ = 0;
+  if (plan.s.stride_w == 1 && from + count + kLanes<T> <= plan.x_end) {
     for (int64_t i = 0; i < count; i += kLanes<T>) store(to + i, load(from + i));
   } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * plan.s.stride_w];
   }
   to += count;
   for (int64_t q = last; q < end; ++q) *to++ = 0;
-  return to;
 }
 
 // line[0, count) = the inputs of tap (r, q) of one channel for the places [first, first + count).
@@ -67,17 +63,18 @@ template <class T>
 void make_line(const Plan<T>& plan, const T* channel, int64_t r, int64_t q, int64_t first, int64_t count,
                T* line) {
   const Conv2dShape& s = plan.s;
-  for (int64_t place = first, last = first + count; place < last;) {
-    const int64_t p = place / plan.out_w, begin = place % plan.out_w;
-    const int64_t end = std::min(plan.out_w, begin + last - place);
-    const int64_t h = p * s.stride_h - s.pad_h + r * s.dilation_h;
-    if (h < 0 || h >= s.in_h) {
+  const int64_t shift = q * s.dilation_w - s.pad_w;
+  const int64_t low = shift >= 0 ? 0 : (-shift + s.stride_w - 1) / s.stride_w;
+  const int64_t high = s.in_w > shift ? (s.in_w - shift + s.stride_w - 1) / s.stride_w : 0;
+  int64_t begin = first % plan.out_w, h = first / plan.out_w * s.stride_h - s.pad_h + r * s.dilation_h;
+  for (; count > 0; h += s.stride_h, begin = 0) {
+    const int64_t end = std::min(plan.out_w, begin + count);
+    if (h < 0 || h >= s.in_h)
       std::fill_n(line, end - begin, T(0));
-      line += end - begin;
-    } else {
-      line = copy_row(plan, channel + h * s.in_w, q * s.dilation_w - s.pad_w, begin, end, line);
-    }
-    place += end - begin;
+    else
+      copy_row(plan, channel + h * s.in_w + shift, low, high, begin, end, line);
+    line += end - begin;
+    count -= end - begin;
   }
 }
 

@@ -221,7 +221,7 @@ void pack(Plan<T>& plan, const T* bias, F weight) {
 
 template <class T>
 bool lanes_suit(const Conv2dShape& s) {
-  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 4 << 20;
+  constexpr int64_t kWidth = kLanes<T>, kMaxBytes = 16 << 20;
   const int64_t filled = (s.batch + kWidth - 1) / kWidth * kWidth;
   const int64_t bytes = (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * kVectorBytes;
   return filled * 3 <= s.batch * 4 && bytes <= kMaxBytes && s.depth() >= 32 && s.group_out() >= 8 &&

@@ -153,6 +153,55 @@ TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one i
                  random);
 }
 
+TEST_CASE_TEMPLATE("conv2d: depthwise shapes", T, float, double) {
+  std::mt19937 random(15);
+  for (int round = 0; round < 40; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.groups = s.in_channels = pick(random, 1, 6);
+    s.out_channels = s.groups * pick(random, 1, 3);
+    if (round % 2) s.stride_h = s.stride_w = 1;
+    s.in_w += pick(random, 0, 30);
+    check_shape<T>(s, random);
+  }
+}
+
+TEST_CASE("conv2d: an image larger than a block of columns") {
+  std::mt19937 random(16);
+  check_shape<float>({.batch = 1,
+                      .in_channels = 70,
+                      .in_h = 45,
+                      .in_w = 41,
+                      .out_channels = 9,
+                      .kernel_h = 3,
+                      .kernel_w = 3,
+                      .pad_h = 1,
+                      .pad_w = 1},
+                     random);
+}
+
+TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
+  std::mt19937 random(17);
+  for (int64_t groups : {1, 4}) {
+    const Conv2dShape s{.batch = 2,
+                        .in_channels = 4,
+                        .in_h = 9,
+                        .in_w = 9,
+                        .out_channels = 4,
+                        .kernel_h = 2,
+                        .kernel_w = 2,
+                        .groups = groups};
+    auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
+    const auto dy = random_values<float>(s.batch * s.out_channels * s.out_plane(), random);
+    x[0] = INFINITY;  // the corner: tap (0, 0) of channel 0 alone reads it
+    std::vector<float> dw(static_cast<std::size_t>(s.out_channels * s.depth()));
+    cpu::conv2d_backward_weight<float>(s, x.data(), dy.data(), dw.data());
+    for (std::size_t i = 0; i < dw.size(); ++i) {
+      const bool reads = groups == 1 ? i % 16 == 0 : i == 0;
+      CHECK(std::isfinite(dw[i]) != reads);
+    }
+  }
+}
+
 TEST_CASE("conv2d: empty batch, and places that no output reads") {
   std::mt19937 random(13);
   check_shape<float>(
