@@ -35,8 +35,8 @@ struct Scene {
   Scene() {
     dataset.name = "toy";
     for (std::size_t i = 0; i < 4; ++i) {
-      for (int k = 0; k < 20000; ++k)
-        content[i] += static_cast<char>((k * k * (static_cast<int>(i) + 3)) >> 5);
+      for (unsigned k = 0; k < 20000; ++k)
+        content[i] += static_cast<char>((k * k * (static_cast<unsigned>(i) + 3)) >> 5 & 0xFF);
       packed[i] = gzip_bytes(content[i]);
       Sha256 sum;
       sum.update(content[i].data(), content[i].size());
