@@ -32,6 +32,11 @@ struct IndexOf<T, TypeList<Ts...>> {
 template <class T, class List>
 inline constexpr std::size_t index_of = IndexOf<T, List>::value;
 
+template <class T, class List>
+inline constexpr bool contains = false;
+template <class T, class... Ts>
+inline constexpr bool contains<T, TypeList<Ts...>> = (std::is_same_v<T, Ts> || ...);
+
 template <class A, class B>
 struct Concat;
 template <class... As, class... Bs>

@@ -16,7 +16,7 @@ struct ReluRule {
   // One fused pass; under create_graph the same in differentiable pieces.
   static Tensor gradient(const Tensor& g, const Tensor& y) {
     if (GradMode::is_enabled()) return g * (y > 0).to(g.dtype());
-    return binary_raw<ops::ReluBackward>(g, y, g.dtype());
+    return gradient_raw<ops::ReluBackward>(g, y);
   }
 };
 

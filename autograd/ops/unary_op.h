@@ -25,6 +25,15 @@ struct UnaryNode final : Node {
   SavedTensor saved;
 };
 
+/// A fused gradient: one pass over g and what the forward saved (one shape). Not recorded.
+template <class Op>
+Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
+  const Tensor same = as_type(g, saved.dtype());
+  Tensor out = empty_raw(saved.sizes(), saved.dtype(), saved.device());
+  backend(saved).pointwise.gradient.get<Op>()(out, same, saved, parameters);
+  return out;
+}
+
 /// Rule of one tensor; the input's dtype is kept.
 template <class Rule>
 Tensor unary(const Tensor& x) {

@@ -33,4 +33,39 @@ void binary_typed(const Tensor& out, const Operand& a, const Operand& b, F f) {
   });
 }
 
+/// An op applied with or without its parameter.
+template <class Op, class T>
+T apply_binary(T a, T b, T p) {
+  if constexpr (requires { Op::apply(a, b); })
+    return Op::apply(a, b);
+  else
+    return Op::apply(a, b, p);
+}
+
+template <class T>
+void check_divisor(const Operand& b, const char* operation) {
+  bool zero = b.tensor == nullptr && b.scalar.to<T>() == T(0);
+  if (b.tensor != nullptr && b.tensor->numel() != 0)
+    for_runs(make_plan<1>({b.tensor}), 0, b.tensor->numel(), [&](const auto& p, const auto& s, int64_t n) {
+      const T* values = reinterpret_cast<const T*>(p[0]);
+      for (int64_t i = 0; i < n; ++i) zero |= values[i * s[0]] == T(0);
+    });
+  check(!zero, operation, ": integer division by zero");
+}
+
+/// Makes the entries of a KernelArray of two-argument ops.
+struct BinaryMaker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
+      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+        if constexpr (std::is_integral_v<T> && requires { Op::divides; })
+          if (out.numel() != 0) check_divisor<T>(b, Op::name);
+        const T p = parameter.to<T>();
+        binary_typed<T, T>(out, a, b, [p](T x, T y) { return apply_binary<Op, T>(x, y, p); });
+      });
+    };
+  }
+};
+
 }  // namespace tandem::cpu

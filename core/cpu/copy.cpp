@@ -93,8 +93,11 @@ void fill(const Tensor& out, const Scalar& value) {
 
 constinit const PointwiseKernels pointwise_kernels{
     .unary = unary_kernels,
-    .binary = binary_kernels,
+    .gradient = gradient_kernels,
+    .binary = {.arithmetic = arithmetic_kernels, .bitwise = bitwise_kernels},
     .compare = compare_kernels,
+    .ternary = ternary_kernels,
+    .where = where,
     .copy = copy,
     .fill = fill,
 };

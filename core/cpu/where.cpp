@@ -1,0 +1,58 @@
+// where: a choice of bytes, whatever they mean.
+#include <cstring>
+
+#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/pointwise_tables.h"
+
+namespace tandem::cpu {
+namespace {
+
+// The bits that a number has as an element of `type`.
+template <class Bits>
+Bits bits_of(const Operand& x, ScalarType type) {
+  Bits bits{};
+  if (x.tensor != nullptr) return bits;
+  dispatch(type, AllTypes{}, "where", [&]<class T>(Type<T>) {
+    const T value = x.scalar.to<T>();
+    if constexpr (sizeof(T) == sizeof(Bits)) std::memcpy(&bits, &value, sizeof bits);
+  });
+  return bits;
+}
+
+template <class Bits>
+void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
+  const Bits number_a = bits_of<Bits>(a, out.dtype()), number_b = bits_of<Bits>(b, out.dtype());
+  parallel_runs(make_plan<4>({&out, &condition, a.tensor, b.tensor}),
+                [&](const auto& p, const auto& s, int64_t n) {
+                  Bits* o = reinterpret_cast<Bits*>(p[0]);
+                  const bool* c = reinterpret_cast<const bool*>(p[1]);
+                  const Bits* x = p[2] != nullptr ? reinterpret_cast<const Bits*>(p[2]) : &number_a;
+                  const Bits* y = p[3] != nullptr ? reinterpret_cast<const Bits*>(p[3]) : &number_b;
+                  if (s[0] == 1 && s[1] == 1 && s[2] == 1 && s[3] == 1)
+                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? x[i] : y[i];
+                  else if (s[0] == 1 && s[1] == 1 && s[2] == 1 && s[3] == 0)
+                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? x[i] : *y;
+                  else if (s[0] == 1 && s[1] == 1 && s[2] == 0 && s[3] == 1)
+                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? *x : y[i];
+                  else
+                    for (int64_t i = 0; i < n; ++i) o[i * s[0]] = c[i * s[1]] ? x[i * s[2]] : y[i * s[3]];
+                });
+}
+
+}  // namespace
+
+void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
+  if (out.numel() == 0) return;
+  switch (out.element_size()) {
+    case 1:
+      return where_bits<uint8_t>(out, condition, a, b);
+    case 2:
+      return where_bits<uint16_t>(out, condition, a, b);
+    case 4:
+      return where_bits<uint32_t>(out, condition, a, b);
+    default:
+      return where_bits<uint64_t>(out, condition, a, b);
+  }
+}
+
+}  // namespace tandem::cpu
