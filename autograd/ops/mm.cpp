@@ -1,24 +1,58 @@
-// mm: C = A B. Gradients: dA = G Bᵀ, dB = Aᵀ G.
+// mm and bmm: C = A B. Gradients: dA = G Bᵀ, dB = Aᵀ G, batch by batch.
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
+namespace autograd {
+
+void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
+                 const Tensor& second) {
+  check(first.dtype() == second.dtype(), operation, ": dtypes differ\n  ", first_name, " ", first, "\n  ",
+        second_name, " ", second, "\n  convert one with .to(dtype)");
+  check(first.device() == second.device(), operation, ": devices differ\n  ", first_name, " ", first, "\n  ",
+        second_name, " ", second, "\n  move one with .to(device)");
+}
+
+}  // namespace autograd
+
 namespace {
 using namespace autograd;
 
-struct MmBackward final : Node {
-  const char* name() const override { return "MmBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (needs(0)) out[0] = g[0].mm(b.unpack(*this).t());
-    if (needs(1)) out[1] = a.unpack(*this).t().mm(g[0]);
-  }
+struct ProductBackward : Node {
   void release() override {
     a.release();
     b.release();
   }
   SavedTensor a, b;
 };
+
+struct MmBackward final : ProductBackward {
+  const char* name() const override { return "MmBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    if (needs(0)) out[0] = mm(g[0], b.unpack(*this).t());
+    if (needs(1)) out[1] = mm(a.unpack(*this).t(), g[0]);
+  }
+};
+
+struct BmmBackward final : ProductBackward {
+  const char* name() const override { return "BmmBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    if (needs(0)) out[0] = bmm(g[0], b.unpack(*this).transpose(1, 2));
+    if (needs(1)) out[1] = bmm(a.unpack(*this).transpose(1, 2), g[0]);
+  }
+};
+
+template <class N>
+Tensor product(const Tensor& self, const Tensor& other, IntArrayRef sizes) {
+  Tensor out = empty_raw(sizes, self.dtype(), self.device());
+  backend(self).linalg.matmul(out, self, other, 0, 1);
+  if (auto* node = record<N>(out, self, other)) {
+    if (node->needs(1)) node->a.save(self);
+    if (node->needs(0)) node->b.save(other);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -27,17 +61,22 @@ Tensor mm(const Tensor& self, const Tensor& other) {
         other);
   check(self.size(1) == other.size(0), "mm: inner sizes differ: ", self.size(1), " and ", other.size(0),
         "\n  self  ", self, "\n  other ", other);
-  check(self.dtype() == other.dtype() && self.device() == other.device(),
-        "mm: dtypes or devices differ\n  self  ", self, "\n  other ", other);
-  Tensor out = empty_raw({self.size(0), other.size(1)}, self.dtype(), self.device());
-  backend(self).linalg.matmul(out, self, other, 0, 1);
-  if (auto* node = record<MmBackward>(out, self, other)) {
-    if (node->needs(1)) node->a.save(self);
-    if (node->needs(0)) node->b.save(other);
-  }
-  return out;
+  check_alike("mm", "self ", self, "other", other);
+  return product<MmBackward>(self, other, {self.size(0), other.size(1)});
+}
+
+Tensor bmm(const Tensor& self, const Tensor& other) {
+  check(self.dim() == 3 && other.dim() == 3, "bmm: expected two batches of matrices\n  self  ", self,
+        "\n  other ", other);
+  check(self.size(0) == other.size(0), "bmm: batch sizes differ: ", self.size(0), " and ", other.size(0),
+        "\n  self  ", self, "\n  other ", other);
+  check(self.size(2) == other.size(1), "bmm: inner sizes differ: ", self.size(2), " and ", other.size(1),
+        "\n  self  ", self, "\n  other ", other);
+  check_alike("bmm", "self ", self, "other", other);
+  return product<BmmBackward>(self, other, {self.size(0), self.size(1), other.size(2)});
 }
 
 Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); }
+Tensor Tensor::bmm(const Tensor& other) const { return tandem::bmm(*this, other); }
 
 }  // namespace tandem

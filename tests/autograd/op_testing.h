@@ -1,0 +1,32 @@
+// What the tests of operations share: a run of the harness that fails a doctest case, and the same bits on
+// any number of threads.
+#pragma once
+#include <doctest/doctest.h>
+
+#include "tandem/core/parallel_for.h"
+#include "tandem/testing.h"
+
+namespace tandem::testing {
+
+/// Runs every mode of the harness and reports each failure.
+inline void check_op(const OpTest& test) {
+  const Report report = run(test);
+  CHECK(report.checks > 0);
+  for (const std::string& failure : report.failures) FAIL_CHECK(failure);
+}
+
+/// `compute` on 1, 2 and 5 threads gives the same bits.
+inline void same_bits_on_any_threads(const std::function<Tensors()>& compute) {
+  const int before = get_num_threads();
+  Tensors first;
+  for (int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    const Tensors out = compute();
+    if (first.empty()) first = out;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      CHECK_MESSAGE(identical(out[i], first[i]), "output ", i, " on ", threads, " threads");
+  }
+  set_num_threads(before);
+}
+
+}  // namespace tandem::testing
