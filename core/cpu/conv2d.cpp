@@ -69,6 +69,66 @@ void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
   }
 }
 
+// The sum of one channel over the batch: lane by lane, then the lanes, then what is left of each plane.
+template <class T>
+T sum_channel(const Conv2dShape& s, const T* dy) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const int64_t plane = s.out_plane();
+  Vec<T> total{};
+  T rest = 0;
+  for (int64_t n = 0; n < s.batch; ++n, dy += s.out_channels * plane) {
+    Vec<T> a{}, b{}, c{}, d{};
+    int64_t i = 0;
+    for (; i + 4 * kWidth <= plane; i += 4 * kWidth) {
+      a += load(dy + i);
+      b += load(dy + i + kWidth);
+      c += load(dy + i + 2 * kWidth);
+      d += load(dy + i + 3 * kWidth);
+    }
+    for (; i + kWidth <= plane; i += kWidth) a += load(dy + i);
+    total += (a + b) + (c + d);
+    for (; i < plane; ++i) rest += dy[i];
+  }
+  for (int lane = 0; lane < kWidth; ++lane) rest += total[lane];
+  return rest;
+}
+
+// The gradient of the weights by whole columns: what no other way suits.
+template <class T>
+void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  constexpr int64_t kParts = 8;
+  const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
+  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),
+                parts = (s.batch + images - 1) / images;
+  T* partial = scratch<T>(Scratch::kConvPartial, parts * weights);
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
+    for (int64_t part = begin; part < end; ++part) {
+      T* sum = partial + part * weights;
+      std::fill_n(sum, weights, T(0));
+      for (int64_t i = part * images * s.groups; i < std::min(s.batch, (part + 1) * images) * s.groups; ++i) {
+        to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
+        gemm<T>({.m = s.group_out(),
+                 .n = depth,
+                 .k = plane,
+                 .a = dy + i * s.group_out() * plane,
+                 .lda = plane,
+                 .b = columns,
+                 .ldb = plane,
+                 .trans_b = true,
+                 .c = sum + i % s.groups * s.group_out() * depth,
+                 .ldc = depth,
+                 .beta = 1});
+      }
+    }
+  });
+  parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+    std::fill(dw + begin, dw + end, T(0));
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t i = begin; i < end; ++i) dw[i] += partial[part * weights + i];
+  });
+}
+
 }  // namespace
 
 template <class T>
@@ -106,65 +166,15 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
 }
 
 template <class T>
-void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
-  if (depthwise_weight_suits(s)) return depthwise_backward_weight(s, x, dy, dw);
-  if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw);
-  if (weight_rows_suit<T>(s)) return weight_rows(s, x, dy, dw);
-  constexpr int64_t kParts = 8;
-  const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
-  const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),
-                parts = (s.batch + images - 1) / images;
-  T* partial = scratch<T>(Scratch::kConvPartial, parts * weights);
-  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
-    T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
-    for (int64_t part = begin; part < end; ++part) {
-      T* sum = partial + part * weights;
-      std::fill_n(sum, weights, T(0));
-      for (int64_t i = part * images * s.groups; i < std::min(s.batch, (part + 1) * images) * s.groups; ++i) {
-        to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
-        gemm<T>({.m = s.group_out(),
-                 .n = depth,
-                 .k = plane,
-                 .a = dy + i * s.group_out() * plane,
-                 .lda = plane,
-                 .b = columns,
-                 .ldb = plane,
-                 .trans_b = true,
-                 .c = sum + i % s.groups * s.group_out() * depth,
-                 .ldc = depth,
-                 .beta = 1});
-      }
-    }
-  });
-  parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
-    std::fill(dw + begin, dw + end, T(0));
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t i = begin; i < end; ++i) dw[i] += partial[part * weights + i];
-  });
-}
-
-// The sum of one channel over the batch: lane by lane, then the lanes, then what is left of each plane.
-template <class T>
-T sum_channel(const Conv2dShape& s, const T* dy) {
-  constexpr int64_t kWidth = kLanes<T>;
-  const int64_t plane = s.out_plane();
-  Vec<T> total{};
-  T rest = 0;
-  for (int64_t n = 0; n < s.batch; ++n, dy += s.out_channels * plane) {
-    Vec<T> a{}, b{}, c{}, d{};
-    int64_t i = 0;
-    for (; i + 4 * kWidth <= plane; i += 4 * kWidth) {
-      a += load(dy + i);
-      b += load(dy + i + kWidth);
-      c += load(dy + i + 2 * kWidth);
-      d += load(dy + i + 3 * kWidth);
-    }
-    for (; i + kWidth <= plane; i += kWidth) a += load(dy + i);
-    total += (a + b) + (c + d);
-    for (; i < plane; ++i) rest += dy[i];
-  }
-  for (int lane = 0; lane < kWidth; ++lane) rest += total[lane];
-  return rest;
+void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
+  if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
+  if (depthwise_weight_suits(s))
+    depthwise_backward_weight(s, x, dy, dw);
+  else if (!weight_rows_suit<T>(s))
+    columns_backward_weight(s, x, dy, dw);
+  else if (weight_rows(s, x, dy, dw, db))
+    return;
+  if (db) conv2d_backward_bias(s, dy, db);
 }
 
 template <class T>
@@ -175,10 +185,10 @@ void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                            \
-  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
-  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);    \
-  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);   \
+#define TANDEM_INSTANTIATE(T)                                                              \
+  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*);   \
+  template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);      \
+  template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*); \
   template void conv2d_backward_bias<T>(const Conv2dShape&, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

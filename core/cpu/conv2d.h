@@ -38,9 +38,10 @@ void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* b
 template <class T>
 void conv2d_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 
-/// dw from x and dy; overwrites dw.
+/// dw from x and dy; overwrites dw. Given db, the gradient of the bias is summed on the way, mostly for
+/// nothing; it may differ in the last bits from what conv2d_backward_bias gives.
 template <class T>
-void conv2d_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+void conv2d_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db = nullptr);
 
 /// db [out_channels]: the sum of dy over batch, rows and columns; overwrites db.
 template <class T>

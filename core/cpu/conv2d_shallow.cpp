@@ -127,14 +127,15 @@ void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64
   }
 }
 
-// sums[kOutputs][kTaps] (vectors, depth apart) += dy rows times column rows, over whole vectors of `places`
-// places.
+// sums[kOutputs][kTaps] (vectors, `stride` apart) += dy rows times column rows, over `places` places;
+// totals[kOutputs], if given, += dy rows.
 template <class T, int kOutputs, int kTaps>
-void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, int64_t places, int64_t depth,
-                  Vec<T>* sums) {
+void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, int64_t places, int64_t stride,
+                  Vec<T>* sums, Vec<T>* totals) {
   constexpr int64_t kWidth = kLanes<T>;
-  Vec<T> sum[kOutputs][kTaps] = {};
+  Vec<T> sum[kOutputs][kTaps] = {}, total[kOutputs] = {};
   const auto add = [&](const Vec<T>(&gradient)[kOutputs], int64_t p) {
+    for (int o = 0; o < kOutputs; ++o) total[o] += gradient[o];
 #pragma GCC unroll 9
     for (int k = 0; k < kTaps; ++k) {
       const Vec<T> column = load(columns + k * width + p);
@@ -160,11 +161,12 @@ void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, i
     add(gradient, p);
   }
   for (int o = 0; o < kOutputs; ++o)
-    for (int k = 0; k < kTaps; ++k) sums[o * depth + k] += sum[o][k];
+    for (int k = 0; k < kTaps; ++k) sums[o * stride + k] += sum[o][k];
+  for (int o = 0; totals && o < kOutputs; ++o) totals[o * stride] += total[o];
 }
 
 template <class T>
-using AddProducts = void (*)(const T*, int64_t, const T*, int64_t, int64_t, int64_t, Vec<T>*);
+using AddProducts = void (*)(const T*, int64_t, const T*, int64_t, int64_t, int64_t, Vec<T>*, Vec<T>*);
 
 template <class T, int kOutputs, int... kTaps>
 AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
@@ -172,7 +174,7 @@ AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
   return functions[taps - 1];
 }
 
-// sums[group_out][depth] (vectors) += the products of one piece.
+// sums[group_out][depth + 1] (vectors) += the products of one piece, and the sum of dy as the last.
 template <class T>
 void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places,
                Vec<T>* sums) {
@@ -184,7 +186,8 @@ void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t widt
                          single = pick_add<T, 1>(taps, all_taps);
     for (int64_t o = 0; o < s.group_out(); o += kMaxOutputs)
       (o + 1 < s.group_out() ? pair : single)(dy + o * plane, plane, columns + k * width, width, places,
-                                              depth, sums + o * depth + k);
+                                              depth + 1, sums + o * (depth + 1) + k,
+                                              tile == 0 ? sums + o * (depth + 1) + depth : nullptr);
   }
 }
 
@@ -223,33 +226,38 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
 }
 
 template <class T>
-void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Cut<T> cut(s);
-  const int64_t depth = s.depth(), weights = s.out_channels * depth;
+  const int64_t row = s.depth() + 1, elements = s.out_channels * row;
   const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)),
                 parts = ceil_div(s.batch, part_images);
-  T* partial = scratch<T>(Scratch::kConvPartial, parts * weights);
+  T* partial = scratch<T>(Scratch::kConvPartial, parts * elements);
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
-    auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, weights);
+    auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, elements);
     for (int64_t part = begin; part < end; ++part) {
-      std::fill_n(sums, weights, Vec<T>{});
+      std::fill_n(sums, elements, Vec<T>{});
       for (int64_t i = part * part_images * s.groups;
            i < std::min(s.batch, (part + 1) * part_images) * s.groups; ++i)
         for_columns(s, cut, x + i * s.group_in() * s.in_plane(),
                     [&](int64_t first, int64_t rows, const T* columns) {
                       add_piece(s, dy + i * s.group_out() * s.out_plane() + first * s.out_w(), columns,
-                                cut.width, rows * s.out_w(), sums + i % s.groups * s.group_out() * depth);
+                                cut.width, rows * s.out_w(), sums + i % s.groups * s.group_out() * row);
                     });
-      for (int64_t j = 0; j < weights; ++j) {
+      for (int64_t j = 0; j < elements; ++j) {
         T sum = 0;
         for (int lane = 0; lane < kLanes<T>; ++lane) sum += sums[j][lane];
-        partial[part * weights + j] = sum;
+        partial[part * elements + j] = sum;
       }
     }
   });
-  std::fill_n(dw, weights, T(0));
-  for (int64_t part = 0; part < parts; ++part)
-    for (int64_t j = 0; j < weights; ++j) dw[j] += partial[part * weights + j];
+  for (int64_t j = 0; j < elements; ++j) {
+    T sum = 0;
+    for (int64_t part = 0; part < parts; ++part) sum += partial[part * elements + j];
+    if (j % row < s.depth())
+      dw[j / row * s.depth() + j % row] = sum;
+    else if (db)
+      db[j / row] = sum;
+  }
 }
 
 template bool shallow_suits<float>(const Conv2dShape&);
@@ -257,7 +265,8 @@ template bool shallow_suits<double>(const Conv2dShape&);
 template void shallow_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
 template void shallow_forward<double>(const Conv2dShape&, const double*, const double*, const double*,
                                       double*);
-template void shallow_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*);
-template void shallow_backward_weight<double>(const Conv2dShape&, const double*, const double*, double*);
+template void shallow_backward_weight<float>(const Conv2dShape&, const float*, const float*, float*, float*);
+template void shallow_backward_weight<double>(const Conv2dShape&, const double*, const double*, double*,
+                                              double*);
 
 }  // namespace tandem::cpu

@@ -12,7 +12,8 @@ bool shallow_suits(const Conv2dShape& shape);
 template <class T>
 void shallow_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
 
+/// Sums the gradient of the bias into db too, if given.
 template <class T>
-void shallow_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+void shallow_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db);
 
 }  // namespace tandem::cpu

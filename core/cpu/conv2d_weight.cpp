@@ -56,6 +56,9 @@ struct Layout {
 
   int64_t vectors() const { return runs * run_vectors + rest_vectors; }
   int64_t columns() const { return vectors() * kLanes<T>; }
+  // A column of ones beside what is left of the runs gives the gradient of the bias, where there is room.
+  int64_t ones_column() const { return runs * run_rest; }
+  bool has_ones() const { return ones_column() < rest_row(); }
   int64_t rest_row() const { return rest_vectors * kLanes<T>; }
   int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
   // Where a run begins, relative to the input of an output place's first tap.
@@ -105,6 +108,7 @@ void pack_rest(const Layout<T>& l, const T* image, T* to) {
     for (int64_t q = 0; q < ow; ++q, to += l.rest_row()) {
       const T* from = image + l.place_offset(p, q) + l.run_vectors * kLanes<T>;
       for (int64_t run = 0; run < l.runs; ++run) store(to + run * l.run_rest, load(from + l.run_offset(run)));
+      if (l.has_ones()) to[l.ones_column()] = T(1);
     }
   }
 }
@@ -185,9 +189,10 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
   }
 }
 
-// dw of output channel `o` = the parts added in order, brought to [channel][kernel row][kernel column].
+// dw and db (if not null) of output channel `o` = the parts added in order, brought to [channel][kernel
+// row][kernel column].
 template <class T>
-void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw) {
+void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
   const Conv2dShape& s = l.s;
   const int64_t group = o / s.group_out(), columns = l.columns();
   const T* from = partial + group * l.partial_size() + o % s.group_out() * columns;
@@ -197,6 +202,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw) {
     from += s.groups * l.partial_size();
     for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
   }
+  if (db) db[o] = sum[l.runs * l.run_vectors * kLanes<T> + l.ones_column()];
   for (int64_t run = 0; run < l.runs; ++run) {
     for (int64_t i = 0; i < l.run_length; i += l.channels) {
       const int64_t tap = run * l.run_length / l.channels + i / l.channels;
@@ -216,8 +222,9 @@ bool weight_rows_suit(const Conv2dShape& s) {
 }
 
 template <class T>
-void weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Layout<T> layout(s);
+  if (!layout.has_ones()) db = nullptr;
   const int64_t tasks = layout.parts * s.groups;
   T* partial = scratch<T>(Scratch::kConvPartial, tasks * layout.partial_size());
   const auto sum_tasks = [&](int64_t begin, int64_t end) {
@@ -227,13 +234,14 @@ void weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, sum_tasks) : sum_tasks(0, tasks);
   parallel_for(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t o = begin; o < end; ++o) add_parts(layout, partial, o, dw);
+                 for (int64_t o = begin; o < end; ++o) add_parts(layout, partial, o, dw, db);
                });
+  return db != nullptr;
 }
 
 template bool weight_rows_suit<float>(const Conv2dShape&);
 template bool weight_rows_suit<double>(const Conv2dShape&);
-template void weight_rows<float>(const Conv2dShape&, const float*, const float*, float*);
-template void weight_rows<double>(const Conv2dShape&, const double*, const double*, double*);
+template bool weight_rows<float>(const Conv2dShape&, const float*, const float*, float*, float*);
+template bool weight_rows<double>(const Conv2dShape&, const double*, const double*, double*, double*);
 
 }  // namespace tandem::cpu

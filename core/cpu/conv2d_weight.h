@@ -12,7 +12,8 @@ namespace tandem::cpu {
 template <class T>
 bool weight_rows_suit(const Conv2dShape& shape);
 
+/// Given db, sums the gradient of the bias into it too, and returns whether it did.
 template <class T>
-void weight_rows(const Conv2dShape& shape, const T* x, const T* dy, T* dw);
+bool weight_rows(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db);
 
 }  // namespace tandem::cpu

@@ -69,6 +69,11 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   CHECK(worst_error(
             on_any_threads<T>(size(bias), [&](T* db) { cpu::conv2d_backward_bias<T>(s, dy.data(), db); }),
             db_want) < limit);
+  std::vector<T> dw(w.size());
+  const auto db = on_any_threads<T>(
+      size(bias), [&](T* out) { cpu::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), out); });
+  CHECK(worst_error(db, db_want) < limit);
+  CHECK(worst_error(dw, dw_want) < limit);
 }
 
 Conv2dShape random_shape(std::mt19937& random) {
