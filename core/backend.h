@@ -6,6 +6,7 @@
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/core/kernels/reduce.h"
 #include "tandem/core/kernels/runtime.h"
+#include "tandem/core/kernels/softmax.h"
 
 namespace tandem {
 
@@ -13,6 +14,7 @@ struct Backend {
   const RuntimeKernels& runtime;
   const PointwiseKernels& pointwise;
   const ReduceKernels& reduce;
+  const SoftmaxKernels& softmax;
   const IndexKernels& index;
   const LinalgKernels& linalg;
 };

@@ -24,8 +24,15 @@ Tensor drop_dims(const Tensor& t, uint32_t mask, bool keepdim) {
   return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
 }
 
-Tensor restore_dims(const Tensor& grad, IntArrayRef input_sizes, uint32_t mask, bool keepdim) {
-  return keepdim ? grad : grad.view(reduced_sizes(input_sizes, mask, true));
+Tensor restore_dims(const Tensor& reduced, IntArrayRef input_sizes, uint32_t mask, bool keepdim) {
+  return keepdim ? reduced : reduced.reshape(reduced_sizes(input_sizes, mask, true));
+}
+
+int64_t reduced_numel(IntArrayRef sizes, uint32_t mask) {
+  int64_t count = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (mask >> d & 1u) count *= sizes[d];
+  return count;
 }
 
 }  // namespace autograd
@@ -36,7 +43,7 @@ using namespace autograd;
 struct SumBackward final : Node {
   const char* name() const override { return "SumBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = restore_dims(g[0].contiguous(), sizes, mask, keepdim).expand(sizes);
+    out[0] = restore_dims(g[0], sizes, mask, keepdim).expand(sizes);
   }
   Dims sizes;
   uint32_t mask = 0;
@@ -46,8 +53,10 @@ struct SumBackward final : Node {
 }  // namespace
 
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());
-  const Tensor x = as_type(self, type);
+  const bool integral = is_integral(self.dtype(), true);
+  const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
+  if (is_integral(type, true) && type != kLong) return tandem::sum(self, dim, keepdim, kLong).to(type);
+  const Tensor x = integral && type == kLong ? self : as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.sum(out, x, mask);

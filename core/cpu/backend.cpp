@@ -6,6 +6,7 @@ constinit const Backend cpu_backend{
     .runtime = cpu::runtime_kernels,
     .pointwise = cpu::pointwise_kernels,
     .reduce = cpu::reduce_kernels,
+    .softmax = cpu::softmax_kernels,
     .index = cpu::index_kernels,
     .linalg = cpu::linalg_kernels,
 };

@@ -6,6 +6,7 @@ namespace tandem::cpu {
 extern const RuntimeKernels runtime_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const ReduceKernels reduce_kernels;
+extern const SoftmaxKernels softmax_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
 }  // namespace tandem::cpu

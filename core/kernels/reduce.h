@@ -1,12 +1,33 @@
-// Reductions. `mask` has a bit for every reduced dimension of `in`; `out` has those dimensions with size 1.
+// Reductions. `mask` has a bit for every reduced dimension of `in`; `out` has those dimensions with size 1
+// and any strides. Folding nothing gives the identity (0, 1, lowest, highest).
 #pragma once
 #include "tandem/core/kernels/kernel.h"
 
 namespace tandem {
 
 struct ReduceKernels {
-  /// out and in of one dtype (numeric).
-  Kernel<void(const Tensor& out, const Tensor& in, uint32_t mask)> sum;
+  using Fold = Kernel<void(const Tensor& out, const Tensor& in, uint32_t mask)>;
+  /// float32 or float64 to the same; integers and bool to int64.
+  Fold sum, prod;
+  /// Sum divided by the number of reduced elements; float32 or float64.
+  Fold mean;
+  /// One dtype, any computed one; NaN wins.
+  Fold amax, amin;
+  /// out bool, in any computed dtype.
+  Fold any, all;
+  /// out int64, in any computed dtype.
+  Fold count_nonzero;
+  /// (Σ |x|^p)^(1/p); p = 0: how many are not 0; p = ±inf: largest, smallest |x|. float32 or float64.
+  Kernel<void(const Tensor& out, const Tensor& in, uint32_t mask, double p)> norm;
+  /// Σ (x - mean)² / divisor; mean of out's shape and strides. float32 or float64.
+  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor)>
+      squared_deviation;
+  /// Σ exp(x - shift), an infinite shift counting as 0; shift of out's shape and strides.
+  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& shift, uint32_t mask)> sum_exp;
+  /// The largest (smallest) along one dimension and where it stands first; NaN wins. values of in's dtype,
+  /// any computed one, indices int64, of the same shape and strides.
+  using FoldIndex = Kernel<void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim)>;
+  FoldIndex max_index, min_index;
 };
 
 }  // namespace tandem

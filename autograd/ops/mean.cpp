@@ -1,0 +1,49 @@
+// mean. Gradient: g / count, expanded to the input's shape.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct MeanBackward final : Node {
+  const char* name() const override { return "MeanBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const double count = static_cast<double>(reduced_numel(sizes, mask));
+    out[0] = (restore_dims(g[0], sizes, mask, keepdim) * (1 / count)).expand(sizes);
+  }
+  Dims sizes;
+  uint32_t mask = 0;
+  bool keepdim = false;
+};
+
+}  // namespace
+
+Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  const ScalarType type = dtype.value_or(self.dtype());
+  check(is_floating_point(type), "mean: expected a floating point dtype, got ", type,
+        "; pass dtype or convert the tensor\n  self ", self);
+  const Tensor x = as_type(self, type);
+  const uint32_t mask = dim_mask(dim, x.dim());
+  Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
+  backend(x).reduce.mean(out, x, mask);
+  out = drop_dims(out, mask, keepdim);
+  if (auto* node = record<MeanBackward>(out, x)) {
+    node->sizes = x.sizes();
+    node->mask = mask;
+    node->keepdim = keepdim;
+  }
+  return out;
+}
+Tensor mean(const Tensor& self, optional<ScalarType> dtype) {
+  return tandem::mean(self, IntArrayRef{}, false, dtype);
+}
+Tensor Tensor::mean(optional<ScalarType> dtype) const { return tandem::mean(*this, dtype); }
+Tensor Tensor::mean(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
+  return tandem::mean(*this, dim, keepdim, dtype);
+}
+
+}  // namespace tandem

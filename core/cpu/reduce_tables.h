@@ -1,0 +1,16 @@
+// Entries of the reduction table that stand in files of their own.
+#pragma once
+#include "tandem/core/cpu/reduce_loop.h"
+#include "tandem/core/cpu/tables.h"
+
+namespace tandem::cpu {
+
+void amax(const Tensor& out, const Tensor& in, uint32_t mask);
+void amin(const Tensor& out, const Tensor& in, uint32_t mask);
+void any(const Tensor& out, const Tensor& in, uint32_t mask);
+void all(const Tensor& out, const Tensor& in, uint32_t mask);
+void norm(const Tensor& out, const Tensor& in, uint32_t mask, double p);
+void max_index(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim);
+void min_index(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim);
+
+}  // namespace tandem::cpu
