@@ -12,7 +12,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kMaxParts = 8;
+constexpr int64_t kMaxParts = 16;
 constexpr int64_t kMaxPartialElements = 8 << 20;
 constexpr int64_t kBlockBytes = 384 << 10;  // of packed images worked on at once
 constexpr int64_t kEnoughTasks = 8;         // fewer are shared out inside
