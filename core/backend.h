@@ -4,6 +4,7 @@
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
 #include "tandem/core/kernels/pointwise.h"
+#include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/reduce.h"
 #include "tandem/core/kernels/runtime.h"
 #include "tandem/core/kernels/softmax.h"
@@ -17,6 +18,7 @@ struct Backend {
   const SoftmaxKernels& softmax;
   const IndexKernels& index;
   const LinalgKernels& linalg;
+  const RandomKernels& random;
 };
 
 extern const Backend cpu_backend;

@@ -15,6 +15,13 @@ Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options 
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
+/// `steps` numbers from start to end, both included: evenly spaced, or as powers base^start … base^end.
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10,
+                const TensorOptions& options = {});
+/// Ones on the diagonal, [n, n] or [n, m].
+Tensor eye(int64_t n, const TensorOptions& options = {});
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
 
 Tensor empty_like(const Tensor& self, const TensorOptions& options = {});
 Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});

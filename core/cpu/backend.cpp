@@ -9,5 +9,6 @@ constinit const Backend cpu_backend{
     .softmax = cpu::softmax_kernels,
     .index = cpu::index_kernels,
     .linalg = cpu::linalg_kernels,
+    .random = cpu::random_kernels,
 };
 }  // namespace tandem

@@ -9,4 +9,5 @@ extern const ReduceKernels reduce_kernels;
 extern const SoftmaxKernels softmax_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
+extern const RandomKernels random_kernels;
 }  // namespace tandem::cpu

@@ -1,0 +1,32 @@
+// fill_ and zero_. Gradients: 0 for what was there, the sum of g for a value that is a tensor.
+#include "tandem/autograd/ops/fill.h"
+
+#include "tandem/autograd/ops/factories.h"
+
+namespace tandem {
+namespace autograd {
+void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) {
+  out[0] = zeros(sizes, g[0].options());
+}
+}  // namespace autograd
+
+using namespace autograd;
+
+Tensor& Tensor::fill_(const Scalar& value) {
+  return overwrite(*this, "fill_", [&](const Tensor& out) { backend(out).pointwise.fill(out, value); });
+}
+Tensor& Tensor::fill_(const Tensor& value) {
+  check(value.dim() == 0, "fill_: expected a number or a 0-dim tensor, got ", value);
+  if (!recording(value)) {
+    const Tensor number = value.detach().to(device(), dtype());
+    return overwrite(*this, "fill_", [&](const Tensor& out) { backend(out).pointwise.copy(out, number); });
+  }
+  return inplace(
+      *this, "fill_", Before::kAlias, [] {},
+      [&](const Tensor&) { return value.to(device(), dtype()).expand(sizes()); }, value);
+}
+Tensor& Tensor::zero_() {
+  return overwrite(*this, "zero_", [](const Tensor& out) { backend(out).pointwise.fill(out, 0); });
+}
+
+}  // namespace tandem

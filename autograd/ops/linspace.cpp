@@ -1,0 +1,49 @@
+// linspace, logspace, eye. Computed in float64 on the host, then converted and moved.
+#include <cmath>
+
+#include "tandem/autograd/ops/factories.h"
+
+namespace tandem {
+namespace {
+
+Tensor deliver(const Tensor& host, const TensorOptions& options) {
+  Tensor out = host.to(resolve(options.device()), options.dtype());
+  if (options.requires_grad()) out.requires_grad_();
+  return out;
+}
+
+// value(i) is counted from the nearer end, so that both ends are exact.
+template <class F>
+Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int64_t steps,
+              const TensorOptions& options, F&& f) {
+  check(steps >= 0, operation, ": expected steps >= 0, got ", steps);
+  const double first = start.toDouble(), last = end.toDouble();
+  const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
+  Tensor host = empty_raw({steps}, kDouble, Device(kCPU, 0));
+  double* out = host.ptr<double>();
+  for (int64_t i = 0; i < steps; ++i)
+    out[i] = f(i < steps / 2 || steps == 1 ? first + step * static_cast<double>(i)
+                                           : last - step * static_cast<double>(steps - 1 - i));
+  return deliver(host, options);
+}
+
+}  // namespace
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  return evenly("linspace", start, end, steps, options, [](double x) { return x; });
+}
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
+                const TensorOptions& options) {
+  return evenly("logspace", start, end, steps, options, [base](double x) { return std::pow(base, x); });
+}
+
+Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
+  check(n >= 0 && m >= 0, "eye: expected sizes >= 0, got ", n, " and ", m);
+  Tensor out = zeros({n, m}, options.requires_grad(false));
+  alias(out, {std::min(n, m)}, {m + 1}, 0).fill_(1);
+  if (options.requires_grad()) out.requires_grad_();
+  return out;
+}
+
+}  // namespace tandem
