@@ -34,7 +34,18 @@ Generator::Draw Generator::next() const {
   return {state_->seed, state_->offset++};
 }
 
+namespace {
+thread_local constinit const Generator* thread_generator = nullptr;
+}  // namespace
+
+GeneratorGuard::GeneratorGuard(const Generator& generator)
+    : previous_(thread_generator), generator_(generator) {
+  thread_generator = &generator_;
+}
+GeneratorGuard::~GeneratorGuard() { thread_generator = previous_; }
+
 const Generator& default_generator() {
+  if (thread_generator != nullptr) return *thread_generator;
   static const Generator* instance = new Generator;  // never destroyed
   return *instance;
 }

@@ -35,6 +35,20 @@ class Generator {
 
 /// The generator used where none is given; all devices share it, so a seed gives the same numbers on each.
 const Generator& default_generator();
+
+/// Makes `generator` the default of the calling thread alone until the guard goes out of scope: what helper
+/// threads draw then depends on what they were given, not on which of them came first.
+class GeneratorGuard {
+ public:
+  explicit GeneratorGuard(const Generator& generator);
+  ~GeneratorGuard();
+  GeneratorGuard(const GeneratorGuard&) = delete;
+  GeneratorGuard& operator=(const GeneratorGuard&) = delete;
+
+ private:
+  const Generator* previous_;
+  Generator generator_;
+};
 /// Seeds the default generator.
 void manual_seed(uint64_t seed);
 inline Generator make_generator(uint64_t seed) { return Generator(seed); }

@@ -168,6 +168,9 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> 
   if (job.error) std::rethrow_exception(job.error);
 }
 
+SerialGuard::SerialGuard() : previous_(inside_body) { inside_body = true; }
+SerialGuard::~SerialGuard() { inside_body = previous_; }
+
 void set_num_threads(int count) {
   check(count >= 1 && count <= 4096, "set_num_threads: expected 1 to 4096, got ", count);
   State& s = state();

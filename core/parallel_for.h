@@ -35,6 +35,19 @@ class FunctionRef<R(Args...)> {
 /// one direct call.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
+/// While it lives, parallel_for of the calling thread runs on that thread alone: for helpers (loading,
+/// copying) that must not take the pool away from the thread that computes.
+class SerialGuard {
+ public:
+  SerialGuard();
+  ~SerialGuard();
+  SerialGuard(const SerialGuard&) = delete;
+  SerialGuard& operator=(const SerialGuard&) = delete;
+
+ private:
+  bool previous_;
+};
+
 /// Threads for all CPU devices together (default: the cores this process may use, or TANDEM_NUM_THREADS).
 /// With k logical devices each has max(1, threads / k). Throws Error when count < 1.
 void set_num_threads(int count);

@@ -59,6 +59,16 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) co
 Tensor Tensor::clone(MemoryFormat) const { return to_recorded(*this, device(), dtype()); }
 Tensor Tensor::contiguous(MemoryFormat) const { return is_contiguous() ? *this : clone(); }
 
+// Outside autograd: pinned memory is for data on its way to a GPU.
+Tensor Tensor::pin_memory() const {
+  check(is_cpu(), "pin_memory: expected a tensor on the CPU, got ", *this);
+  if (is_pinned()) return *this;
+  Storage storage = make_storage(nbytes(), device(), /*pinned=*/true);
+  Tensor out(IntrusivePtr(new TensorImpl(std::move(storage), dtype(), sizes())));
+  backend(*this).pointwise.copy(out, *this);
+  return out;
+}
+
 Tensor& Tensor::copy_(const Tensor& source, bool) {
   if (source.sizes() != sizes())
     check(broadcast_sizes(sizes(), source.sizes(), "copy_") == Dims(sizes()), "copy_: source ", source,

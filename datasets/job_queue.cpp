@@ -1,0 +1,158 @@
+// One mutex guards everything; jobs run outside it. A job is a whole batch, so the lock is taken rarely.
+#include "tandem/datasets/job_queue.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/thread_state.h"
+
+namespace tandem::data {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+std::string describe(const std::exception_ptr& error, int worker, int64_t batch) {
+  return concat("data loader: batch ", batch, " failed ",
+                worker < 0 ? std::string("in the calling thread") : concat("in worker ", worker),
+                ". Original message: ", text_of(error));
+}
+
+}  // namespace
+
+WorkerException::WorkerException(std::exception_ptr original, int worker, int64_t batch)
+    : Error(describe(original, worker, batch)),
+      original_exception(std::move(original)),
+      message(what()),
+      worker(worker),
+      batch(batch) {}
+
+namespace detail {
+
+struct JobQueue::State {
+  struct Waiting {
+    int64_t number, batch;
+    Job job;
+    tandem::detail::ThreadState modes;
+    int device;
+  };
+  struct Done {
+    Result result;
+    std::exception_ptr error;
+    int worker;
+    int64_t batch;
+  };
+
+  std::mutex mutex;
+  std::condition_variable work, done_or_idle;
+  std::deque<Waiting> waiting;
+  std::map<int64_t, Done> done;
+  int running = 0;
+  bool stop = false, in_order = true;
+  std::vector<std::thread> threads;
+
+  static Done run(Waiting& item, int worker, bool own_thread) {
+    Done out{nullptr, nullptr, own_thread ? -1 : worker, item.batch};
+    try {
+      out.result = item.job(worker);
+    } catch (...) {
+      out.error = std::current_exception();
+    }
+    item.job = nullptr;  // what it holds goes before the result is seen
+    return out;
+  }
+
+  void loop(int worker) {
+    const SerialGuard serial;
+    std::unique_lock lock(mutex);
+    for (;;) {
+      work.wait(lock, [&] { return stop || !waiting.empty(); });
+      if (stop) return;
+      Waiting item = std::move(waiting.front());
+      waiting.pop_front();
+      ++running;
+      lock.unlock();
+      tandem::detail::thread_state = item.modes;
+      cpu::set_current_device(item.device);
+      Done out = run(item, worker, false);
+      lock.lock();
+      done.emplace(item.number, std::move(out));
+      --running;
+      done_or_idle.notify_all();
+    }
+  }
+};
+
+JobQueue::JobQueue(int workers, bool in_order) : state_(std::make_unique<State>()), workers_(workers) {
+  check(workers >= 0 && workers <= 1024, "data loader: workers = ", workers, ", expected 0 to 1024");
+  state_->in_order = in_order;
+  state_->threads.reserve(static_cast<std::size_t>(workers));
+  for (int i = 0; i < workers; ++i) state_->threads.emplace_back([s = state_.get(), i] { s->loop(i); });
+}
+
+JobQueue::~JobQueue() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->work.notify_all();
+  for (auto& thread : state_->threads) thread.join();
+}
+
+void JobQueue::push(int64_t batch, Job job) {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(
+        {pushed_++, batch, std::move(job), tandem::detail::thread_state, cpu::current_device()});
+  }
+  state_->work.notify_one();
+}
+
+JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout) {
+  check(pending() > 0, "data loader: no batch was asked for");
+  State::Done out;
+  if (workers_ == 0) {
+    State::Waiting item = std::move(state_->waiting.front());
+    state_->waiting.pop_front();
+    out = State::run(item, 0, true);
+  } else {
+    std::unique_lock lock(state_->mutex);
+    auto& done = state_->done;
+    const auto ready = [&] { return !done.empty() && (!state_->in_order || done.begin()->first == popped_); };
+    if (!timeout)
+      state_->done_or_idle.wait(lock, ready);
+    else
+      check(state_->done_or_idle.wait_for(lock, *timeout, ready), "data loader: timeout: no batch within ",
+            timeout->count(), " ms");
+    out = std::move(done.begin()->second);
+    done.erase(done.begin());
+  }
+  ++popped_;
+  if (out.error) throw WorkerException(std::move(out.error), out.worker, out.batch);
+  return std::move(out.result);
+}
+
+void JobQueue::cancel() {
+  std::deque<State::Waiting> dropped;
+  std::map<int64_t, State::Done> forgotten;
+  std::unique_lock lock(state_->mutex);
+  dropped.swap(state_->waiting);
+  state_->done_or_idle.wait(lock, [&] { return state_->running == 0; });
+  forgotten.swap(state_->done);
+  popped_ = pushed_;
+}
+
+}  // namespace detail
+}  // namespace tandem::data

@@ -1,0 +1,122 @@
+// Jobs of a JobQueue share the State: it does not change after construction but for what the consumer counts.
+#include "tandem/datasets/loader.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/core/backend.h"
+#include "tandem/datasets/order.h"
+
+namespace tandem::data {
+namespace {
+
+// A batch in memory of its own, so that a transform in place never reaches the data set.
+Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t count) {
+  Dims sizes(rows.sizes());
+  sizes[0] = count;
+  Tensor out = empty_raw(sizes, rows.dtype(), rows.device());
+  if (order.defined())
+    backend(rows).index.index_select(out, rows, 0, alias(order, {count}, {1}, first));
+  else
+    backend(rows).pointwise.copy(
+        out, alias(rows, sizes, rows.strides(), rows.storage_offset() + first * rows.stride(0)));
+  return out;
+}
+
+// The epoch's order beside each tensor, on its device; undefined when it is 0, 1, 2, …
+std::vector<Tensor> orders_for(const std::vector<Tensor>& tensors, const BatchLoaderOptions& options) {
+  std::vector<Tensor> out(tensors.size());
+  if (!options.shuffle) return out;
+  const std::vector<int64_t> order = shuffled_order(tensors[0].size(0), options.seed, options.epoch);
+  Tensor here = empty_raw({tensors[0].size(0)}, kLong, Device(kCPU, 0));
+  std::copy(order.begin(), order.end(), here.data_ptr<int64_t>());
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    out[i] = i > 0 && out[i - 1].device() == tensors[i].device() ? out[i - 1] : here.to(tensors[i].device());
+  return out;
+}
+
+}  // namespace
+
+struct BatchLoader::State {
+  BatchLoaderOptions options;
+  BatchTransform transform;
+  std::vector<Tensor> tensors, orders;
+  int64_t examples = 0, batches = 0;
+  int64_t asked = 0, position = 0;
+  bool pin = false;
+  std::unique_ptr<detail::JobQueue> queue;  // last: its threads end before the rest goes
+
+  std::vector<Tensor> make(int64_t batch) const {
+    const int64_t first = batch * options.batch_size;
+    const int64_t count = std::min(options.batch_size, examples - first);
+    std::vector<Tensor> out;
+    out.reserve(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      out.push_back(gather(tensors[i], orders[i], first, count));
+    if (transform) {
+      const GeneratorGuard random(batch_generator(options.seed, options.epoch, batch));
+      transform(out);
+    }
+    if (pin)
+      for (Tensor& t : out)
+        if (t.is_cpu()) t = t.pin_memory();
+    return out;
+  }
+
+  void ask() {
+    const int64_t ahead = std::max<int64_t>(1, queue->workers() * options.prefetch);
+    for (; asked < batches && queue->pending() < ahead; ++asked)
+      queue->push(asked,
+                  [this, batch = asked](int) { return std::make_shared<std::vector<Tensor>>(make(batch)); });
+  }
+};
+
+BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options,
+                         BatchTransform transform)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  check(!tensors.empty(), "BatchLoader: no tensors");
+  check(options.batch_size >= 1, "BatchLoader: batch_size = ", options.batch_size, ", expected at least 1");
+  check(options.prefetch >= 1, "BatchLoader: prefetch = ", options.prefetch, ", expected at least 1");
+  for (Tensor& t : tensors) {
+    check(t.dim() > 0, "BatchLoader: a tensor of dimension 0 has no rows");
+    check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors of different length: ", tensors[0], " and ",
+          t);
+    t = t.detach();
+  }
+  s.options = options;
+  s.transform = std::move(transform);
+  s.examples = tensors[0].size(0);
+  s.batches = s.examples / options.batch_size;
+  if (!options.drop_last && s.examples % options.batch_size != 0) ++s.batches;
+  check(options.first_batch >= 0 && options.first_batch <= s.batches,
+        "BatchLoader: first_batch = ", options.first_batch, ", the epoch has ", s.batches, " batches");
+  s.asked = s.position = options.first_batch;
+  s.orders = orders_for(tensors, options);
+  const bool on_host =
+      std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.is_cpu(); });
+  s.pin = options.pin_memory && on_host && device_count(kCUDA) > 0;
+  s.tensors = std::move(tensors);
+  s.queue = std::make_unique<detail::JobQueue>(on_host ? options.workers : 0);
+  if (on_host && options.workers > 0) s.ask();
+}
+
+BatchLoader::~BatchLoader() = default;
+BatchLoader::BatchLoader(BatchLoader&&) noexcept = default;
+BatchLoader& BatchLoader::operator=(BatchLoader&&) noexcept = default;
+
+std::optional<std::vector<Tensor>> BatchLoader::next() {
+  State& s = *state_;
+  s.ask();
+  if (s.queue->pending() == 0) return std::nullopt;
+  ++s.position;
+  const auto batch = std::static_pointer_cast<std::vector<Tensor>>(s.queue->pop());
+  s.ask();
+  return std::move(*batch);
+}
+
+int64_t BatchLoader::batches() const { return state_->batches; }
+int64_t BatchLoader::position() const { return state_->position; }
+int64_t BatchLoader::examples() const { return state_->examples; }
+
+}  // namespace tandem::data
