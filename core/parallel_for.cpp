@@ -65,20 +65,21 @@ class Pool {
   bool run(Job& job) {
     if (workers_.empty() || !busy_.try_lock()) return false;
     std::lock_guard lock(busy_, std::adopt_lock);
-    pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+    left_.store(0, std::memory_order_relaxed);
     job_ = &job;
+    entered_.store(0, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     inside_body = true;
     job.work();
     inside_body = false;
-    for (int spins = 0; pending_.load(std::memory_order_acquire) != 0;) {
-      if (++spins < kSpins) {
+    const uint32_t entered = entered_.exchange(kClosed, std::memory_order_acq_rel);
+    uint32_t left = 0;
+    for (int spins = 0; (left = left_.load(std::memory_order_acquire)) != entered;) {
+      if (++spins < kSpins)
         pause_cpu();
-      } else {
-        const int left = pending_.load(std::memory_order_acquire);
-        if (left != 0) pending_.wait(left, std::memory_order_acquire);
-      }
+      else
+        left_.wait(left, std::memory_order_acquire);
     }
     return true;
   }
@@ -96,15 +97,20 @@ class Pool {
       }
       ++seen;
       if (stop_) return;
+      if (entered_.fetch_add(1, std::memory_order_acq_rel) >= kClosed) continue;
       job_->work();
-      if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+      left_.fetch_add(1, std::memory_order_release);
+      left_.notify_one();
     }
   }
 
   std::vector<std::thread> workers_;
   std::mutex busy_;
   std::atomic<uint32_t> generation_{0};
-  std::atomic<int> pending_{0};
+  // Workers that took up the job, kClosed and more when there is none: the caller waits for those who came in
+  // time, not for one that still wakes up. left_ counts those that have ended.
+  static constexpr uint32_t kClosed = 1u << 31;
+  std::atomic<uint32_t> entered_{kClosed}, left_{0};
   std::atomic<bool> stop_{false};
   Job* job_ = nullptr;
 };
