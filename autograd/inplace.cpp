@@ -30,11 +30,9 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
-  if (!impl.contiguous)
-    for (std::size_t d = 0; d < impl.sizes.size(); ++d)
-      check(impl.strides[d] != 0 || impl.sizes[d] <= 1, operation,
-            ": the tensor overlaps itself (it was expanded): ", self, " strides ", impl.strides,
-            "; clone() it before writing in place");
+  if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
+    fail(operation, ": the tensor overlaps itself (by expand, unfold or as_strided): ", self, " strides ",
+         impl.strides, "; clone() it before writing in place");
   if (impl.inference)
     check(InferenceMode::is_enabled(), operation,
           ": the tensor was made in InferenceMode; clone() it outside");
@@ -44,6 +42,29 @@ void check_inplace(const Tensor& self, const char* operation) {
   if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
     check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,
           ": a view of a leaf that requires a gradient cannot be written in place: ", self);
+}
+
+void check_become_view(const Tensor& self, const char* operation) {
+  check(!GradMode::is_enabled() || !self.requires_grad() || !self.is_leaf(), operation,
+        ": a leaf that requires a gradient cannot be changed in place: ", self,
+        "; use NoGradGuard or the form that is not in place");
+}
+
+Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation) {
+  TensorImpl& impl = *self.impl();
+  const bool leaf = self.is_leaf();
+  Edge edge = view.requires_grad() && !leaf ? gradient_edge(view) : Edge{};
+  impl.sizes = view.sizes();
+  impl.strides = view.strides();
+  impl.refresh();
+  wrote(self, operation);
+  if (edge.valid()) {
+    set_history(self, std::move(edge));
+    meta(self).view_version = self._version();
+  } else if (leaf) {
+    self.set_data(self);  // a new accumulator: the old one has the old shape
+  }
+  return self;
 }
 
 Tensor before_inplace(const Tensor& self, Before before) {

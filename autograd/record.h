@@ -87,4 +87,17 @@ inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direc
   return self;
 }
 
+/// Gives `self` the geometry and the history of `view`, made from it by an operation that keeps offset and
+/// elements. Counts the version: saved tensors are handles on the same geometry.
+void check_become_view(const Tensor& self, const char* operation);
+Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation);
+/// squeeze_, transpose_, …: self = view(self) without touching elements. Throws Error for a leaf that
+/// requires a gradient.
+template <class View>
+Tensor& become_view(Tensor& self, const char* operation, View&& view) {
+  check_become_view(self, operation);
+  AutoGradMode record_always(GradMode::is_enabled() || self.requires_grad());
+  return take_geometry(self, view(static_cast<const Tensor&>(self)), operation);
+}
+
 }  // namespace tandem::autograd

@@ -44,6 +44,49 @@ Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation) {
   return out;
 }
 
+namespace {
+// Marks every element of the window; true when one comes twice.
+bool marks_twice(IntArrayRef sizes, IntArrayRef strides, int64_t extent) {
+  std::vector<bool> taken(static_cast<std::size_t>(extent));
+  Dims index(sizes.size(), 0);
+  for (;;) {
+    int64_t at = 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) at += index[d] * strides[d];
+    if (taken[static_cast<std::size_t>(at)]) return true;
+    taken[static_cast<std::size_t>(at)] = true;
+    std::size_t d = sizes.size();
+    while (d-- > 0) {
+      if (++index[d] < sizes[d]) break;
+      index[d] = 0;
+    }
+    if (d > sizes.size()) return false;  // wrapped below 0
+  }
+}
+}  // namespace
+
+bool overlaps_itself(IntArrayRef sizes, IntArrayRef strides) {
+  Dims counts, steps;  // sorted by stride
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return false;
+    if (sizes[d] == 1) continue;
+    if (strides[d] == 0) return true;
+    std::size_t at = 0;
+    while (at < steps.size() && steps[at] < strides[d]) ++at;
+    counts.insert(at, sizes[d]);
+    steps.insert(at, strides[d]);
+  }
+  int64_t reach = 0, elements = 1;
+  bool nested = true;
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    nested = nested && steps[d] > reach;
+    reach += (counts[d] - 1) * steps[d];
+    elements *= counts[d];
+  }
+  if (nested) return false;
+  constexpr int64_t limit = int64_t{1} << 26;
+  return elements > reach + 1 || reach >= limit || marks_twice(counts, steps, reach + 1);
+}
+
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
   const int64_t n = std::max<int64_t>(ndim, 1);
   check_index(dim >= -n && dim < n, "dimension ", dim, " is out of range: expected ", -n, " to ", n - 1);

@@ -74,6 +74,9 @@ int64_t checked_numel(IntArrayRef sizes);
 Dims contiguous_strides(IntArrayRef sizes);
 /// The shape both broadcast to. Throws Error that names both shapes (and `operation`).
 Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation);
+/// Whether two indices of this geometry share an element. Exact, but for windows over 64 million elements
+/// whose sorted strides do not nest: those count as overlapping.
+bool overlaps_itself(IntArrayRef sizes, IntArrayRef strides);
 /// Index `dim` in [-ndim, ndim) as a non-negative one (a 0-dim tensor counts as 1-dim). Throws IndexError.
 int64_t wrap_dim(int64_t dim, int64_t ndim);
 /// Bit mask of `dims` (all of them when empty and `empty_means_all`). Throws Error on a repeated one.

@@ -26,24 +26,6 @@ int64_t extent(const Geometry& g) {
   return last + 1;
 }
 
-// Whether two indices may share an element: exact for windows whose sorted strides nest, else a cautious yes.
-bool overlaps(const Geometry& g) {
-  Dims sizes, strides;
-  for (std::size_t d = 0; d < g.sizes.size(); ++d) {
-    if (g.sizes[d] == 1) continue;
-    std::size_t at = 0;
-    while (at < strides.size() && strides[at] < g.strides[d]) ++at;
-    sizes.insert(at, g.sizes[d]);
-    strides.insert(at, g.strides[d]);
-  }
-  int64_t reach = 0;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (strides[d] <= reach) return true;
-    reach += (sizes[d] - 1) * strides[d];
-  }
-  return false;
-}
-
 // Numbers of the window's elements in the storage, one row.
 Tensor element_numbers(const Geometry& g, int64_t length, Device device) {
   return arange(length, TensorOptions(kLong).device(device))
@@ -55,7 +37,7 @@ Tensor element_numbers(const Geometry& g, int64_t length, Device device) {
 Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
   Tensor buffer = zeros({length}, values.options());
   if (values.numel() == 0) return buffer;
-  if (!autograd::recording(values) && !overlaps(g)) {
+  if (!autograd::recording(values) && !overlaps_itself(g.sizes, g.strides)) {
     backend(values).pointwise.copy(alias(buffer, g.sizes, g.strides, g.offset), values);
     return buffer;
   }

@@ -1,5 +1,7 @@
-// view and reshape. Gradient: g in the input's shape.
+// view, reshape, flatten, unflatten, and views as another dtype. Gradient: g in the input's shape.
 #include "tandem/autograd/ops/view.h"
+
+#include <algorithm>
 
 #include "tandem/autograd/record.h"
 
@@ -87,6 +89,69 @@ Tensor reshape(const Tensor& self, IntArrayRef shape) {
   return strides ? view_with(self, wanted, *strides) : view(self.clone(), wanted);
 }
 
+Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  start_dim = wrap_dim(start_dim, self.dim());
+  end_dim = wrap_dim(end_dim, self.dim());
+  check(start_dim <= end_dim, "flatten: start_dim ", start_dim, " lies behind end_dim ", end_dim);
+  if (self.dim() == 0) return reshape(self, {1});
+  if (start_dim == end_dim) return self;
+  Dims sizes;
+  int64_t joined = 1;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d >= start_dim && d <= end_dim) joined *= self.size(d);
+    if (d < start_dim || d > end_dim)
+      sizes.push_back(self.size(d));
+    else if (d == end_dim)
+      sizes.push_back(joined);
+  }
+  return reshape(self, sizes);
+}
+
+Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes) {
+  dim = wrap_dim(dim, self.dim());
+  check(!sizes.empty() && self.dim() > 0, "unflatten: expected at least one size, and a dimension to split");
+  const Dims parts = infer_size(sizes, self.size(dim), "unflatten");
+  Dims wanted(self.sizes());
+  wanted.erase(static_cast<std::size_t>(dim));
+  for (std::size_t i = 0; i < parts.size(); ++i) wanted.insert(static_cast<std::size_t>(dim) + i, parts[i]);
+  return view(self, wanted);
+}
+
+Tensor ravel(const Tensor& self) { return reshape(self, {-1}); }
+
+Tensor view(const Tensor& self, ScalarType dtype) {
+  if (dtype == self.dtype()) return view_with(self, Dims(self.sizes()), Dims(self.strides()));
+  const int64_t from = self.element_size(), to = item_size(dtype),
+                ratio = std::max(from, to) / std::min(from, to);
+  Dims sizes(self.sizes()), strides(self.strides());
+  int64_t offset = self.storage_offset();
+  if (from != to) {
+    check(self.dim() > 0 && (strides.back() == 1 || sizes.back() == 1), "view: ", self, " with strides ",
+          self.strides(), " cannot be seen as ", dtype,
+          ": elements of another size need a last dimension of stride 1");
+    bool whole = from > to || (sizes.back() % ratio == 0 && offset % ratio == 0);
+    for (std::size_t d = 0; d + 1 < sizes.size(); ++d) {
+      whole = whole && (from > to || strides[d] % ratio == 0);
+      strides[d] = from > to ? strides[d] * ratio : strides[d] / ratio;
+    }
+    check(whole, "view: ", self, " with strides ", self.strides(), " and offset ", offset,
+          " cannot be seen as ", dtype, ": they do not divide by ", ratio);
+    sizes.back() = from > to ? sizes.back() * ratio : sizes.back() / ratio;
+    strides.back() = 1;
+    offset = from > to ? offset * ratio : offset / ratio;
+  }
+  Tensor out(IntrusivePtr(new TensorImpl(self.storage(), dtype, sizes, strides, offset)));
+  out.impl()->inference = self.is_inference();
+  return out;
+}
+
+Tensor Tensor::view(ScalarType dtype) const { return tandem::view(*this, dtype); }
+Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const {
+  return tandem::flatten(*this, start_dim, end_dim);
+}
+Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const {
+  return tandem::unflatten(*this, dim, sizes);
+}
 Tensor Tensor::view(IntArrayRef size) const { return tandem::view(*this, size); }
 Tensor Tensor::reshape(IntArrayRef shape) const { return tandem::reshape(*this, shape); }
 

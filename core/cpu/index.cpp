@@ -1,5 +1,5 @@
 // Indexed reads and writes on the CPU.
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
@@ -17,7 +17,7 @@ void check_indices(const char* operation, const Tensor& index, int64_t dim, int6
 struct Offsets {
   int64_t to = 0, from = 0;
 };
-Offsets offsets(int64_t number, const Dims& sizes, const Dims& to, const Dims& from) {
+Offsets starts_of(int64_t number, const Dims& sizes, const Dims& to, const Dims& from) {
   Offsets out;
   for (std::size_t k = sizes.size(); k-- > 0;) {
     const int64_t position = number % sizes[k];
@@ -46,7 +46,7 @@ void index_add(const Tensor& out, int64_t dim, const Tensor& index, const Tensor
     parallel_for(others, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count)),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t o = begin; o < end; ++o) {
-                     const Offsets start = offsets(o, sizes, to, from);
+                     const Offsets start = starts_of(o, sizes, to, from);
                      T* target = out.ptr<T>() + start.to;
                      const T* x = source.ptr<T>() + start.from;
                      for (int64_t i = 0; i < count; ++i) {
@@ -86,7 +86,7 @@ void select_bits(const Tensor& out, const Tensor& in, int64_t dim, const Tensor&
   parallel_for(checked_numel(sizes), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t o = begin; o < end; ++o) {
-                   const Offsets start = offsets(o, sizes, to, from);
+                   const Offsets start = starts_of(o, sizes, to, from);
                    for (int64_t i = 0; i < count; ++i)
                      out.ptr<Bits>()[start.to + i * to_step] =
                          in.ptr<Bits>()[start.from + at[i * step] * from_step];
@@ -110,6 +110,20 @@ void index_select(const Tensor& out, const Tensor& in, int64_t dim, const Tensor
 
 }  // namespace
 
-constinit const IndexKernels index_kernels{.index_add = index_add, .index_select = index_select};
+constinit const IndexKernels index_kernels{
+    .index_add = index_add,
+    .index_select = index_select,
+    .offsets = offsets,
+    .get = get,
+    .put = put,
+    .put_add = put_add,
+    .gather = gather,
+    .scatter = scatter,
+    .scatter_add = scatter_add,
+    .count_nonzero = count_nonzero,
+    .nonzero = nonzero,
+    .cat = cat,
+    .triangle = triangle,
+};
 
 }  // namespace tandem::cpu

@@ -1,0 +1,139 @@
+// split, chunk, tensor_split and unbind: several views that cut one dimension. Gradient: the pieces'
+// gradients put side by side; a piece that was not used counts as zeros.
+#include <algorithm>
+
+#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// One node for all pieces: a slice a piece would fill zeros of the whole size for each.
+struct SplitBackward final : Node {
+  const char* name() const override { return unbind ? "UnbindBackward" : "SplitBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const auto given = std::find_if(g.begin(), g.end(), [](const Tensor& t) { return t.defined(); });
+    const TensorOptions options = given->options();
+    std::vector<Tensor> pieces(g.begin(), g.end());
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      if (!pieces[i].defined()) pieces[i] = zeros(outputs[i].sizes, options);
+    out[0] = unbind ? stack(pieces, dim) : cat(pieces, dim);
+  }
+  int64_t dim = 0;
+  bool unbind = false;
+};
+
+void record_split(const std::vector<Tensor>& pieces, const Tensor& self, int64_t dim, bool unbind) {
+  if (pieces.empty()) return;
+  if (auto* node = record_list<SplitBackward>(pieces, TensorList(self))) {
+    node->dim = dim;
+    node->unbind = unbind;
+  }
+}
+
+// Pieces that end before ends[0], ends[1], …
+std::vector<Tensor> cut(const Tensor& self, int64_t dim, std::span<const int64_t> ends) {
+  const auto d = static_cast<std::size_t>(dim);
+  Dims sizes(self.sizes());
+  const int64_t stride = self.strides()[d];
+  std::vector<Tensor> out;
+  out.reserve(ends.size());
+  int64_t start = 0;
+  for (int64_t end : ends) {
+    sizes[d] = end - start;
+    out.push_back(make_view(self, sizes, self.strides(), self.storage_offset() + start * stride));
+    start = end;
+  }
+  record_split(out, self, dim, false);
+  return out;
+}
+
+int64_t check_dim(const Tensor& self, int64_t dim, const char* operation) {
+  check(self.dim() > 0, operation, ": expected at least 1 dimension, got ", self);
+  return wrap_dim(dim, self.dim());
+}
+
+}  // namespace
+
+std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
+  dim = check_dim(self, dim, "split");
+  const int64_t size = self.size(dim);
+  check(split_size >= 0, "split: the size of a piece must not be negative, got ", split_size);
+  check(split_size > 0 || size == 0, "split: pieces of 0 cannot make up dimension ", dim, " of size ", size);
+  std::vector<int64_t> ends;
+  for (int64_t end = 0; end < size;) ends.push_back(end = size - end <= split_size ? size : end + split_size);
+  if (ends.empty()) ends.push_back(0);
+  return cut(self, dim, ends);
+}
+
+std::vector<Tensor> split(const Tensor& self, IntArrayRef sizes, int64_t dim) {
+  dim = check_dim(self, dim, "split");
+  std::vector<int64_t> ends;
+  int64_t sum = 0;
+  for (int64_t size : sizes) {
+    check(size >= 0 && !__builtin_add_overflow(sum, size, &sum), "split: bad sizes ", sizes);
+    ends.push_back(sum);
+  }
+  check(sum == self.size(dim), "split: sizes ", sizes, " add up to ", sum, ", dimension ", dim, " has size ",
+        self.size(dim), "\n  self ", self);
+  return cut(self, dim, ends);
+}
+
+std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  dim = check_dim(self, dim, "chunk");
+  check(chunks > 0, "chunk: expected at least 1 chunk, got ", chunks);
+  const int64_t size = self.size(dim);
+  if (size > 0) return split(self, (size - 1) / chunks + 1, dim);
+  return cut(self, dim, std::vector<int64_t>(static_cast<std::size_t>(chunks), 0));
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
+  dim = check_dim(self, dim, "tensor_split");
+  check(sections > 0, "tensor_split: expected at least 1 section, got ", sections);
+  std::vector<int64_t> ends;
+  for (int64_t i = 0, end = 0; i < sections; ++i)
+    ends.push_back(end += self.size(dim) / sections + (i < self.size(dim) % sections ? 1 : 0));
+  return cut(self, dim, ends);
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim) {
+  dim = check_dim(self, dim, "tensor_split");
+  std::vector<Tensor> out;
+  int64_t start = 0;
+  for (int64_t end : indices) {
+    out.push_back(slice(self, dim, start, end));
+    start = end;
+  }
+  out.push_back(slice(self, dim, start));
+  return out;
+}
+
+std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
+  dim = check_dim(self, dim, "unbind");
+  const auto d = static_cast<std::size_t>(dim);
+  Dims sizes(self.sizes()), strides(self.strides());
+  sizes.erase(d);
+  strides.erase(d);
+  std::vector<Tensor> out;
+  out.reserve(static_cast<std::size_t>(self.size(dim)));
+  for (int64_t i = 0; i < self.size(dim); ++i)
+    out.push_back(make_view(self, sizes, strides, self.storage_offset() + i * self.strides()[d]));
+  record_split(out, self, dim, true);
+  return out;
+}
+
+std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const {
+  return tandem::split(*this, split_size, dim);
+}
+std::vector<Tensor> Tensor::split(IntArrayRef sizes, int64_t dim) const {
+  return tandem::split(*this, sizes, dim);
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
+  return tandem::chunk(*this, chunks, dim);
+}
+std::vector<Tensor> Tensor::unbind(int64_t dim) const { return tandem::unbind(*this, dim); }
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// What the CPU's index kernels share.
+#pragma once
+#include "tandem/core/cpu/loop.h"
+#include "tandem/core/kernels/index.h"
+
+namespace tandem::cpu {
+
+/// Calls f(Type<Bits>{}) with an unsigned type of `bytes` bytes: for kernels that only move elements.
+template <class F>
+void dispatch_bits(int64_t bytes, F&& f) {
+  switch (bytes) {
+    case 1:
+      return f(Type<uint8_t>{});
+    case 2:
+      return f(Type<uint16_t>{});
+    case 4:
+      return f(Type<uint32_t>{});
+    default:
+      return f(Type<uint64_t>{});
+  }
+}
+
+/// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
+inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
+  Dims left(sizes), strides(t.strides());
+  left.erase(static_cast<std::size_t>(dim));
+  strides.erase(static_cast<std::size_t>(dim));
+  return alias(t, left, strides, t.storage_offset());
+}
+
+[[noreturn]] void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size);
+
+/// Chunks of positions beside `count` ordered steps: at least a cache line of 4-byte elements.
+inline int64_t positions_grain(int64_t count) {
+  return std::max<int64_t>(16, kGrain / std::max<int64_t>(1, count));
+}
+
+// Kernels of the other files of this family.
+void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index);
+void scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
+void scatter_add(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
+void offsets(const Tensor& out, TensorList indices, const IndexedDims& at);
+void get(const Tensor& out, const Tensor& in, const Tensor& offsets);
+void put(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
+void put_add(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
+int64_t count_nonzero(const Tensor& in);
+void nonzero(const Tensor& out, const Tensor& in);
+void cat(const Tensor& out, TensorList parts, int64_t dim);
+void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,74 @@
+// nonzero: positions of elements that are not 0. Chunks are counted first, then each writes behind the
+// others.
+#include <numeric>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/cpu/index.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kChunk = 4 * kGrain;
+
+// Row-major, as itself or copied.
+Tensor row_major(const Tensor& in) {
+  if (in.is_contiguous()) return in;
+  Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
+  cpu_backend.pointwise.copy(out, in);
+  return out;
+}
+
+template <class T>
+bool is_nonzero(T x) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return static_cast<float>(x) != 0;
+  else
+    return x != T(0);
+}
+
+// Elements that are not 0 in each chunk.
+template <class T>
+std::vector<int64_t> chunk_counts(const T* x, int64_t n) {
+  std::vector<int64_t> counts(static_cast<std::size_t>((n + kChunk - 1) / kChunk));
+  parallel_for(n, kChunk, [&](int64_t begin, int64_t end) {
+    int64_t count = 0;
+    for (int64_t i = begin; i < end; ++i) count += is_nonzero(x[i]) ? 1 : 0;
+    counts[static_cast<std::size_t>(begin / kChunk)] = count;
+  });
+  return counts;
+}
+
+}  // namespace
+
+int64_t count_nonzero(const Tensor& in) {
+  const Tensor x = row_major(in);
+  int64_t total = 0;
+  dispatch(in.dtype(), AllTypes{}, "nonzero", [&]<class T>(Type<T>) {
+    const auto counts = chunk_counts(x.ptr<T>(), x.numel());
+    total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  });
+  return total;
+}
+
+void nonzero(const Tensor& out, const Tensor& in) {
+  const Tensor x = row_major(in);
+  const std::size_t rank = in.sizes().size();
+  const Dims sizes(in.sizes());
+  dispatch(in.dtype(), AllTypes{}, "nonzero", [&]<class T>(Type<T>) {
+    const T* values = x.ptr<T>();
+    auto starts = chunk_counts(values, x.numel());
+    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
+    parallel_for(x.numel(), kChunk, [&](int64_t begin, int64_t end) {
+      int64_t* to =
+          out.ptr<int64_t>() + starts[static_cast<std::size_t>(begin / kChunk)] * static_cast<int64_t>(rank);
+      for (int64_t i = begin; i < end; ++i) {
+        if (!is_nonzero(values[i])) continue;
+        int64_t rest = i;
+        for (std::size_t d = rank; d-- > 0; rest /= sizes[d]) to[d] = rest % sizes[d];
+        to += rank;
+      }
+    });
+  });
+}
+
+}  // namespace tandem::cpu
