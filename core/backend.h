@@ -1,10 +1,12 @@
 // A backend is one table of kernels. Each family of kernels is a struct of its own in core/kernels/; a family
 // or a kernel that a backend leaves out does not compile.
 #pragma once
+#include "tandem/core/kernels/conv.h"
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/core/kernels/random.h"
+#include "tandem/core/kernels/pool.h"
 #include "tandem/core/kernels/reduce.h"
 #include "tandem/core/kernels/runtime.h"
 #include "tandem/core/kernels/softmax.h"
@@ -19,6 +21,8 @@ struct Backend {
   const IndexKernels& index;
   const LinalgKernels& linalg;
   const RandomKernels& random;
+  const ConvKernels& conv;
+  const PoolKernels& pool;
 };
 
 extern const Backend cpu_backend;

@@ -10,5 +10,7 @@ constinit const Backend cpu_backend{
     .index = cpu::index_kernels,
     .linalg = cpu::linalg_kernels,
     .random = cpu::random_kernels,
+    .conv = cpu::conv_kernels,
+    .pool = cpu::pool_kernels,
 };
 }  // namespace tandem

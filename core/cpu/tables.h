@@ -10,4 +10,6 @@ extern const SoftmaxKernels softmax_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
 extern const RandomKernels random_kernels;
+extern const ConvKernels conv_kernels;
+extern const PoolKernels pool_kernels;
 }  // namespace tandem::cpu

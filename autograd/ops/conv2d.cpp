@@ -1,0 +1,184 @@
+// conv2d. It is linear in the input x and in the weight w, so three operations close the circle of
+// derivatives: y = conv(x, w), dx = input(g, w), dw = weight(g, x), with g like y. Input's own gradients are
+// conv(dd, w) and weight(g, dd); weight's are conv(x, dd) and input(g, dd).
+#include "tandem/autograd/ops/conv2d.h"
+
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// Contiguous arguments that fit together.
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Conv2dParameters& p);
+
+struct ConvNode : Node {
+  void release() override {
+    a.release();
+    b.release();
+  }
+  SavedTensor a, b;  // the two arguments in the order of the operation
+  Dims a_sizes, b_sizes;
+  Conv2dParameters p;
+
+  void save(const Tensor& first, const Tensor& second, const Conv2dParameters& parameters) {
+    if (needs(1)) a.save(first);
+    if (needs(0)) b.save(second);
+    a_sizes = first.sizes();
+    b_sizes = second.sizes();
+    p = parameters;
+  }
+};
+
+// a: input, b: weight.
+struct Conv2dBackward final : ConvNode {
+  const char* name() const override { return "Conv2dBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
+    const Tensor g = grads[0].contiguous();
+    if (needs(0)) out[0] = conv2d_backward_input(g, b.unpack(*this), a_sizes, p);
+    if (GradMode::is_enabled()) {
+      if (needs(1)) out[1] = conv2d_backward_weight(g, a.unpack(*this), b_sizes, p);
+      if (needs(2)) out[2] = g.sum({0, 2, 3});
+      return;
+    }
+    const auto& conv = backend(g).conv;
+    if (needs(2)) out[2] = empty_raw({g.size(1)}, g.dtype(), g.device());
+    if (needs(1)) {
+      out[1] = empty_raw(b_sizes, g.dtype(), g.device());
+      conv.backward_weight(out[1], out[2], g, a.unpack(*this), p);
+    } else if (needs(2)) {
+      conv.backward_bias(out[2], g);
+    }
+  }
+};
+
+// a: grad_output, b: weight.
+struct Conv2dBackwardInputBackward final : ConvNode {
+  const char* name() const override { return "Conv2dBackwardInputBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
+    const Tensor g = grads[0].contiguous();
+    if (needs(0)) out[0] = conv2d_forward(g, b.unpack(*this), {}, p);
+    if (needs(1)) out[1] = conv2d_backward_weight(a.unpack(*this), g, b_sizes, p);
+  }
+};
+
+// a: grad_output, b: input.
+struct Conv2dBackwardWeightBackward final : ConvNode {
+  const char* name() const override { return "Conv2dBackwardWeightBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
+    const Tensor g = grads[0].contiguous();
+    if (needs(0)) out[0] = conv2d_forward(b.unpack(*this), g, {}, p);
+    if (needs(1)) out[1] = conv2d_backward_input(a.unpack(*this), g, b_sizes, p);
+  }
+};
+
+Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParameters& p) {
+  Dims sizes{input.size(0), weight.size(0), 0, 0};
+  for (int d = 0; d < 2; ++d) {
+    const int64_t room = input.size(d + 2) + 2 * p.padding[d] - p.dilation[d] * (weight.size(d + 2) - 1) - 1;
+    check(room >= 0, "conv2d: the ", d == 0 ? "height" : "width", " of the kernel, dilated, is ",
+          p.dilation[d] * (weight.size(d + 2) - 1) + 1, ", that of the input, padded, is ",
+          input.size(d + 2) + 2 * p.padding[d], "\n  input  ", input, "\n  weight ", weight);
+    sizes[static_cast<std::size_t>(d + 2)] = room / p.stride[d] + 1;
+  }
+  return sizes;
+}
+
+Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Conv2dParameters& p) {
+  Tensor out = empty_raw(output_sizes(input, weight, p), input.dtype(), input.device());
+  backend(input).conv.forward(out, input, weight, bias, p);
+  if (auto* node = record<Conv2dBackward>(out, input, weight, bias)) node->save(input, weight, p);
+  return out;
+}
+
+void check_conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t groups) {
+  check(
+      (input.dim() == 3 || input.dim() == 4) && weight.dim() == 4,
+      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
+      input, "\n  weight ", weight);
+  check(groups >= 1 && weight.size(0) % groups == 0, "conv2d: groups ", groups, " does not divide the ",
+        weight.size(0), " output channels\n  weight ", weight);
+  check(input.size(-3) == weight.size(1) * groups, "conv2d: weight expects ", weight.size(1) * groups,
+        " input channels, input has ", input.size(-3), "\n  input  ", input, "\n  weight ", weight,
+        groups == 1 ? "" : "\n  groups ", groups == 1 ? std::string() : std::to_string(groups));
+  check(weight.size(2) >= 1 && weight.size(3) >= 1, "conv2d: the kernel is empty\n  weight ", weight);
+  check_alike("conv2d", "input ", input, "weight", weight);
+  if (!bias.defined()) return;
+  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias has to be [", weight.size(0),
+        "]\n  weight ", weight, "\n  bias   ", bias);
+  check_alike("conv2d", "weight", weight, "bias  ", bias);
+}
+
+}  // namespace
+
+namespace autograd {
+
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]) {
+  check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ",
+        value);
+  for (std::size_t d = 0; d < 2; ++d) {
+    pair[d] = value[value.size() == 1 ? 0 : d];
+    check(pair[d] >= least && pair[d] <= INT32_MAX, operation, ": ", what, " has to be at least ", least,
+          ", got ", value);
+  }
+}
+
+Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
+                             const Conv2dParameters& p) {
+  Tensor out = empty_raw(sizes, weight.dtype(), weight.device());
+  backend(out).conv.backward_input(out, grad_output, weight, p);
+  if (auto* node = record<Conv2dBackwardInputBackward>(out, grad_output, weight))
+    node->save(grad_output, weight, p);
+  return out;
+}
+
+Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,
+                              const Conv2dParameters& p) {
+  Tensor out = empty_raw(sizes, input.dtype(), input.device());
+  backend(out).conv.backward_weight(out, {}, grad_output, input, p);
+  if (auto* node = record<Conv2dBackwardWeightBackward>(out, grad_output, input))
+    node->save(grad_output, input, p);
+  return out;
+}
+
+}  // namespace autograd
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+  check_conv2d(input, weight, bias, groups);
+  Conv2dParameters p{.groups = groups};
+  set_pair("conv2d", "stride", stride, 1, p.stride);
+  set_pair("conv2d", "padding", padding, 0, p.padding);
+  set_pair("conv2d", "dilation", dilation, 1, p.dilation);
+  const Tensor b = bias.defined() ? bias.contiguous() : bias;
+  if (input.dim() == 4) return conv2d_forward(input.contiguous(), weight.contiguous(), b, p);
+  const Tensor one = input.reshape({1, input.size(0), input.size(1), input.size(2)});
+  const Tensor out = conv2d_forward(one.contiguous(), weight.contiguous(), b, p);
+  return out.view({out.size(1), out.size(2), out.size(3)});
+}
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+  check((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
+        "conv1d: expected input [N, C, L] or [C, L] and weight [O, C / groups, length]\n  input  ", input,
+        "\n  weight ", weight);
+  check(stride.size() == 1 && padding.size() == 1 && dilation.size() == 1,
+        "conv1d: stride, padding and dilation take one number each, got ", stride, ", ", padding, ", ",
+        dilation);
+  Dims sizes(input.sizes());
+  sizes.insert(sizes.size() - 1, 1);
+  const Tensor y =
+      conv2d(input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}), bias,
+             {1, stride[0]}, {0, padding[0]}, {1, dilation[0]}, groups);
+  sizes = y.sizes();
+  sizes.erase(sizes.size() - 2);
+  return y.view(sizes);
+}
+
+}  // namespace tandem

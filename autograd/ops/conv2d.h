@@ -1,0 +1,52 @@
+// Convolution (cross-correlation) in one and two dimensions, its transpose, and the two gradients as
+// differentiable operations of their own. float32 and float64.
+//
+//   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s] x[n, group(o) C/groups + c,
+//                   p stride - padding + r dilation, q stride - padding + s dilation],   x = 0 outside
+//
+// Sizes H of the input give (H + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Lists hold one number,
+// or one a dimension. Throws Error on shapes, dtypes or devices that do not go together.
+#pragma once
+#include <concepts>
+#include <string_view>
+
+#include "tandem/core/kernels/conv.h"
+
+namespace tandem {
+
+/// input [N, C, H, W] or [C, H, W]; weight [O, C / groups, kernel_h, kernel_w]; bias [O] or undefined.
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
+              IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
+/// input [N, C, L] or [C, L]; weight [O, C / groups, kernel].
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
+              IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
+/// The gradient of conv2d with respect to its input, as a layer: input [N, C, H, W] or [C, H, W]; weight
+/// [C, O / groups, kernel_h, kernel_w] → sizes (H - 1) stride - 2 padding + dilation (kernel - 1) +
+/// output_padding + 1, with output_padding < stride.
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
+                        IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef output_padding = 0,
+                        int64_t groups = 1, IntArrayRef dilation = 1);
+
+namespace autograd {
+/// padding "valid" (none) or "same" (output sizes as the input's; stride 1).
+Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                     std::string_view padding, IntArrayRef dilation, int64_t groups);
+
+/// `value` as two numbers, height first. Throws Error unless it has one or two that are >= least.
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]);
+
+/// d conv2d / d input of shape `sizes`, and d conv2d / d weight of shape `sizes`. Arguments fit together.
+Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
+                             const Conv2dParameters& parameters);
+Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,
+                              const Conv2dParameters& parameters);
+}  // namespace autograd
+
+/// conv2d with padding "valid" or "same".
+template <std::convertible_to<std::string_view> Padding>
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+              const Padding& padding, IntArrayRef dilation = 1, int64_t groups = 1) {
+  return autograd::conv2d_padded(input, weight, bias, stride, padding, dilation, groups);
+}
+
+}  // namespace tandem

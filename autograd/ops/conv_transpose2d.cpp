@@ -1,0 +1,88 @@
+// conv_transpose2d: the gradient of conv2d with respect to its input, used forward; and conv2d with the
+// padding names "same" and "valid".
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+void check_conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t groups) {
+  check((input.dim() == 3 || input.dim() == 4) && weight.dim() == 4,
+        "conv_transpose2d: expected input [N, C, H, W] or [C, H, W] and weight [C, O / groups, height, "
+        "width]\n  input  ",
+        input, "\n  weight ", weight);
+  check(input.size(-3) == weight.size(0), "conv_transpose2d: weight expects ", weight.size(0),
+        " input channels, input has ", input.size(-3), "\n  input  ", input, "\n  weight ", weight);
+  check(groups >= 1 && weight.size(0) % groups == 0, "conv_transpose2d: groups ", groups,
+        " does not divide the ", weight.size(0), " input channels\n  weight ", weight);
+  check(weight.size(2) >= 1 && weight.size(3) >= 1, "conv_transpose2d: the kernel is empty\n  weight ",
+        weight);
+  check_alike("conv_transpose2d", "input ", input, "weight", weight);
+  if (!bias.defined()) return;
+  check(bias.dim() == 1 && bias.size(0) == weight.size(1) * groups, "conv_transpose2d: bias has to be [",
+        weight.size(1) * groups, "]\n  weight ", weight, "\n  bias   ", bias);
+  check_alike("conv_transpose2d", "weight", weight, "bias  ", bias);
+}
+
+}  // namespace
+
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
+                        IntArrayRef dilation) {
+  check_conv_transpose2d(input, weight, bias, groups);
+  Conv2dParameters p{.groups = groups};
+  int64_t extra[2];
+  set_pair("conv_transpose2d", "stride", stride, 1, p.stride);
+  set_pair("conv_transpose2d", "padding", padding, 0, p.padding);
+  set_pair("conv_transpose2d", "dilation", dilation, 1, p.dilation);
+  set_pair("conv_transpose2d", "output_padding", output_padding, 0, extra);
+  const bool batched = input.dim() == 4;
+  Dims sizes{batched ? input.size(0) : 1, weight.size(1) * groups, 0, 0};
+  for (int d = 0; d < 2; ++d) {
+    check(extra[d] < p.stride[d], "conv_transpose2d: output_padding ", output_padding,
+          " has to be less than the stride ", stride);
+    const int64_t in = input.size(d - 2), size = (in - 1) * p.stride[d] - 2 * p.padding[d] +
+                                                 p.dilation[d] * (weight.size(d + 2) - 1) + extra[d] + 1;
+    check(in >= 1 && size >= 1, "conv_transpose2d: the output would be empty\n  input  ", input,
+          "\n  weight ", weight, "\n  padding ", padding);
+    sizes[static_cast<std::size_t>(d + 2)] = size;
+  }
+  const Tensor x = batched ? input : input.reshape({1, input.size(0), input.size(1), input.size(2)});
+  Tensor out = conv2d_backward_input(x.contiguous(), weight.contiguous(), sizes, p);
+  if (bias.defined()) out = out + bias.reshape({1, bias.size(0), 1, 1});
+  return batched ? out : out.view({sizes[1], sizes[2], sizes[3]});
+}
+
+namespace autograd {
+
+Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                     std::string_view padding, IntArrayRef dilation, int64_t groups) {
+  if (padding == "valid") return conv2d(input, weight, bias, stride, 0, dilation, groups);
+  check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
+  int64_t step[2], spread[2], pad[2];
+  set_pair("conv2d", "stride", stride, 1, step);
+  set_pair("conv2d", "dilation", dilation, 1, spread);
+  check(step[0] == 1 && step[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
+  check(
+      weight.dim() == 4 && input.dim() >= 3,
+      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
+      input, "\n  weight ", weight);
+  // An odd total leaves one more behind than before: pad both sides by the larger, drop the first output.
+  for (int d = 0; d < 2; ++d) pad[d] = (spread[d] * (weight.size(d + 2) - 1) + 1) / 2;
+  const Tensor y = conv2d(input, weight, bias, 1, {pad[0], pad[1]}, dilation, groups);
+  Dims sizes(y.sizes());
+  int64_t offset = y.storage_offset();
+  for (int d = -2; d < 0; ++d) {
+    offset += (y.size(d) - input.size(d)) * y.stride(d);
+    sizes[static_cast<std::size_t>(y.dim() + d)] = input.size(d);
+  }
+  return sizes == Dims(y.sizes()) ? y : y.as_strided(sizes, y.strides(), offset);
+}
+
+}  // namespace autograd
+
+}  // namespace tandem
