@@ -56,11 +56,9 @@ class KeptWalk {
 /// [begin, end).
 template <class Run>
 void for_reduced_runs(const ReducePlan& plan, int64_t begin, int64_t end, Run&& run) {
+  if (begin >= end) return;
   const std::size_t last = plan.sizes.size() - 1;
-  if (last == 0) {
-    if (begin < end) run(begin * plan.strides[0], end - begin);
-    return;
-  }
+  if (last == 0) return run(begin * plan.strides[0], end - begin);
   Dims at(last + 1, 0);
   int64_t offset = 0, rest = begin;
   for (std::size_t d = last + 1; d-- > 0;) {
