@@ -90,17 +90,21 @@ Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
     if (value.is_leaf()) value = value.as_strided(value.sizes(), value.strides());
     edge = gradient_edge(value);
   }
+  rebase_history(self, std::move(edge));
+  return self;
+}
+
+void rebase_history(const Tensor& self, Edge edge) {
   AutogradMeta& m = meta(self);
   if (!m.view_base.defined()) {
     set_history(self, std::move(edge));
-    return self;
+    return;
   }
   if (edge.valid() || m.view_base.requires_grad()) {
     record_scatter(m.view_base, self, std::move(edge));
     record_as_strided(self, m.view_base);
     m.view_version = self._version();
   }
-  return self;
 }
 
 }  // namespace tandem::autograd

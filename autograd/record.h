@@ -68,6 +68,8 @@ inline void wrote(const Tensor& self, const char* operation) { self.storage()->b
 /// self = value, differentiably: copies the values of `value` (same shape; any dtype) and takes over its
 /// history. Every in-place operation that autograd has to see is its functional form and then this.
 Tensor& assign(Tensor& self, const Tensor& value, const char* operation);
+/// Puts `self`, written in place, behind `edge`; the base of a view learns of it.
+void rebase_history(const Tensor& self, Edge edge);
 
 /// `self` as an input of the functional form of an in-place operation: a tensor of its own with the same
 /// history. kClone copies the values, for operations whose backward reads them; kAlias looks at the memory

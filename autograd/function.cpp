@@ -1,0 +1,199 @@
+// Custom functions: the node behind them, what their outputs become, names for messages.
+#include "tandem/autograd/function.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+
+const char* IValue::type_name() const {
+  constexpr const char* names[] = {"None",   "Tensor",     "int64",       "double",     "bool",
+                                   "string", "int64 list", "double list", "Tensor list"};
+  return names[value_.index()];
+}
+void IValue::wrong_type(const char* wanted) const {
+  fail("IValue: expected ", wanted, ", the value is ", type_name());
+}
+Scalar IValue::toScalar() const {
+  if (isDouble()) return toDouble();
+  if (isBool()) return toBool();
+  return get<int64_t>("a number");
+}
+
+namespace autograd {
+
+class CustomNode final : public Node {
+ public:
+  CustomNode(const detail::CustomFunction& function, ArrayRef<const Tensor*> arguments)
+      : function_(function) {
+    for (const Tensor* argument : arguments) is_tensor_.push_back(argument != nullptr);
+    context.node_ = this;
+  }
+  const char* name() const override { return function_.backward_name; }
+  void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
+  void release() override {
+    for (SavedTensor& tensor : saved_) tensor.release();
+  }
+  void finish(variable_list& outs, const variable_list& inputs);
+  void drop_marks();
+  variable_list unpack() const;
+
+  AutogradContext context;
+
+ private:
+  void check_dirty(const variable_list& outs) const;
+  Tensor attach(const Tensor& out, bool is_input);
+  void save(const variable_list& outs);
+
+  const detail::CustomFunction& function_;
+  std::vector<bool> is_tensor_;  // an entry an argument of forward
+  std::vector<SavedTensor> saved_;
+  std::mutex mutex_;  // backward of one call at a time
+};
+
+namespace {
+bool contains(const variable_list& list, const Tensor& t) {
+  return std::any_of(list.begin(), list.end(), [&](const Tensor& x) { return x.is_same(t); });
+}
+}  // namespace
+
+void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+  std::lock_guard lock(mutex_);
+  variable_list grads(std::make_move_iterator(grad_outputs.begin()),
+                      std::make_move_iterator(grad_outputs.end()));
+  for (std::size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
+    if (const OutputInfo& info = outputs[i]; !grads[i].defined() && info.dtype != ScalarType::Undefined)
+      grads[i] = zeros(info.sizes, dtype(info.dtype).device(optional<Device>(info.device)));
+  const variable_list given = function_.backward(&context, std::move(grads));
+  std::size_t count = given.size();
+  while (count > is_tensor_.size() && !given[count - 1].defined()) --count;
+  check(count == is_tensor_.size(), function_.name, ": backward gave ", given.size(),
+        " gradients, but forward has ", is_tensor_.size(), " arguments");
+  std::size_t edge = 0;
+  for (std::size_t i = 0; i < is_tensor_.size(); ++i) {
+    if (!is_tensor_[i])
+      check(!given[i].defined(), function_.name, ": backward gave a gradient for argument ", i,
+            ", which is not a Tensor: give Tensor() for it");
+    else if (const std::size_t j = edge++; needs(j))
+      grad_inputs[j] = given[i];
+  }
+}
+
+void CustomNode::check_dirty(const variable_list& outs) const {
+  for (const Tensor& t : context.dirty_) {
+    check(contains(outs, t), function_.name, ": a tensor marked dirty is not an output: ", t);
+    if (!t.requires_grad()) continue;
+    check(!t.is_leaf(), function_.name, ": forward wrote a leaf that requires a gradient in place: ", t);
+    const AutogradMeta* m = find_meta(t);
+    check(m == nullptr || !m->view_base.defined() || !m->view_base.requires_grad() || !m->view_base.is_leaf(),
+          function_.name, ": forward wrote a view of a leaf that requires a gradient in place: ", t);
+  }
+}
+
+// Output number outputs.size() as the caller gets it.
+Tensor CustomNode::attach(const Tensor& out, bool is_input) {
+  const Edge edge{NodePtr(this), static_cast<uint32_t>(outputs.size())};
+  if (!out.defined()) {
+    outputs.push_back({});
+    return out;
+  }
+  outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
+  const bool differentiable = out.is_floating_point() && !contains(context.non_differentiable_, out);
+  if (!differentiable) return out.requires_grad() ? out.detach() : out;
+  Tensor result = out;
+  if (contains(context.dirty_, out)) {
+    rebase_history(result, edge);
+    return result;
+  }
+  if (is_input || out.requires_grad()) result = out.detach();
+  set_history(result, edge);
+  return result;
+}
+
+// An output of this node is kept without its history, since that would be a cycle. So is one whose history
+// leads here by way of its base, being a view: then only the first derivative is right.
+void CustomNode::save(const variable_list& outs) {
+  saved_.resize(context.to_save_.size());
+  for (std::size_t i = 0; i < saved_.size(); ++i) {
+    const Tensor& t = context.to_save_[i];
+    if (!t.defined()) continue;
+    if (!contains(outs, t) || !t.requires_grad())
+      saved_[i].save(t);
+    else if (t.grad_fn().get() == this)
+      saved_[i].save_output(t);
+    else
+      saved_[i].save(t.detach());
+  }
+}
+
+void CustomNode::finish(variable_list& outs, const variable_list& inputs) {
+  check_dirty(outs);
+  for (const Tensor& t : context.dirty_) wrote(t, function_.name);
+  for (Tensor& out : outs) out = attach(out, contains(inputs, out));
+  save(outs);
+}
+
+void CustomNode::drop_marks() {
+  context.to_save_.clear();
+  context.dirty_.clear();
+  context.non_differentiable_.clear();
+}
+
+variable_list CustomNode::unpack() const {
+  variable_list out;
+  for (const SavedTensor& tensor : saved_) out.push_back(tensor.unpack(*this));
+  return out;
+}
+
+variable_list AutogradContext::get_saved_variables() const { return node_->unpack(); }
+bool AutogradContext::needs_input_grad(std::size_t index) const {
+  return index < node_->next.size() && node_->needs(index);
+}
+
+namespace detail {
+namespace {
+// "a::(anonymous namespace)::F<b::C>" as "F<b::C>". The text lives as long as the program.
+const char* short_name(const std::type_info& type, const char* suffix) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : type.name();
+  std::free(text);
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') begin = i + 2;
+  }
+  return (new std::string(name.substr(begin) + suffix))->c_str();
+}
+}  // namespace
+
+CustomFunction::CustomFunction(const std::type_info& type, BackwardFunction backward)
+    : name(short_name(type, "")), backward_name(short_name(type, "Backward")), backward(backward) {}
+
+CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> arguments) {
+  for (const Tensor* argument : arguments)
+    if (argument != nullptr) inputs_.push_back(*argument);
+  recorded_ = GradMode::is_enabled() && requires_grad_any(inputs_);
+  std::vector<Edge> edges(inputs_.size());  // before the node: they may make nodes, which have to be older
+  for (std::size_t i = 0; recorded_ && i < edges.size(); ++i)
+    if (inputs_[i].defined()) edges[i] = gradient_edge(inputs_[i]);
+  node_ = IntrusivePtr(new CustomNode(function, arguments));
+  for (Edge& edge : edges) node_->next.push_back(std::move(edge));
+  if (recorded_ && AnomalyMode::is_enabled()) note_forward(*node_, inputs_);
+}
+CustomCall::~CustomCall() { node_->drop_marks(); }
+AutogradContext* CustomCall::context() { return &node_->context; }
+void CustomCall::finish(variable_list& outputs) {
+  if (recorded_) node_->finish(outputs, inputs_);
+}
+
+}  // namespace detail
+}  // namespace autograd
+}  // namespace tandem

@@ -1,0 +1,131 @@
+// Custom differentiable functions, as LibTorch's torch::autograd::Function:
+//
+//   struct Square : autograd::Function<Square> {
+//     static Tensor forward(AutogradContext* ctx, const Tensor& x) {
+//       ctx->save_for_backward({x});
+//       return x * x;
+//     }
+//     static variable_list backward(AutogradContext* ctx, variable_list grads) {
+//       return {2 * ctx->get_saved_variables()[0] * grads[0]};
+//     }
+//   };
+//   Tensor y = Square::apply(x);
+//
+// forward takes any arguments behind the context, gives a Tensor or a variable_list and runs unrecorded.
+// backward gets one gradient an output and gives one an argument of forward, undefined where there is none
+// (always for what is no Tensor). Made of differentiable operations it can be differentiated again. The same
+// function may run on several threads at once; backward of one call runs on one thread at a time.
+#pragma once
+#include <map>
+#include <type_traits>
+#include <typeinfo>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ivalue.h"
+#include "tandem/core/intrusive_ptr.h"
+
+namespace tandem::autograd {
+
+using Variable = Tensor;
+using variable_list = std::vector<Tensor>;
+class CustomNode;
+
+/// What forward leaves for backward.
+class AutogradContext {
+ public:
+  AutogradContext() = default;
+  AutogradContext(const AutogradContext&) = delete;
+  AutogradContext& operator=(const AutogradContext&) = delete;
+
+  /// Keeps inputs, outputs or other tensors; the last call counts. In forward only.
+  void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+  /// The saved tensors, in backward. Throws Error when one was overwritten since, or when the graph was
+  /// freed.
+  variable_list get_saved_variables() const;
+  /// Values that are not tensors of the graph.
+  std::map<std::string, IValue> saved_data;
+
+  /// Inputs that forward writes in place; each has to be an output. In forward only.
+  void mark_dirty(variable_list inputs) { dirty_ = std::move(inputs); }
+  /// Outputs without gradient (integer ones have none anyway). In forward only.
+  void mark_non_differentiable(variable_list outputs) { non_differentiable_ = std::move(outputs); }
+  /// Whether backward gets zeros (the default) or undefined tensors for outputs that nobody used.
+  void set_materialize_grads(bool value) { materialize_grads_ = value; }
+  /// Whether the gradient of Tensor argument number `index`, counting Tensors alone, is wanted.
+  bool needs_input_grad(std::size_t index) const;
+
+ private:
+  friend class CustomNode;
+  CustomNode* node_ = nullptr;
+  variable_list to_save_, dirty_, non_differentiable_;
+  bool materialize_grads_ = true;
+};
+
+namespace detail {
+using BackwardFunction = variable_list (*)(AutogradContext* ctx, variable_list grads);
+
+/// What is known of a function; its names live as long as the program.
+struct CustomFunction {
+  CustomFunction(const std::type_info& type, BackwardFunction backward);
+  const char *name, *backward_name;  // "Square", "SquareBackward"
+  BackwardFunction backward;
+};
+
+/// One call of apply.
+class CustomCall {
+ public:
+  /// `arguments`: those of forward; nullptr for what is no Tensor.
+  CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> arguments);
+  ~CustomCall();
+  CustomCall(const CustomCall&) = delete;
+  CustomCall& operator=(const CustomCall&) = delete;
+  AutogradContext* context();
+  /// Puts the outputs on the tape; an input returned as it is becomes a tensor of its own.
+  void finish(variable_list& outputs);
+
+ private:
+  IntrusivePtr<CustomNode> node_;
+  variable_list inputs_;
+  bool recorded_ = false;
+};
+
+template <class T>
+const Tensor* as_tensor(const T& argument) {
+  if constexpr (std::is_same_v<T, Tensor>)
+    return &argument;
+  else if constexpr (std::is_same_v<T, optional<Tensor>>)
+    return argument ? &*argument : nullptr;
+  else
+    return nullptr;
+}
+}  // namespace detail
+
+template <class F>
+struct Function {
+  /// Runs F::forward(ctx, arguments…) and records F::backward when a Tensor argument requires a gradient.
+  template <class... Args>
+  static auto apply(Args&&... arguments) {
+    const Tensor* const tensors[] = {detail::as_tensor(arguments)..., nullptr};
+    static const detail::CustomFunction function(
+        typeid(F), [](AutogradContext* ctx, variable_list grads) -> variable_list {
+          return F::backward(ctx, std::move(grads));
+        });
+    detail::CustomCall call(function, {tensors, sizeof...(Args)});
+    auto result = [&] {
+      AutoGradMode unrecorded(false);
+      return F::forward(call.context(), std::forward<Args>(arguments)...);
+    }();
+    if constexpr (std::is_same_v<decltype(result), Tensor>) {
+      variable_list outputs{std::move(result)};
+      call.finish(outputs);
+      return std::move(outputs[0]);
+    } else {
+      static_assert(std::is_same_v<decltype(result), variable_list>,
+                    "forward must give a Tensor or a variable_list");
+      call.finish(result);
+      return result;
+    }
+  }
+};
+
+}  // namespace tandem::autograd

@@ -1,0 +1,77 @@
+// IValue: a tensor, a number, a text or a list of them: what a custom function keeps for its backward.
+#pragma once
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+class IValue {
+ public:
+  IValue() = default;
+  IValue(Tensor value) : value_(std::move(value)) {}
+  IValue(std::string value) : value_(std::move(value)) {}
+  IValue(const char* value) : value_(std::string(value)) {}
+  IValue(std::vector<int64_t> value) : value_(std::move(value)) {}
+  IValue(IntArrayRef value) : value_(value.vec()) {}
+  IValue(std::vector<double> value) : value_(std::move(value)) {}
+  IValue(std::vector<Tensor> value) : value_(std::move(value)) {}
+  IValue(const Scalar& value) {
+    if (value.isFloatingPoint())
+      value_ = value.toDouble();
+    else if (value.isBoolean())
+      value_ = value.toBool();
+    else
+      value_ = value.toLong();
+  }
+  template <class T>
+  requires(std::is_arithmetic_v<T>) IValue(T value) : IValue(Scalar(value)) {}
+
+  bool isNone() const { return is<std::monostate>(); }
+  bool isTensor() const { return is<Tensor>(); }
+  bool isInt() const { return is<int64_t>(); }
+  bool isDouble() const { return is<double>(); }
+  bool isBool() const { return is<bool>(); }
+  bool isString() const { return is<std::string>(); }
+  bool isIntList() const { return is<std::vector<int64_t>>(); }
+  bool isDoubleList() const { return is<std::vector<double>>(); }
+  bool isTensorList() const { return is<std::vector<Tensor>>(); }
+  /// "int64", "Tensor", …
+  const char* type_name() const;
+
+  // Each throws Error that names both types when the value is another one.
+  const Tensor& toTensor() const { return get<Tensor>("Tensor"); }
+  int64_t toInt() const { return get<int64_t>("int64"); }
+  double toDouble() const { return get<double>("double"); }
+  bool toBool() const { return get<bool>("bool"); }
+  const std::string& toStringRef() const { return get<std::string>("string"); }
+  std::vector<int64_t> toIntVector() const { return get<std::vector<int64_t>>("int64 list"); }
+  std::vector<int64_t> toIntList() const { return toIntVector(); }
+  std::vector<double> toDoubleVector() const { return get<std::vector<double>>("double list"); }
+  std::vector<Tensor> toTensorVector() const { return get<std::vector<Tensor>>("Tensor list"); }
+  /// A number of any kind.
+  Scalar toScalar() const;
+
+ private:
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(value_);
+  }
+  template <class T>
+  const T& get(const char* wanted) const {
+    const T* value = std::get_if<T>(&value_);
+    if (value == nullptr) [[unlikely]]
+      wrong_type(wanted);
+    return *value;
+  }
+  [[noreturn]] void wrong_type(const char* wanted) const;
+
+  std::variant<std::monostate, Tensor, int64_t, double, bool, std::string, std::vector<int64_t>,
+               std::vector<double>, std::vector<Tensor>>
+      value_;
+};
+
+}  // namespace tandem
