@@ -12,6 +12,7 @@
 #include "tandem/core/accessor.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/options.h"
+#include "tandem/core/print.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/tensor_impl.h"
 

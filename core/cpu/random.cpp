@@ -18,7 +18,7 @@ constexpr int kBlocks = 16;
 struct Words {
   alignas(64) uint32_t word[4][kBlocks];
 };
-inline void philox_lanes(Words& out, const Generator::Draw& draw, uint64_t first) {
+[[gnu::noinline]] void philox_lanes(Words& out, const Generator::Draw& draw, uint64_t first) {
   alignas(64) uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
   for (int l = 0; l < kBlocks; ++l) {
     const uint64_t block = first + static_cast<uint64_t>(l);

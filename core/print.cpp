@@ -1,0 +1,226 @@
+// Printing of tensors. All values are converted to float64; one format (width, precision, common factor) is
+// chosen from the smallest and the largest finite magnitude of a tensor, as LibTorch does.
+#include "tandem/core/print.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/options.h"
+
+namespace tandem {
+namespace {
+
+struct Format {
+  double scale = 1;
+  int width = 0;
+  int precision = 0;
+  char style = 'g';  // as in printf
+};
+
+void put(std::string& out, const Format& format, double value) {
+  char text[400];
+  const char pattern[] = {'%', '*', '.', '*', format.style, 0};
+  const int length = std::snprintf(text, sizeof text, pattern, format.width, format.precision, value);
+  out.append(text, static_cast<std::size_t>(std::min<int>(length, sizeof text - 1)));
+}
+
+// Digits before the point of the smallest and the largest magnitude; of 0, 1.
+struct Exponents {
+  int least = 1, most = 1;
+};
+Exponents exponents(const double* x, int64_t n) {
+  double least = HUGE_VAL, most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i])) continue;
+    least = std::min(least, std::abs(x[i]));
+    most = std::max(most, std::abs(x[i]));
+  }
+  const auto digits = [](double v) { return v != 0 ? static_cast<int>(std::floor(std::log10(v)) + 1) : 1; };
+  if (!std::isfinite(least)) return {};
+  return {digits(least), digits(most)};
+}
+
+// Writes the values of one tensor. The precision starts as the stream's; a format with digits behind the
+// point sets it for the matrices that follow too, as in LibTorch.
+class Printer {
+ public:
+  Printer(std::string& out, int precision, int64_t line_size)
+      : out_(out), precision_(precision), line_size_(line_size) {}
+  void number(double x);
+  void vector(const double* x, int64_t n);
+  void matrix(const double* x, int64_t rows, int64_t columns, int indent);
+  void matrices(const double* x, IntArrayRef sizes);
+
+ private:
+  Format choose(const double* x, int64_t n);
+  void scale_line(const Format& format);
+
+  std::string& out_;
+  int precision_;
+  int64_t line_size_;
+};
+
+Format Printer::choose(const double* x, int64_t n) {
+  bool integers = true;
+  for (int64_t i = 0; i < n && integers; ++i) integers = !std::isfinite(x[i]) || x[i] == std::ceil(x[i]);
+  const auto [least, most] = exponents(x, n);
+  if (integers && most <= 9) return {.width = most + 1, .precision = precision_};
+  precision_ = 4;
+  if (integers) return {.width = 11, .precision = 4, .style = 'e'};
+  if (most - least > 4) {
+    const bool long_exponent = std::abs(most) > 99 || std::abs(least) > 99;
+    return {.width = 11 + long_exponent, .precision = 4, .style = 'e'};
+  }
+  if (most > 5 || most < 0)
+    return {.scale = std::pow(10, most - 1), .width = 7, .precision = 4, .style = 'f'};
+  return {.width = most == 0 ? 7 : most + 6, .precision = 4, .style = 'f'};
+}
+
+void Printer::scale_line(const Format& format) {
+  put(out_, {.precision = precision_}, format.scale);
+  out_ += " *\n";
+}
+
+void Printer::number(double x) {
+  put(out_, {.precision = precision_}, x);
+  out_ += '\n';
+}
+
+void Printer::vector(const double* x, int64_t n) {
+  const Format format = choose(x, n);
+  if (format.scale != 1) scale_line(format);
+  for (int64_t i = 0; i < n; ++i) {
+    put(out_, format, x[i] / format.scale);
+    out_ += '\n';
+  }
+}
+
+// In groups of as many columns as a line holds. The indent goes before the first line and between lines;
+// scaled rows but the first have one blank more.
+void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent) {
+  const Format format = choose(x, rows * columns);
+  const int64_t fit = std::max<int64_t>(1, (line_size_ - indent) / (format.width + 1));
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  out_ += margin;
+  for (int64_t first = 0; first < columns; first += fit) {
+    const int64_t last = std::min(first + fit, columns) - 1;
+    if (fit < columns) {
+      if (first != 0) out_ += '\n';
+      out_ += concat("Columns ", first + 1, " to ", last + 1) + margin;
+    }
+    if (format.scale != 1) {
+      scale_line(format);
+      out_ += margin;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      if (r != 0) out_ += margin + (format.scale != 1 ? " " : "");
+      for (int64_t c = first; c <= last; ++c) {
+        put(out_, format, x[r * columns + c] / format.scale);
+        out_ += c == last ? '\n' : ' ';
+      }
+    }
+  }
+}
+
+// "(1,2,.,.) = " and the matrix, for every index of the leading dimensions, the first of them fastest.
+void Printer::matrices(const double* x, IntArrayRef sizes) {
+  const std::size_t lead = sizes.size() - 2;
+  const int64_t rows = sizes[lead], columns = sizes[lead + 1];
+  const Dims strides = contiguous_strides(sizes);
+  const int64_t count = checked_numel(sizes.slice(0, lead));
+  for (int64_t m = 0; m < count; ++m) {
+    out_ += m == 0 ? "(" : "\n(";
+    const double* at = x;
+    int64_t rest = m;
+    for (std::size_t d = 0; d < lead; rest /= sizes[d++]) {
+      at += rest % sizes[d] * strides[d];
+      out_ += concat(rest % sizes[d] + 1, ",");
+    }
+    out_ += ".,.) = \n";
+    matrix(at, rows, columns, 1);
+  }
+}
+
+Tensor host_values(const Tensor& t) {
+  Tensor here = empty_raw(t.sizes(), kDouble, t.device());
+  backend(t).pointwise.copy(here, t);
+  if (t.is_cpu()) return here;
+  Tensor host = empty_raw(t.sizes(), kDouble, Device(kCPU, 0));
+  backend(t).runtime.copy_bytes(host.data_ptr(), host.device(), here.data_ptr(), here.device(), here.nbytes(),
+                                false);
+  return host;
+}
+
+void put_values(Printer printer, const Tensor& t) {
+  const Tensor host = host_values(t);
+  const double* x = host.ptr<double>();
+  if (t.dim() == 0)
+    printer.number(*x);
+  else if (t.dim() == 1)
+    printer.vector(x, t.numel());
+  else if (t.dim() == 2)
+    printer.matrix(x, t.size(0), t.size(1), 0);
+  else
+    printer.matrices(x, t.sizes());
+}
+
+std::ostream& write(std::ostream& out, const std::string& text) {
+  out.width(0);
+  return out.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+}  // namespace
+
+void print(std::ostream& out, const Tensor& t, int64_t line_size) {
+  if (!t.defined()) {
+    write(out, "[ Tensor (undefined) ]");
+    return;
+  }
+  std::string text;
+  if (t.numel() != 0) put_values(Printer(text, static_cast<int>(out.precision()), line_size), t);
+  text += concat("[ ", t.toString(), "{");
+  for (int64_t d = 0; d < t.dim(); ++d) text += concat(d == 0 ? "" : ",", t.size(d));
+  write(out, text + "} ]");
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+  print(out, t);
+  return out;
+}
+std::ostream& operator<<(std::ostream& out, const Device& device) { return write(out, device.str()); }
+std::ostream& operator<<(std::ostream& out, DeviceType type) {
+  return out << (type == kCPU ? "cpu" : "cuda");
+}
+std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toString(type); }
+std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return write(out, concat(sizes)); }
+std::ostream& operator<<(std::ostream& out, const Scalar& value) {
+  if (value.isFloatingPoint()) return out << value.toDouble();
+  if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
+  return out << value.toLong();
+}
+std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
+std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
+  return out << (format == MemoryFormat::Contiguous ? "Contiguous" : "Preserve");
+}
+std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
+  constexpr const char* types[] = {"unsigned char", "signed char", "short int", "int",
+                                   "long int",      "Half",        "float",     "double",
+                                   "bool",          "BFloat16",    "undefined"};
+  const auto given = [](bool value) { return value ? "" : " (default)"; };
+  const auto flag = [](bool value) { return value ? "true" : "false (default)"; };
+  return write(out,
+               concat("TensorOptions(dtype=", types[static_cast<int>(options.dtype())],
+                      given(options.has_dtype()), ", device=", options.device(), given(options.has_device()),
+                      ", layout=Strided (default), requires_grad=", flag(options.requires_grad()),
+                      ", pinned_memory=", flag(options.pinned_memory()), ", memory_format=(nullopt))"));
+}
+
+void Tensor::print() const {
+  std::cerr << (defined() ? concat("[", toString(), " ", sizes(), "]") : std::string("[UndefinedTensor]"))
+            << std::endl;
+}
+
+}  // namespace tandem

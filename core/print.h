@@ -1,0 +1,33 @@
+// Text of tensors and of the small types, in LibTorch's format:
+//
+//   std::cout << arange(4).view({2, 2});     0  1
+//                                            2  3
+//                                           [ CPULongType{2,2} ]
+#pragma once
+#include <iosfwd>
+
+#include "tandem/core/device.h"
+#include "tandem/core/dtype.h"
+
+namespace tandem {
+
+class Tensor;
+class Scalar;
+class TensorOptions;
+enum class Layout : int8_t;
+enum class MemoryFormat : int8_t;
+
+/// Values in lines of at most `line_size` columns: wide matrices are split in groups of columns, tensors of
+/// more dimensions in matrices. Throws Error as a copy to the host does.
+void print(std::ostream& out, const Tensor& t, int64_t line_size = 80);
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
+std::ostream& operator<<(std::ostream& out, const Device& device);
+std::ostream& operator<<(std::ostream& out, DeviceType type);
+std::ostream& operator<<(std::ostream& out, ScalarType type);
+std::ostream& operator<<(std::ostream& out, IntArrayRef sizes);
+std::ostream& operator<<(std::ostream& out, const Scalar& value);
+std::ostream& operator<<(std::ostream& out, Layout layout);
+std::ostream& operator<<(std::ostream& out, MemoryFormat format);
+std::ostream& operator<<(std::ostream& out, const TensorOptions& options);
+
+}  // namespace tandem
