@@ -2,7 +2,7 @@
 #include "tandem/core/cpu/conv2d_lanes.h"
 
 #include <algorithm>
-#include <vector>
+#include <span>
 
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
@@ -19,41 +19,56 @@ struct Run {
   int64_t tap, place, count;
 };
 
-// The runs of each result place along one axis.
-using Axis = std::vector<std::vector<Run>>;
+// The runs of each result place along one axis; in this thread's scratch memory.
+struct Axis {
+  int64_t places, kernel;
+  int64_t* counts;  // [places]
+  Run* runs;        // [places][kernel]
 
-void add_tap(std::vector<Run>& runs, int64_t tap, int64_t place) {
-  if (!runs.empty() && runs.back().tap + runs.back().count == tap &&
-      runs.back().place + runs.back().count == place)
-    ++runs.back().count;
-  else
-    runs.push_back({tap, place, 1});
-}
+  Axis(Scratch slot, int64_t result_places, int64_t taps) : places(result_places), kernel(taps) {
+    const std::size_t run_bytes = static_cast<std::size_t>(places * kernel) * sizeof(Run);
+    runs = static_cast<Run*>(
+        scratch_bytes(slot, run_bytes + static_cast<std::size_t>(places) * sizeof(int64_t)));
+    counts = reinterpret_cast<int64_t*>(runs + places * kernel);
+    std::fill_n(counts, places, 0);
+  }
+  std::span<const Run> at(int64_t place) const {
+    return {runs + place * kernel, static_cast<std::size_t>(counts[place])};
+  }
+  void add(int64_t place, int64_t tap, int64_t from) {
+    Run* next = runs + place * kernel + counts[place];
+    if (counts[place] > 0 && next[-1].tap + next[-1].count == tap && next[-1].place + next[-1].count == from)
+      ++next[-1].count;
+    else
+      *next = {tap, from, 1}, ++counts[place];
+  }
+};
 
 // Forward: result place o reads source place o * stride - pad + k * dilation through tap k.
-Axis forward_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
-  Axis axis(static_cast<std::size_t>(out));
+Axis forward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
+                  int64_t dilation) {
+  Axis axis(slot, out, kernel);
   for (int64_t o = 0; o < out; ++o)
     for (int64_t k = 0; k < kernel; ++k) {
       const int64_t i = o * stride - pad + k * dilation;
-      if (i >= 0 && i < in) add_tap(axis[static_cast<std::size_t>(o)], k, i);
+      if (i >= 0 && i < in) axis.add(o, k, i);
     }
   return axis;
 }
 
 // Backward: the source is dy; taps count from the kernel's end, so that they ascend with the source's place.
-Axis backward_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
-  Axis axis(static_cast<std::size_t>(in));
+Axis backward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
+                   int64_t dilation) {
+  Axis axis(slot, in, kernel);
   for (int64_t i = 0; i < in; ++i)
     for (int64_t k = kernel - 1; k >= 0; --k) {
       const int64_t o = i + pad - k * dilation;
-      if (o >= 0 && o % stride == 0 && o / stride < out)
-        add_tap(axis[static_cast<std::size_t>(i)], kernel - 1 - k, o / stride);
+      if (o >= 0 && o % stride == 0 && o / stride < out) axis.add(i, kernel - 1 - k, o / stride);
     }
   return axis;
 }
 
-// One convolution: result [rows.size()][cols.size()][result_channels] from source
+// One convolution: result [rows][cols][result_channels] from source
 // [..][source_w][source_channels].
 template <class T>
 struct Plan {
@@ -63,7 +78,7 @@ struct Plan {
   int64_t tile_rows, tiles;
   const T *weights, *bias;  // weights [group][tile][kernel_h][kernel_w][source_channels][tile_rows]
 
-  int64_t result_plane() const { return static_cast<int64_t>(rows.size() * cols.size()); }
+  int64_t result_plane() const { return rows.places * cols.places; }
   int64_t depth() const { return kernel_h * kernel_w * source_channels; }
   // Channels of the working result: whole tiles.
   int64_t padded_channels() const { return tiles * tile_rows; }
@@ -137,11 +152,12 @@ void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin
   const T* weights = plan.weights + group * plan.tiles * tile_size;
   const T* bias = plan.bias ? plan.bias + group * plan.padded_channels() : nullptr;
   auto* segments = scratch<TileSegment<T>>(Scratch::kConvColumns, plan.kernel_h * plan.kernel_w);
-  result += begin * static_cast<int64_t>(plan.cols.size()) * plan.padded_channels() * kWidth;
+  result += begin * plan.cols.places * plan.padded_channels() * kWidth;
   for (int64_t p = begin; p < end; ++p) {
-    for (const auto& col_runs : plan.cols) {
+    for (int64_t q = 0; q < plan.cols.places; ++q) {
+      const auto col_runs = plan.cols.at(q);
       int64_t count = 0;
-      for (const Run& row : plan.rows[static_cast<std::size_t>(p)])
+      for (const Run& row : plan.rows.at(p))
         for (int64_t r = 0; r < row.count; ++r)
           for (const Run& col : col_runs)
             segments[count++] = {
@@ -173,7 +189,7 @@ void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t grou
     gather_lanes(source + begin * plan.source_plane, plan.groups * source_size, images, end - begin,
                  plan.source_plane, plan.source_channels, in + begin * kWidth);
   });
-  parallel_for(static_cast<int64_t>(plan.rows.size()), 1,
+  parallel_for(plan.rows.places, 1,
                [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
   parallel_for(plan.result_channels, kChannels, [&](int64_t begin, int64_t end) {
     scatter_lanes(out + begin * kWidth, plan.padded_channels(), plan.groups * result_size, images,
@@ -230,8 +246,10 @@ bool lanes_suit(const Conv2dShape& s) {
 
 template <class T>
 void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
-  Plan<T> plan{.rows = forward_axis(s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h, s.dilation_h),
-               .cols = forward_axis(s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w, s.dilation_w),
+  Plan<T> plan{.rows = forward_axis(Scratch::kConvRows, s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h,
+                                    s.dilation_h),
+               .cols = forward_axis(Scratch::kConvCols, s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w,
+                                    s.dilation_w),
                .batch = s.batch,
                .groups = s.groups,
                .source_channels = s.group_in(),
@@ -248,8 +266,10 @@ void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, 
 
 template <class T>
 void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  Plan<T> plan{.rows = backward_axis(s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h, s.dilation_h),
-               .cols = backward_axis(s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w, s.dilation_w),
+  Plan<T> plan{.rows = backward_axis(Scratch::kConvRows, s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h,
+                                     s.dilation_h),
+               .cols = backward_axis(Scratch::kConvCols, s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w,
+                                     s.dilation_w),
                .batch = s.batch,
                .groups = s.groups,
                .source_channels = s.group_out(),
