@@ -9,7 +9,9 @@
 #include "tandem/core/kernels/pool.h"
 #include "tandem/core/kernels/reduce.h"
 #include "tandem/core/kernels/runtime.h"
+#include "tandem/core/kernels/scan.h"
 #include "tandem/core/kernels/softmax.h"
+#include "tandem/core/kernels/sort.h"
 
 namespace tandem {
 
@@ -17,7 +19,9 @@ struct Backend {
   const RuntimeKernels& runtime;
   const PointwiseKernels& pointwise;
   const ReduceKernels& reduce;
+  const ScanKernels& scan;
   const SoftmaxKernels& softmax;
+  const SortKernels& sort;
   const IndexKernels& index;
   const LinalgKernels& linalg;
   const RandomKernels& random;

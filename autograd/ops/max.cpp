@@ -1,31 +1,10 @@
 // max and min along one dimension with indices; argmax, argmin. Gradient: g at the index.
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
-
-struct MaxDimBackward final : Node {
-  const char* name() const override { return backward_name; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor at = restore_dims(index.unpack(*this), sizes, 1u << dim, keepdim);
-    Dims line(sizes.size(), 1);
-    if (!sizes.empty()) line[static_cast<std::size_t>(dim)] = sizes[static_cast<std::size_t>(dim)];
-    const Tensor chosen = arange(checked_numel(line), at.options()).view(line) == at;
-    out[0] = restore_dims(g[0], sizes, 1u << dim, keepdim) * chosen.to(g[0].dtype());
-  }
-  void release() override { index.release(); }
-  const char* backward_name = "";
-  SavedTensor index;
-  Dims sizes;
-  int64_t dim = 0;
-  bool keepdim = false;
-};
 
 struct Names {
   const char *forward, *backward;
@@ -43,13 +22,7 @@ std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
   kernel(values, indices, self, dim);
   values = drop_dims(values, mask, keepdim);
   indices = drop_dims(indices, mask, keepdim);
-  if (auto* node = record<MaxDimBackward>(values, self)) {
-    node->backward_name = names.backward;
-    node->index.save(indices);
-    node->sizes = self.sizes();
-    node->dim = dim;
-    node->keepdim = keepdim;
-  }
+  record_chosen(values, self, indices, dim, keepdim, names.backward);
   return {std::move(values), std::move(indices)};
 }
 

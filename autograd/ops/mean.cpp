@@ -1,8 +1,7 @@
 // mean. Gradient: g / count, expanded to the input's shape.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/promotion.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
@@ -12,12 +11,9 @@ using namespace autograd;
 struct MeanBackward final : Node {
   const char* name() const override { return "MeanBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const double count = static_cast<double>(reduced_numel(sizes, mask));
-    out[0] = (restore_dims(g[0], sizes, mask, keepdim) * (1 / count)).expand(sizes);
+    out[0] = (reduced.restore(g[0]) / static_cast<double>(reduced.count())).expand(reduced.sizes);
   }
-  Dims sizes;
-  uint32_t mask = 0;
-  bool keepdim = false;
+  Reduced reduced;
 };
 
 }  // namespace
@@ -31,11 +27,7 @@ Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTy
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.mean(out, x, mask);
   out = drop_dims(out, mask, keepdim);
-  if (auto* node = record<MeanBackward>(out, x)) {
-    node->sizes = x.sizes();
-    node->mask = mask;
-    node->keepdim = keepdim;
-  }
+  if (auto* node = record<MeanBackward>(out, x)) node->reduced = {x.sizes(), mask, keepdim};
   return out;
 }
 Tensor mean(const Tensor& self, optional<ScalarType> dtype) {

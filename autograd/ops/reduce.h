@@ -9,9 +9,16 @@ namespace tandem {
 /// Integers and bool are summed as int64 unless `dtype` says otherwise. The sum of nothing is 0.
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+/// The same with NaN counting as 0.
+Tensor nansum(const Tensor& self, optional<ScalarType> dtype = nullopt);
+Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim = false,
+              optional<ScalarType> dtype = nullopt);
 /// Floating point, or with a floating point `dtype`. The mean of nothing is NaN.
 Tensor mean(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+/// Integers and bool give int64 unless `dtype` says otherwise. The product of nothing is 1.
+Tensor prod(const Tensor& self, optional<ScalarType> dtype = nullopt);
+Tensor prod(const Tensor& self, int64_t dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 
 /// The largest (smallest) element; NaN wins. Gradients are shared evenly by equal elements. Throws Error for
 /// an empty tensor.
@@ -21,13 +28,50 @@ Tensor min(const Tensor& self);
 /// Error when `dim` has size 0 and the result has elements.
 std::tuple<Tensor, Tensor> max(const Tensor& self, int64_t dim, bool keepdim = false);
 std::tuple<Tensor, Tensor> min(const Tensor& self, int64_t dim, bool keepdim = false);
-Tensor max(const Tensor& self, const Tensor& other);
-Tensor min(const Tensor& self, const Tensor& other);
 Tensor amax(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false);
 Tensor amin(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false);
+/// (amin, amax)
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
 /// The first index of the extreme, int64: along `dim`, or in the flattened tensor.
 Tensor argmax(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
 Tensor argmin(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
+
+/// Σ (x - mean)² / (count - correction); unbiased means correction 1, else 0. std is its root. Floating
+/// point; NaN where nothing is left to divide by. The gradient of std where it is 0 is 0.
+Tensor var(const Tensor& self, bool unbiased = true);
+Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
+Tensor var(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim = false);
+Tensor std(const Tensor& self, bool unbiased = true);
+Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
+Tensor std(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased = true);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
+                                    bool keepdim = false);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased = true);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
+                                    bool keepdim = false);
+
+/// (Σ |x|^p)^(1/p) of the elements, for any p; 0: how many are not 0; ±infinity: the largest, smallest |x|.
+/// Floating point.
+Tensor norm(const Tensor& self, const Scalar& p = 2);
+Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
+            optional<ScalarType> dtype = nullopt);
+/// log Σ exp(x). Floating point (others are converted to the default dtype); of nothing it is -infinity.
+Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+
+/// bool, of any dtype (of uint8: uint8). Of nothing: true, false.
+Tensor all(const Tensor& self);
+Tensor all(const Tensor& self, int64_t dim, bool keepdim = false);
+Tensor all(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+Tensor any(const Tensor& self);
+Tensor any(const Tensor& self, int64_t dim, bool keepdim = false);
+Tensor any(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+/// int64.
+Tensor count_nonzero(const Tensor& self, IntArrayRef dim = {});
+
+/// Running sum (product) along `dim`. Integers and bool give int64 unless `dtype` says otherwise.
+Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt);
+Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt);
 
 namespace autograd {
 /// `sizes` with the dimensions of `mask` set to 1, or left out.

@@ -1,7 +1,7 @@
-// sum. Gradient: g expanded to the input's shape.
+// sum, nansum. Gradient: g expanded to the input's shape.
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/promotion.h"
-#include "tandem/autograd/ops/reduce.h"
-#include "tandem/autograd/record.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
@@ -43,11 +43,9 @@ using namespace autograd;
 struct SumBackward final : Node {
   const char* name() const override { return "SumBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = restore_dims(g[0], sizes, mask, keepdim).expand(sizes);
+    out[0] = reduced.restore(g[0]).expand(reduced.sizes);
   }
-  Dims sizes;
-  uint32_t mask = 0;
-  bool keepdim = false;
+  Reduced reduced;
 };
 
 }  // namespace
@@ -61,15 +59,18 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.sum(out, x, mask);
   out = drop_dims(out, mask, keepdim);
-  if (auto* node = record<SumBackward>(out, x)) {
-    node->sizes = x.sizes();
-    node->mask = mask;
-    node->keepdim = keepdim;
-  }
+  if (auto* node = record<SumBackward>(out, x)) node->reduced = {x.sizes(), mask, keepdim};
   return out;
 }
 Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
   return tandem::sum(self, IntArrayRef{}, false, dtype);
+}
+Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  if (!self.is_floating_point()) return tandem::sum(self, dim, keepdim, dtype);
+  return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);
+}
+Tensor nansum(const Tensor& self, optional<ScalarType> dtype) {
+  return nansum(self, IntArrayRef{}, false, dtype);
 }
 Tensor Tensor::sum(optional<ScalarType> dtype) const { return tandem::sum(*this, dtype); }
 Tensor Tensor::sum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {

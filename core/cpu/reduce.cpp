@@ -1,6 +1,8 @@
 // Sums, products, means, norms and what else folds numbers, on the CPU.
 #include <cmath>
+#include <limits>
 
+#include "tandem/core/cpu/fast_exp.h"
 #include "tandem/core/cpu/reduce_tables.h"
 
 namespace tandem::cpu {
@@ -55,14 +57,18 @@ template <class T>
 struct SquaredDeviation : Sum<T> {
   static constexpr bool kParameter = true;
   T divisor;
+  bool root;
   T map(T x, T mean) const { return (x - mean) * (x - mean); }
-  T finish(T a) const { return a / divisor; }
+  T finish(T a, T) const { return root ? std::sqrt(a / divisor) : a / divisor; }
 };
 
+// The shift is the largest x; where it is infinite nothing is taken away.
 template <class T>
-struct SumExp : Sum<T> {
+struct LogSumExp : Sum<T> {
   static constexpr bool kParameter = true;
-  T map(T x, T shift) const { return std::exp(x - (std::isinf(shift) ? T(0) : shift)); }
+  static T finite(T shift) { return std::abs(shift) <= std::numeric_limits<T>::max() ? shift : T(0); }
+  T map(T x, T shift) const { return fast_exp(x - finite(shift)); }
+  T finish(T a, T shift) const { return std::log(a) + finite(shift); }
 };
 
 // Sums go by what they fold into: equal types for floats, int64 for integers.
@@ -86,16 +92,16 @@ void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
   });
 }
 
-void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask,
-                       double divisor) {
+void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
+                       bool root) {
   dispatch(in.dtype(), FloatTypes{}, "var", [&]<class T>(Type<T>) {
-    reduce(SquaredDeviation<T>{{}, static_cast<T>(divisor)}, out, in, mask, &mean);
+    reduce(SquaredDeviation<T>{{}, static_cast<T>(divisor), root}, out, in, mask, &mean);
   });
 }
 
-void sum_exp(const Tensor& out, const Tensor& in, const Tensor& shift, uint32_t mask) {
+void logsumexp(const Tensor& out, const Tensor& in, const Tensor& max, uint32_t mask) {
   dispatch(in.dtype(), FloatTypes{}, "logsumexp",
-           [&]<class T>(Type<T>) { reduce(SumExp<T>{}, out, in, mask, &shift); });
+           [&]<class T>(Type<T>) { reduce(LogSumExp<T>{}, out, in, mask, &max); });
 }
 
 }  // namespace
@@ -111,7 +117,7 @@ constinit const ReduceKernels reduce_kernels{
     .count_nonzero = count_nonzero,
     .norm = norm,
     .squared_deviation = squared_deviation,
-    .sum_exp = sum_exp,
+    .logsumexp = logsumexp,
     .max_index = max_index,
     .min_index = min_index,
 };

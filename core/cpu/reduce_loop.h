@@ -26,6 +26,13 @@ inline typename R::Acc map_value(const R& r, typename R::In x, [[maybe_unused]] 
   else
     return r.map(x);
 }
+template <class R>
+inline typename R::Out finish_value(const R& r, typename R::Acc a, [[maybe_unused]] typename R::Out p) {
+  if constexpr (R::kParameter)
+    return r.finish(a, p);
+  else
+    return r.finish(a);
+}
 
 /// Combines results of equal blocks pairwise, like the carries of a binary counter.
 template <class R>
@@ -249,7 +256,7 @@ class Reduction {
       if (partial_ != nullptr)
         partial_[t] = acc;
       else
-        out_[at.out] = r_.finish(acc);
+        out_[at.out] = finish_value(r_, acc, p);
     }
   }
 
@@ -270,7 +277,8 @@ class Reduction {
         std::copy_n(acc, width,
                     partial_ + t / plan_.units * plan_.outputs + unit / plan_.tiles * plan_.width + column);
       else
-        for (int64_t j = 0; j < width; ++j) out_[to + j * plan_.width_out] = r_.finish(acc[j]);
+        for (int64_t j = 0; j < width; ++j)
+          out_[to + j * plan_.width_out] = finish_value(r_, acc[j], R::kParameter ? parameters[j] : Out());
     }
   }
 
@@ -283,7 +291,8 @@ class Reduction {
         Cascade<R> cascade(r_);
         for (int64_t part = 0; part < plan_.parts; ++part)
           cascade.push(partial_[part * plan_.outputs + o + j]);
-        out_[at.out + j * plan_.width_out] = r_.finish(cascade.finish(r_.identity()));
+        const int64_t to = at.out + j * plan_.width_out;
+        out_[to] = finish_value(r_, cascade.finish(r_.identity()), R::kParameter ? parameter_[to] : Out());
       }
   }
 

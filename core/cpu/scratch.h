@@ -20,6 +20,7 @@ enum class Scratch {
   kConvCols,
   kReduceLevels,
   kReducePartial,
+  kSort,
   kCount
 };
 

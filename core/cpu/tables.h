@@ -6,7 +6,9 @@ namespace tandem::cpu {
 extern const RuntimeKernels runtime_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const ReduceKernels reduce_kernels;
+extern const ScanKernels scan_kernels;
 extern const SoftmaxKernels softmax_kernels;
+extern const SortKernels sort_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
 extern const RandomKernels random_kernels;

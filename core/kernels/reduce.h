@@ -19,11 +19,12 @@ struct ReduceKernels {
   Fold count_nonzero;
   /// (Σ |x|^p)^(1/p); p = 0: how many are not 0; p = ±inf: largest, smallest |x|. float32 or float64.
   Kernel<void(const Tensor& out, const Tensor& in, uint32_t mask, double p)> norm;
-  /// Σ (x - mean)² / divisor; mean of out's shape and strides. float32 or float64.
-  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor)>
+  /// Σ (x - mean)² / divisor, or its square root; mean of out's shape and strides. float32 or float64.
+  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
+              bool root)>
       squared_deviation;
-  /// Σ exp(x - shift), an infinite shift counting as 0; shift of out's shape and strides.
-  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& shift, uint32_t mask)> sum_exp;
+  /// log Σ exp(x); max: what amax gives (0 where nothing is reduced), of out's shape and strides.
+  Kernel<void(const Tensor& out, const Tensor& in, const Tensor& max, uint32_t mask)> logsumexp;
   /// The largest (smallest) along one dimension and where it stands first; NaN wins. values of in's dtype,
   /// any computed one, indices int64, of the same shape and strides.
   using FoldIndex = Kernel<void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim)>;

@@ -1,0 +1,47 @@
+// logsumexp. Gradient: g exp(x - result).
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct LogsumexpBackward final : Node {
+  const char* name() const override { return "LogsumexpBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = reduced.restore(g[0]) * exp(self.unpack(*this) - reduced.restore(result.unpack(*this)));
+  }
+  void release() override {
+    self.release();
+    result.release();
+  }
+  SavedTensor self, result;
+  Reduced reduced;
+};
+
+}  // namespace
+
+Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  const Tensor x = as_float(self);
+  const uint32_t mask = dim_mask(dim, x.dim());
+  const Dims sizes = reduced_sizes(x.sizes(), mask, true);
+  Tensor max = empty_raw(sizes, x.dtype(), x.device());
+  Tensor out = empty_raw(sizes, x.dtype(), x.device());
+  backend(x).reduce.amax(max, x, mask);
+  backend(x).reduce.logsumexp(out, x, max, mask);
+  out = drop_dims(out, mask, keepdim);
+  if (auto* node = record<LogsumexpBackward>(out, x)) {
+    node->self.save(x);
+    node->result.save_output(out);
+    node->reduced = {x.sizes(), mask, keepdim};
+  }
+  return out;
+}
+Tensor Tensor::logsumexp(IntArrayRef dim, bool keepdim) const {
+  return tandem::logsumexp(*this, dim, keepdim);
+}
+
+}  // namespace tandem

@@ -1,0 +1,77 @@
+// norm: (Σ |x|^p)^(1/p). Gradient: g sign(x) (|x| / norm)^(p-1); for p = ±inf g is shared evenly by the
+// elements of that magnitude; 0 where the norm is 0.
+#include <cmath>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// -1, 0 or 1 in x's dtype; constant.
+Tensor sign_of(const Tensor& x) {
+  const Tensor d = x.detach();
+  return (d > 0).to(x.dtype()) - (d < 0).to(x.dtype());
+}
+
+struct NormBackward final : Node {
+  const char* name() const override { return "NormBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor x = self.unpack(*this), n = reduced.restore(result.unpack(*this)),
+                 grad = reduced.restore(g[0]);
+    const Tensor divisor = n + indicator(n, 0);  // no 0 / 0: where the norm is 0, x is 0
+    if (p == 0) {
+      out[0] = zeros(reduced.sizes, g[0].options());
+    } else if (p == 1) {
+      out[0] = grad * sign_of(x);
+    } else if (p == 2) {
+      out[0] = x * (grad / divisor);
+    } else if (std::isinf(p)) {
+      const Tensor sign = sign_of(x), equal = (x.detach() * sign == n.detach()).to(x.dtype());
+      out[0] = grad * sign * (equal / equal.sum(reduced.dims(), /*keepdim=*/true));
+    } else {
+      const Tensor sign = sign_of(x), zero = indicator(x, 0);
+      out[0] = grad * sign * pow((x * sign + zero) / divisor, p - 1);
+    }
+  }
+  void release() override {
+    self.release();
+    result.release();
+  }
+  SavedTensor self, result;
+  Reduced reduced;
+  double p = 2;
+};
+
+}  // namespace
+
+Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
+            optional<ScalarType> dtype) {
+  const Tensor x = as_type(self, dtype.value_or(self.dtype()));
+  check(x.is_floating_point(), "norm: expected a floating point tensor, got ", x, "; pass dtype");
+  const double power = p.value_or(2).toDouble();
+  const uint32_t mask = dim_mask(dim, x.dim());
+  Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), x.dtype(), x.device());
+  check(x.numel() != 0 || out.numel() == 0 || power >= 0, "norm: p = ", power, " of nothing: ", x);
+  backend(x).reduce.norm(out, x, mask, power);
+  out = drop_dims(out, mask, keepdim);
+  if (auto* node = record<NormBackward>(out, x)) {
+    node->self.save(x);
+    node->result.save_output(out);
+    node->reduced = {x.sizes(), mask, keepdim};
+    node->p = power;
+  }
+  return out;
+}
+Tensor norm(const Tensor& self, const Scalar& p) { return tandem::norm(self, p, IntArrayRef{}); }
+Tensor Tensor::norm(const Scalar& p) const { return tandem::norm(*this, p); }
+Tensor Tensor::norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim) const {
+  return tandem::norm(*this, p, dim, keepdim);
+}
+
+}  // namespace tandem

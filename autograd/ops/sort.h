@@ -1,0 +1,26 @@
+// Sorting and choosing along one dimension. NaN counts as larger than everything; equal elements keep their
+// order (whether stable was asked for or not). Gradients go to the chosen elements.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// (values, int64 indices), of self's shape.
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
+std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64_t dim = -1,
+                                bool descending = false);
+Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+/// The k largest (smallest) in order: (values, indices) with k elements along `dim`. Throws Error unless
+/// 0 <= k <= size.
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true,
+                                bool sorted = true);
+/// The k-th smallest, k from 1. Throws Error unless 1 <= k <= size.
+std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim = -1, bool keepdim = false);
+/// The lower median; NaN if there is one. median(self) of nothing is NaN.
+Tensor median(const Tensor& self);
+std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim = false);
+/// How often each of 0, 1, …, max(largest, minlength - 1) occurs: int64, or sums of `weights`. self: 1-D
+/// integers, none negative.
+Tensor bincount(const Tensor& self, const Tensor& weights = {}, int64_t minlength = 0);
+
+}  // namespace tandem

@@ -1,0 +1,105 @@
+// var and std by two passes: the mean, then squared deviations from it. Gradients: of var
+// 2 g (x - mean) / (count - correction); of std the same with g / (2 std).
+#include <algorithm>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct Spread {
+  uint32_t mask;
+  double correction;
+  bool keepdim, root;
+};
+
+struct VarBackward final : Node {
+  const char* name() const override { return root ? "StdBackward" : "VarBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor x = self.unpack(*this);
+    Tensor scale = g[0];
+    if (root) {
+      const Tensor s = result.unpack(*this), zero = indicator(s, 0);
+      scale = scale / (2 * s + zero) * (1 - zero);
+    }
+    const Tensor deviation = x - x.mean(reduced.dims(), /*keepdim=*/true);
+    out[0] = deviation * (reduced.restore(scale) * (2 / divisor));
+  }
+  void release() override {
+    self.release();
+    result.release();
+  }
+  SavedTensor self, result;
+  Reduced reduced;
+  double divisor = 1;
+  bool root = false;
+};
+
+// The mean, if asked for, is not recorded.
+Tensor spread(const Tensor& self, Spread s) {
+  check(self.is_floating_point(), s.root ? "std" : "var", ": expected a floating point tensor, got ", self);
+  const Dims sizes = reduced_sizes(self.sizes(), s.mask, true);
+  Tensor mean = empty_raw(sizes, self.dtype(), self.device());
+  Tensor out = empty_raw(sizes, self.dtype(), self.device());
+  const double divisor =
+      std::max(0.0, static_cast<double>(reduced_numel(self.sizes(), s.mask)) - s.correction);
+  backend(self).reduce.mean(mean, self, s.mask);
+  backend(self).reduce.squared_deviation(out, self, mean, s.mask, divisor, s.root);
+  out = drop_dims(out, s.mask, s.keepdim);
+  if (auto* node = record<VarBackward>(out, self)) {
+    node->self.save(self);
+    if (s.root) node->result.save_output(out);
+    node->reduced = {self.sizes(), s.mask, s.keepdim};
+    node->divisor = divisor;
+    node->root = s.root;
+  }
+  return out;
+}
+
+Tensor spread(const Tensor& self, IntArrayRef dim, double correction, bool keepdim, bool root) {
+  return spread(self, {dim_mask(dim, self.dim()), correction, keepdim, root});
+}
+
+}  // namespace
+
+Tensor var(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, false); }
+Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
+  return spread(self, dim, unbiased, keepdim, false);
+}
+Tensor var(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim) {
+  return spread(self, dim.value_or(IntArrayRef{}), static_cast<double>(correction.value_or(1)), keepdim,
+                false);
+}
+Tensor std(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, true); }
+Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
+  return spread(self, dim, unbiased, keepdim, true);
+}
+Tensor std(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim) {
+  return spread(self, dim.value_or(IntArrayRef{}), static_cast<double>(correction.value_or(1)), keepdim,
+                true);
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
+  return {tandem::var(self, dim, unbiased, keepdim), self.mean(dim, keepdim)};
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
+  return var_mean(self, IntArrayRef{}, unbiased, false);
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
+  return {tandem::std(self, dim, unbiased, keepdim), self.mean(dim, keepdim)};
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
+  return std_mean(self, IntArrayRef{}, unbiased, false);
+}
+Tensor Tensor::var(bool unbiased) const { return tandem::var(*this, unbiased); }
+Tensor Tensor::var(IntArrayRef dim, bool unbiased, bool keepdim) const {
+  return tandem::var(*this, dim, unbiased, keepdim);
+}
+Tensor Tensor::std(bool unbiased) const { return tandem::std(*this, unbiased); }
+Tensor Tensor::std(IntArrayRef dim, bool unbiased, bool keepdim) const {
+  return tandem::std(*this, dim, unbiased, keepdim);
+}
+
+}  // namespace tandem

@@ -1,0 +1,108 @@
+// Running sums and products on the CPU. Lines are run side by side, kTile at a time, so that the chain of one
+// line hides behind the others.
+#include "tandem/core/cpu/line_split.h"
+#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/tables.h"
+
+namespace tandem::cpu {
+namespace {
+
+using ScanTypes = TypeList<float, double, int64_t>;
+constexpr int64_t kTile = 64;
+
+template <class T>
+using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
+
+// Integers wrap.
+template <class A>
+A plus(A a, A b) {
+  if constexpr (std::is_integral_v<A>)
+    return static_cast<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
+}
+template <class A>
+A times(A a, A b) {
+  if constexpr (std::is_integral_v<A>)
+    return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return a * b;
+}
+
+// `width` lines, `step` from element to element of a line and `apart` from line to line. next(state, offset)
+// is the new state of a line.
+template <class T, class Next>
+void run_lines(T* out, int64_t n, int64_t step, int64_t width, int64_t apart, Running<T> first, Next next) {
+  Running<T> state[kTile];
+  std::fill_n(state, width, first);
+  for (int64_t i = 0; i < n; ++i)
+    if (apart == 1) {
+      for (int64_t j = 0; j < width; ++j)
+        out[i * step + j] = static_cast<T>(state[j] = next(state[j], i * step + j));
+    } else {
+      for (int64_t j = 0; j < width; ++j)
+        out[i * step + j * apart] = static_cast<T>(state[j] = next(state[j], i * step + j * apart));
+    }
+}
+
+// Calls lines(offset, step, width, apart) for groups of lines; a reversed run starts at the end with a
+// negative step.
+template <class Lines>
+void for_lines(IntArrayRef sizes, int64_t dim, bool reverse, Lines lines) {
+  const LineSplit s(sizes, dim);
+  if (s.n == 0 || s.lines() == 0) return;
+  const int64_t step = reverse ? -s.inner : s.inner, begin_at = reverse ? (s.n - 1) * s.inner : 0;
+  const bool rows = s.inner == 1;  // side by side: rows of a matrix, else columns
+  const int64_t across = rows ? s.outer : s.inner, group = rows ? 8 : kTile;
+  const int64_t groups = (across + group - 1) / group, apart = rows ? s.n : 1;
+  parallel_for(groups * (rows ? 1 : s.outer), std::max<int64_t>(1, kGrain / (s.n * std::min(group, across))),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t t = begin; t < end; ++t) {
+                   const int64_t line = t % groups * group, plane = t / groups;
+                   lines(plane * s.n * s.inner + line * apart + begin_at, step,
+                         std::min(group, across - line), apart);
+                 }
+               });
+}
+
+template <class T>
+void run_scan(const Tensor& out, const Tensor& in, int64_t dim, bool reverse, Running<T> first,
+              auto combine) {
+  const int64_t n = LineSplit(out.sizes(), dim).n;
+  for_lines(out.sizes(), dim, reverse, [&](int64_t at, int64_t step, int64_t width, int64_t apart) {
+    const T* x = in.ptr<T>() + at;
+    run_lines(out.ptr<T>() + at, n, step, width, apart, first, [=](Running<T> state, int64_t offset) {
+      return combine(state, static_cast<Running<T>>(x[offset]));
+    });
+  });
+}
+
+void cumsum(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
+  dispatch(in.dtype(), ScanTypes{}, "cumsum", [&]<class T>(Type<T>) {
+    run_scan<T>(out, in, dim, reverse, 0, [](auto a, auto b) { return plus(a, b); });
+  });
+}
+void cumprod(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
+  dispatch(in.dtype(), ScanTypes{}, "cumprod", [&]<class T>(Type<T>) {
+    run_scan<T>(out, in, dim, reverse, 1, [](auto a, auto b) { return times(a, b); });
+  });
+}
+
+void linear_recurrence(const Tensor& out, const Tensor& a, const Tensor& b, int64_t dim, bool reverse) {
+  dispatch(out.dtype(), FloatTypes{}, "linear_recurrence", [&]<class T>(Type<T>) {
+    const int64_t n = LineSplit(out.sizes(), dim).n;
+    for_lines(out.sizes(), dim, reverse, [&](int64_t at, int64_t step, int64_t width, int64_t apart) {
+      const T *factor = a.ptr<T>() + at, *x = b.ptr<T>() + at;
+      run_lines(out.ptr<T>() + at, n, step, width, apart, Running<T>(0), [=](Running<T> y, int64_t offset) {
+        return static_cast<Running<T>>(x[offset]) + static_cast<Running<T>>(factor[offset]) * y;
+      });
+    });
+  });
+}
+
+}  // namespace
+
+constinit const ScanKernels scan_kernels{
+    .cumsum = cumsum, .cumprod = cumprod, .linear_recurrence = linear_recurrence};
+
+}  // namespace tandem::cpu
