@@ -4,6 +4,7 @@
 #include "tandem/core/kernels/conv.h"
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
+#include "tandem/core/kernels/optim.h"
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/pool.h"
@@ -27,6 +28,7 @@ struct Backend {
   const RandomKernels& random;
   const ConvKernels& conv;
   const PoolKernels& pool;
+  const OptimKernels& optim;
 };
 
 extern const Backend cpu_backend;

@@ -14,5 +14,6 @@ constinit const Backend cpu_backend{
     .random = cpu::random_kernels,
     .conv = cpu::conv_kernels,
     .pool = cpu::pool_kernels,
+    .optim = cpu::optim_kernels,
 };
 }  // namespace tandem

@@ -14,4 +14,5 @@ extern const LinalgKernels linalg_kernels;
 extern const RandomKernels random_kernels;
 extern const ConvKernels conv_kernels;
 extern const PoolKernels pool_kernels;
+extern const OptimKernels optim_kernels;
 }  // namespace tandem::cpu

@@ -1,0 +1,27 @@
+// Errors of AnyModule and AnyValue.
+#include "tandem/nn/any_module.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+namespace tandem::nn::detail {
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? plain : type.name();
+  std::free(plain);
+  return out;
+}
+
+void wrong_argument(const Module& module, std::size_t index, const std::type_info& expected,
+                    const std::type_info& got) {
+  fail(module.name(), ": forward takes a ", type_name(expected), " as argument #", index, ", but got a ",
+       type_name(got));
+}
+void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got) {
+  fail(module.name(), ": forward takes ", expected, " argument(s), but got ", got);
+}
+
+}  // namespace tandem::nn::detail

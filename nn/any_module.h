@@ -1,0 +1,184 @@
+// AnyModule: a module of any type, with its forward.
+//
+// The arguments of forward() must be of the types that the module's forward takes (references aside); the
+// result must be named where it is no Tensor: any.forward<int>(x). A forward that is a template or is
+// overloaded counts as Tensor(Tensor).
+#pragma once
+#include <array>
+#include <span>
+
+#include "tandem/nn/any_value.h"
+#include "tandem/nn/module_holder.h"
+
+namespace tandem::nn {
+namespace detail {
+
+struct AnyModuleBase {
+  virtual ~AnyModuleBase() = default;
+  virtual AnyValue forward(std::span<AnyValue> arguments) = 0;
+  virtual std::shared_ptr<Module> ptr() const = 0;
+  virtual std::unique_ptr<AnyModuleBase> copy() const = 0;
+  virtual std::unique_ptr<AnyModuleBase> clone(const optional<Device>& device) const = 0;
+};
+
+[[noreturn]] void wrong_argument(const Module& module, std::size_t index, const std::type_info& expected,
+                                 const std::type_info& got);
+[[noreturn]] void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got);
+
+template <class M, class Result, class... Args>
+struct AnyModuleHolder final : AnyModuleBase {
+  explicit AnyModuleHolder(std::shared_ptr<M> m) : module(std::move(m)) {}
+
+  AnyValue forward(std::span<AnyValue> arguments) override {
+    if (static_cast<Module&>(*module)._forward_has_default_args() && arguments.size() < sizeof...(Args) &&
+        arguments.size() >= static_cast<Module&>(*module)._forward_num_required_args()) {
+      auto all = static_cast<Module&>(*module)._forward_populate_default_args(
+          std::vector<AnyValue>(arguments.begin(), arguments.end()));
+      return invoke(all, std::index_sequence_for<Args...>());
+    }
+    if (arguments.size() != sizeof...(Args)) wrong_argument_count(*module, sizeof...(Args), arguments.size());
+    return invoke(arguments, std::index_sequence_for<Args...>());
+  }
+  template <std::size_t... I>
+  AnyValue invoke(std::span<AnyValue> arguments, std::index_sequence<I...>) {
+    if constexpr (std::is_void_v<Result>) {
+      call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...);
+      return {};
+    } else {
+      return AnyValue(
+          Result(call(*module, static_cast<Args>(argument<std::decay_t<Args>>(arguments[I], I))...)));
+    }
+  }
+  template <class A>
+  A& argument(AnyValue& value, std::size_t index) {
+    A* found = value.try_get<A>();
+    if (found == nullptr) wrong_argument(*module, index, typeid(A), value.type_info());
+    return *found;
+  }
+  std::shared_ptr<Module> ptr() const override { return module; }
+  std::unique_ptr<AnyModuleBase> copy() const override { return std::make_unique<AnyModuleHolder>(module); }
+  std::unique_ptr<AnyModuleBase> clone(const optional<Device>& device) const override {
+    return std::make_unique<AnyModuleHolder>(std::dynamic_pointer_cast<M>(module->clone(device)));
+  }
+  std::shared_ptr<M> module;
+};
+
+template <class M, class C, class Result, class... Args>
+std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module, Result (C::*)(Args...)) {
+  return std::make_unique<AnyModuleHolder<M, std::decay_t<Result>, Args...>>(std::move(module));
+}
+template <class M, class C, class Result, class... Args>
+std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module, Result (C::*)(Args...) const) {
+  return std::make_unique<AnyModuleHolder<M, std::decay_t<Result>, Args...>>(std::move(module));
+}
+template <class M>
+std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module) {
+  if constexpr (requires { &M::forward; })
+    return hold(std::move(module), &M::forward);
+  else
+    return std::make_unique<AnyModuleHolder<M, Tensor, const Tensor&>>(std::move(module));
+}
+
+/// A module whose forward can be called.
+template <class M>
+concept HasForward = std::is_base_of_v<Module, M> &&(
+    requires { &M::forward; } || requires(M & m, Tensor x) { m.forward(x); });
+
+}  // namespace detail
+
+class AnyModule {
+ public:
+  AnyModule() = default;
+  template <detail::HasForward M>
+  explicit AnyModule(std::shared_ptr<M> module) : content_(detail::hold(std::move(module))) {}
+  template <detail::HasForward M>
+  explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::move(module))) {}
+  template <class M>
+  explicit AnyModule(const ModuleHolder<M>& holder) : AnyModule(holder.ptr()) {}
+  AnyModule(AnyModule&&) = default;
+  AnyModule& operator=(AnyModule&&) = default;
+  AnyModule(const AnyModule& other) : content_(other.content_ ? other.content_->copy() : nullptr) {}
+  AnyModule& operator=(const AnyModule& other) {
+    content_ = other.content_ ? other.content_->copy() : nullptr;
+    return *this;
+  }
+  template <detail::HasForward M>
+  AnyModule& operator=(std::shared_ptr<M> module) {
+    content_ = detail::hold(std::move(module));
+    return *this;
+  }
+
+  bool is_empty() const noexcept { return content_ == nullptr; }
+  AnyModule clone(const optional<Device>& device = nullopt) const {
+    AnyModule out;
+    if (content_) out.content_ = content_->clone(device);
+    return out;
+  }
+
+  template <class... Args>
+  AnyValue any_forward(Args&&... args) {
+    std::array<AnyValue, sizeof...(Args)> values{wrap(std::forward<Args>(args))...};
+    return content().forward(values);
+  }
+  template <class Result = Tensor, class... Args>
+  Result forward(Args&&... args) {
+    if constexpr (std::is_void_v<Result>)
+      any_forward(std::forward<Args>(args)...);
+    else
+      return any_forward(std::forward<Args>(args)...).template get<Result>();
+  }
+
+  std::shared_ptr<Module> ptr() const { return content().ptr(); }
+  /// Throws Error when the module is of another type.
+  template <class M>
+  std::shared_ptr<M> ptr() const {
+    auto typed = std::dynamic_pointer_cast<M>(ptr());
+    check(typed != nullptr, "the module is a ", ptr()->name(), ", but a ", detail::type_name(typeid(M)),
+          " was asked for");
+    return typed;
+  }
+  template <class M>
+  M& get() const {
+    if constexpr (detail::is_module_holder<M>)
+      return *ptr<typename M::ContainedType>();
+    else
+      return *ptr<M>();
+  }
+  const std::type_info& type_info() const {
+    const Module& module = *ptr();
+    return typeid(module);
+  }
+
+ private:
+  static AnyValue wrap(AnyValue value) { return value; }
+  template <class T>
+  static AnyValue wrap(T&& value) {
+    return AnyValue(std::forward<T>(value));
+  }
+  detail::AnyModuleBase& content() const {
+    check(content_ != nullptr, "AnyModule is empty");
+    return *content_;
+  }
+  std::unique_ptr<detail::AnyModuleBase> content_;
+};
+
+}  // namespace tandem::nn
+
+/// In a module class: forward arguments that may be left out in calls through Sequential or AnyModule, as
+/// FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2)}, {2, AnyValue(3.0)}): index of the argument, its value.
+#define FORWARD_HAS_DEFAULT_ARGS(...)                                                  \
+  template <class, class, class...>                                                    \
+  friend struct ::tandem::nn::detail::AnyModuleHolder;                                 \
+  bool _forward_has_default_args() override { return true; }                           \
+  unsigned _forward_num_required_args() override {                                     \
+    std::vector<std::pair<unsigned, ::tandem::nn::AnyValue>> defaults = {__VA_ARGS__}; \
+    return defaults[0].first;                                                          \
+  }                                                                                    \
+  std::vector<::tandem::nn::AnyValue> _forward_populate_default_args(                  \
+      std::vector<::tandem::nn::AnyValue>&& arguments) override {                      \
+    std::vector<std::pair<unsigned, ::tandem::nn::AnyValue>> defaults = {__VA_ARGS__}; \
+    std::vector<::tandem::nn::AnyValue> out = std::move(arguments);                    \
+    for (auto& value : defaults)                                                       \
+      if (value.first >= out.size()) out.push_back(std::move(value.second));           \
+    return out;                                                                        \
+  }

@@ -1,0 +1,46 @@
+// AnyValue: a value of any type, for arguments and results of modules whose type is not known.
+#pragma once
+#include <any>
+#include <string>
+#include <typeinfo>
+
+#include "tandem/core/error.h"
+
+namespace tandem::nn {
+
+namespace detail {
+/// "tandem::Tensor"
+std::string type_name(const std::type_info& type);
+}  // namespace detail
+
+class AnyValue {
+ public:
+  AnyValue() = default;
+  AnyValue(const AnyValue&) = default;
+  AnyValue(AnyValue&&) = default;
+  AnyValue& operator=(const AnyValue&) = default;
+  AnyValue& operator=(AnyValue&&) = default;
+  template <class T>
+  requires(!std::is_same_v<std::decay_t<T>, AnyValue>) explicit AnyValue(T&& value)
+      : value_(std::forward<T>(value)) {}
+
+  /// nullptr when it is of another type.
+  template <class T>
+  T* try_get() {
+    return std::any_cast<T>(&value_);
+  }
+  /// Throws Error when it is of another type.
+  template <class T>
+  T get() {
+    T* found = try_get<T>();
+    check(found != nullptr, "the value is a ", detail::type_name(value_.type()), ", but a ",
+          detail::type_name(typeid(T)), " was asked for");
+    return *found;
+  }
+  const std::type_info& type_info() const noexcept { return value_.type(); }
+
+ private:
+  std::any value_;
+};
+
+}  // namespace tandem::nn

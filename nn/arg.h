@@ -1,0 +1,19 @@
+// TANDEM_ARG: one option of a builder: `Conv2dOptions(1, 20, 3).stride(2)` sets, `options.stride()` gets.
+#pragma once
+#include <utility>
+
+#define TANDEM_ARG(T, name)                       \
+ public:                                          \
+  auto name(const T& value)->decltype(*this) {    \
+    this->name##_ = value;                        \
+    return *this;                                 \
+  }                                               \
+  auto name(T&& value)->decltype(*this) {         \
+    this->name##_ = std::move(value);             \
+    return *this;                                 \
+  }                                               \
+  const T& name() const { return this->name##_; } \
+  T& name() { return this->name##_; }             \
+                                                  \
+ private:                                         \
+  T name##_ /* NOLINT */

@@ -1,0 +1,60 @@
+// call: the forward of a module with its forward hooks.
+#pragma once
+#include <tuple>
+
+#include "tandem/nn/module.h"
+
+namespace tandem::nn {
+namespace detail {
+
+template <class M, class... Args>
+__attribute__((noinline)) auto call_hooked(M& module, Args... args) {
+  const auto hooks = module.forward_hooks();
+  std::vector<Tensor> inputs;
+  const auto collect = [&inputs]<class A>(A& arg) {
+    if constexpr (std::is_same_v<A, Tensor>) inputs.push_back(arg);
+  };
+  (collect(args), ...);
+  const std::size_t count = inputs.size();
+  const auto pre = hooks->pre;  // a hook may remove itself
+  for (const auto& entry : pre) entry.hook->before(module, inputs);
+  check(inputs.size() == count, module.name(), ": a forward pre-hook made ", inputs.size(), " inputs of ",
+        count);
+  std::size_t at = 0;
+  const auto replace = [&]<class A>(A& arg) {
+    if constexpr (std::is_same_v<A, Tensor>) arg = inputs[at++];
+  };
+  (replace(args), ...);
+  const auto post = hooks->post;
+  if constexpr (std::is_void_v<decltype(module.forward(args...))>) {
+    module.forward(args...);
+    for (const auto& entry : post) entry.hook->after(module, inputs, {});
+  } else {
+    auto output = module.forward(args...);
+    for (const auto& entry : post) {
+      if constexpr (std::is_same_v<decltype(output), Tensor>) {
+        const Tensor replaced = entry.hook->after(module, inputs, output);
+        if (replaced.defined()) output = replaced;
+      } else {
+        entry.hook->after(module, inputs, {});
+      }
+    }
+    return output;
+  }
+}
+
+}  // namespace detail
+
+/// module.forward(args...) with the module's forward hooks around it.
+template <class M, class... Args>
+auto call(M& module, Args&&... args) {
+  if (module.has_forward_hooks()) [[unlikely]]
+    return detail::call_hooked<M, std::decay_t<Args>...>(module, std::forward<Args>(args)...);
+  return module.forward(std::forward<Args>(args)...);
+}
+template <class M, class... Args>
+auto call(const std::shared_ptr<M>& module, Args&&... args) {
+  return call(*module, std::forward<Args>(args)...);
+}
+
+}  // namespace tandem::nn

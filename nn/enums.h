@@ -1,0 +1,54 @@
+// The constants that options take: nn::CrossEntropyLossOptions().reduction(tandem::kSum).
+#pragma once
+#include <cstdint>
+
+namespace tandem {
+namespace nn {
+
+/// What a loss makes of its terms; kBatchMean (the sum divided by the batch size) is of KLDivLoss alone.
+enum class Reduction : int8_t { kNone, kMean, kSum, kBatchMean };
+enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular };
+/// kSame: as much padding as keeps the size at stride 1. kValid: none.
+enum class PaddingKind : int8_t { kValid, kSame };
+enum class GeluKind : int8_t { kNone, kTanh };
+
+namespace init {
+enum class FanMode : int8_t { kFanIn, kFanOut };
+enum class Nonlinearity : int8_t {
+  kLinear,
+  kConv1D,
+  kConv2D,
+  kConv3D,
+  kConvTranspose1D,
+  kConvTranspose2D,
+  kConvTranspose3D,
+  kSigmoid,
+  kTanh,
+  kReLU,
+  kLeakyReLU,
+  kSELU
+};
+}  // namespace init
+}  // namespace nn
+
+inline constexpr nn::Reduction kNone = nn::Reduction::kNone, kMean = nn::Reduction::kMean,
+                               kSum = nn::Reduction::kSum, kBatchMean = nn::Reduction::kBatchMean;
+inline constexpr nn::PaddingMode kZeros = nn::PaddingMode::kZeros, kReflect = nn::PaddingMode::kReflect,
+                                 kReplicate = nn::PaddingMode::kReplicate,
+                                 kCircular = nn::PaddingMode::kCircular;
+inline constexpr nn::PaddingKind kValid = nn::PaddingKind::kValid, kSame = nn::PaddingKind::kSame;
+inline constexpr nn::init::FanMode kFanIn = nn::init::FanMode::kFanIn, kFanOut = nn::init::FanMode::kFanOut;
+inline constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::kLinear,
+                                        kConv1D = nn::init::Nonlinearity::kConv1D,
+                                        kConv2D = nn::init::Nonlinearity::kConv2D,
+                                        kConv3D = nn::init::Nonlinearity::kConv3D,
+                                        kConvTranspose1D = nn::init::Nonlinearity::kConvTranspose1D,
+                                        kConvTranspose2D = nn::init::Nonlinearity::kConvTranspose2D,
+                                        kConvTranspose3D = nn::init::Nonlinearity::kConvTranspose3D,
+                                        kSigmoid = nn::init::Nonlinearity::kSigmoid,
+                                        kTanh = nn::init::Nonlinearity::kTanh,
+                                        kReLU = nn::init::Nonlinearity::kReLU,
+                                        kLeakyReLU = nn::init::Nonlinearity::kLeakyReLU,
+                                        kSELU = nn::init::Nonlinearity::kSELU;
+
+}  // namespace tandem

@@ -1,0 +1,71 @@
+// ExpandingArray<D>: D numbers, given one by one or as a single one that stands for all.
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "tandem/core/array_ref.h"
+#include "tandem/core/error.h"
+
+namespace tandem {
+
+template <std::size_t D, class T = int64_t>
+class ExpandingArray {
+ public:
+  ExpandingArray() : values_{} {}
+  /// Throws Error unless there are D of them.
+  ExpandingArray(std::initializer_list<T> list) : ExpandingArray(ArrayRef<T>(list.begin(), list.size())) {}
+  ExpandingArray(const std::vector<T>& values) : ExpandingArray(ArrayRef<T>(values)) {}
+  ExpandingArray(ArrayRef<T> values) {
+    check(values.size() == D, "expected ", D, " values, but got ", values.size());
+    for (std::size_t i = 0; i < D; ++i) values_[i] = values[i];
+  }
+  ExpandingArray(T single) { values_.fill(single); }
+  ExpandingArray(const std::array<T, D>& values) : values_(values) {}
+
+  std::array<T, D>& operator*() { return values_; }
+  const std::array<T, D>& operator*() const { return values_; }
+  std::array<T, D>* operator->() { return &values_; }
+  const std::array<T, D>* operator->() const { return &values_; }
+  T& operator[](std::size_t i) { return values_[i]; }
+  const T& operator[](std::size_t i) const { return values_[i]; }
+  operator ArrayRef<T>() const { return ArrayRef<T>(values_); }
+  static constexpr std::size_t size() { return D; }
+  bool all(T value) const {
+    for (const T& v : values_)
+      if (v != value) return false;
+    return true;
+  }
+
+ private:
+  std::array<T, D> values_;
+};
+
+/// Entries may be left open: {7, nullopt}.
+template <std::size_t D, class T = int64_t>
+class ExpandingArrayWithOptionalElem {
+ public:
+  ExpandingArrayWithOptionalElem(std::initializer_list<std::optional<T>> list) {
+    check(list.size() == D, "expected ", D, " values, but got ", list.size());
+    for (std::size_t i = 0; i < D; ++i) values_[i] = list.begin()[i];
+  }
+  ExpandingArrayWithOptionalElem(T single) { values_.fill(single); }
+  ExpandingArrayWithOptionalElem(const std::vector<T>& values) {
+    check(values.size() == D, "expected ", D, " values, but got ", values.size());
+    for (std::size_t i = 0; i < D; ++i) values_[i] = values[i];
+  }
+  std::array<std::optional<T>, D>& operator*() { return values_; }
+  const std::array<std::optional<T>, D>& operator*() const { return values_; }
+  const std::optional<T>& operator[](std::size_t i) const { return values_[i]; }
+
+ private:
+  std::array<std::optional<T>, D> values_;
+};
+
+template <std::size_t D>
+void append(std::string& out, const ExpandingArray<D>& values) {
+  detail::append(out, IntArrayRef(values));
+}
+
+}  // namespace tandem

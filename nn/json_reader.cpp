@@ -1,0 +1,174 @@
+// JSON, as far as safetensors needs it.
+#include "tandem/nn/json_reader.h"
+
+#include "tandem/core/error.h"
+
+namespace tandem::serialize {
+namespace {
+
+void append_utf8(std::string& out, uint32_t code) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0 | code >> 6);
+    tail(0);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0 | code >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xF0 | code >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+// Bytes of the UTF-8 sequence at the front of `text`, 0 when it is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const std::size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  const unsigned lead = byte(0), second = byte(1);
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool surrogate = lead == 0xED && second > 0x9F, beyond = lead == 0xF4 && second > 0x8F;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string json_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr char digits[] = "0123456789abcdef";
+      out += "\\u00";
+      out += digits[c >> 4];
+      out += digits[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+void JsonReader::fail_at(const char* problem) const {
+  fail(file_, ": the header is no valid safetensors header: ", problem, " at byte ", at_);
+}
+
+void JsonReader::skip_space() {
+  while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+}
+
+bool JsonReader::take(char c) {
+  skip_space();
+  if (at_ == text_.size() || text_[at_] != c) return false;
+  ++at_;
+  return true;
+}
+
+void JsonReader::expect(char c) {
+  const std::string problem = concat("expected '", c, "'");
+  if (!take(c)) fail_at(problem.c_str());
+}
+
+void JsonReader::end() {
+  skip_space();
+  if (at_ != text_.size()) fail_at("unexpected text");
+}
+
+std::string JsonReader::string() {
+  expect('"');
+  std::string out;
+  while (true) {
+    if (at_ == text_.size()) fail_at("a string without end");
+    const char c = text_[at_];
+    if (c == '"') break;
+    if (static_cast<unsigned char>(c) < 0x20) fail_at("a control character in a string");
+    if (c == '\\') {
+      escape(out);
+      continue;
+    }
+    const std::size_t length = utf8_length(text_.substr(at_));
+    if (length == 0) fail_at("invalid UTF-8");
+    out += text_.substr(at_, length);
+    at_ += length;
+  }
+  ++at_;
+  return out;
+}
+
+void JsonReader::escape(std::string& out) {
+  ++at_;
+  if (at_ == text_.size()) fail_at("a string without end");
+  constexpr std::string_view names = "\"\\/bfnrt", values = "\"\\/\b\f\n\r\t";
+  const char c = text_[at_];
+  if (const auto found = names.find(c); found != std::string_view::npos) {
+    out += values[found];
+    ++at_;
+    return;
+  }
+  if (c != 'u') fail_at("an unknown escape");
+  ++at_;
+  uint32_t code = four_hex_digits();
+  if (code >= 0xDC00 && code < 0xE000) fail_at("half a surrogate pair");
+  if (code >= 0xD800 && code < 0xDC00) {
+    if (text_.substr(at_, 2) != "\\u") fail_at("half a surrogate pair");
+    at_ += 2;
+    const uint32_t low = four_hex_digits();
+    if (low < 0xDC00 || low >= 0xE000) fail_at("half a surrogate pair");
+    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  }
+  append_utf8(out, code);
+}
+
+uint32_t JsonReader::four_hex_digits() {
+  uint32_t code = 0;
+  for (int i = 0; i < 4; ++i, ++at_) {
+    if (at_ == text_.size()) fail_at("a string without end");
+    const char c = text_[at_];
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
+    if (digit < 0) fail_at("an unknown escape");
+    code = code << 4 | static_cast<uint32_t>(digit);
+  }
+  return code;
+}
+
+uint64_t JsonReader::integer() {
+  skip_space();
+  const auto digit = [this] { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; };
+  if (!digit()) fail_at("expected an integer that is not negative");
+  if (text_[at_] == '0') {
+    ++at_;
+    if (digit()) fail_at("a number with a leading zero");
+  }
+  uint64_t value = 0;
+  for (; digit(); ++at_)
+    if (__builtin_mul_overflow(value, uint64_t{10}, &value) ||
+        __builtin_add_overflow(value, static_cast<uint64_t>(text_[at_] - '0'), &value))
+      fail_at("a number that is too large");
+  if (at_ < text_.size() && std::string_view(".eE").find(text_[at_]) != std::string_view::npos)
+    fail_at("a number that is no integer");
+  return value;
+}
+
+}  // namespace tandem::serialize

@@ -1,0 +1,148 @@
+// Conv1d, Conv2d, ConvTranspose2d.
+#include "tandem/nn/layers/conv.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/functional/conv.h"
+
+namespace tandem::nn {
+namespace {
+
+template <std::size_t D>
+std::ostream& operator<<(std::ostream& stream, const ExpandingArray<D>& values) {
+  return stream << concat(values);
+}
+
+void check_channels(const char* layer, int64_t in, int64_t out, int64_t groups) {
+  check(in > 0 && out > 0 && groups > 0, layer,
+        ": channels and groups must be positive, got in_channels=", in, ", out_channels=", out,
+        ", groups=", groups);
+  check(in % groups == 0, layer, ": in_channels (", in, ") must be divisible by groups (", groups, ")");
+  check(out % groups == 0, layer, ": out_channels (", out, ") must be divisible by groups (", groups, ")");
+}
+template <std::size_t D>
+void check_positive(const char* layer, const char* what, const ExpandingArray<D>& values) {
+  for (const int64_t v : *values) check(v > 0, layer, ": ", what, " must be positive, got ", values);
+}
+
+void init_bias(const Tensor& weight, const Tensor& bias) {
+  const int64_t fan_in = init::calculate_fans(weight).in;
+  if (!bias.defined() || fan_in == 0) return;
+  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
+  init::uniform_(bias, -bound, bound);
+}
+
+}  // namespace
+
+template <std::size_t D, class Derived>
+ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(options) {
+  const char* layer = D == 1 ? "Conv1d" : "Conv2d";
+  check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
+  check_positive(layer, "kernel_size", options.kernel_size());
+  check_positive(layer, "stride", options.stride());
+  check_positive(layer, "dilation", options.dilation());
+  check(!options.padding().is_same() || options.stride().all(1), layer,
+        ": padding kSame is not supported with a stride, got stride ", options.stride());
+  if (options.padding_mode() != kZeros)
+    throw NotImplementedError(concat(layer, ": only padding_mode kZeros is implemented"));
+  ConvNdImpl::reset();
+}
+
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::reset() {
+  std::vector<int64_t> sizes{options.out_channels(), options.in_channels() / options.groups()};
+  for (const int64_t k : *options.kernel_size()) sizes.push_back(k);
+  weight = this->register_parameter("weight", empty(sizes));
+  bias = options.bias() ? this->register_parameter("bias", empty({options.out_channels()}))
+                        : this->register_parameter("bias", {}, false);
+  reset_parameters();
+}
+
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::reset_parameters() {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  init_bias(weight, bias);
+}
+
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Conv" << D << "d(" << options.in_channels() << ", " << options.out_channels()
+         << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride();
+  if (options.padding().is_named())
+    stream << ", padding='" << (options.padding().is_same() ? "same" : "valid") << "'";
+  else if (!options.padding().values().all(0))
+    stream << ", padding=" << options.padding().values();
+  if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
+  if (options.groups() != 1) stream << ", groups=" << options.groups();
+  if (!options.bias()) stream << ", bias=false";
+  stream << ")";
+}
+
+template class ConvNdImpl<1, Conv1dImpl>;
+template class ConvNdImpl<2, Conv2dImpl>;
+
+Tensor Conv1dImpl::forward(const Tensor& input) {
+  return functional::conv1d(input, weight,
+                            functional::Conv1dFuncOptions()
+                                .bias(bias)
+                                .stride(options.stride())
+                                .padding(options.padding())
+                                .dilation(options.dilation())
+                                .groups(options.groups()));
+}
+
+Tensor Conv2dImpl::forward(const Tensor& input) {
+  return functional::conv2d(input, weight,
+                            functional::Conv2dFuncOptions()
+                                .bias(bias)
+                                .stride(options.stride())
+                                .padding(options.padding())
+                                .dilation(options.dilation())
+                                .groups(options.groups()));
+}
+
+ConvTranspose2dImpl::ConvTranspose2dImpl(const ConvTranspose2dOptions& options) : options(options) {
+  check_channels("ConvTranspose2d", options.in_channels(), options.out_channels(), options.groups());
+  check_positive("ConvTranspose2d", "kernel_size", options.kernel_size());
+  check_positive("ConvTranspose2d", "stride", options.stride());
+  check_positive("ConvTranspose2d", "dilation", options.dilation());
+  if (options.padding_mode() != kZeros)
+    throw NotImplementedError("ConvTranspose2d: only padding_mode kZeros is implemented");
+  ConvTranspose2dImpl::reset();
+}
+void ConvTranspose2dImpl::reset() {
+  weight =
+      register_parameter("weight", empty({options.in_channels(), options.out_channels() / options.groups(),
+                                          options.kernel_size()[0], options.kernel_size()[1]}));
+  bias = options.bias() ? register_parameter("bias", empty({options.out_channels()}))
+                        : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+void ConvTranspose2dImpl::reset_parameters() {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  init_bias(weight, bias);
+}
+void ConvTranspose2dImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::ConvTranspose2d(" << options.in_channels() << ", " << options.out_channels()
+         << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride();
+  if (!options.padding().all(0)) stream << ", padding=" << options.padding();
+  if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
+  if (!options.output_padding().all(0)) stream << ", output_padding=" << options.output_padding();
+  if (options.groups() != 1) stream << ", groups=" << options.groups();
+  if (!options.bias()) stream << ", bias=false";
+  stream << ")";
+}
+Tensor ConvTranspose2dImpl::forward(const Tensor& input) {
+  return functional::conv_transpose2d(input, weight,
+                                      functional::ConvTranspose2dFuncOptions()
+                                          .bias(bias)
+                                          .stride(options.stride())
+                                          .padding(options.padding())
+                                          .output_padding(options.output_padding())
+                                          .groups(options.groups())
+                                          .dilation(options.dilation()));
+}
+
+}  // namespace tandem::nn

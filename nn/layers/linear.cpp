@@ -1,0 +1,55 @@
+// Linear, Identity, Flatten, Unflatten.
+#include "tandem/nn/layers/linear.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/linalg.h"
+
+namespace tandem::nn {
+
+LinearImpl::LinearImpl(const LinearOptions& options) : options(options) {
+  check(options.in_features() >= 0 && options.out_features() >= 0,
+        "Linear: features must not be negative, got in_features=", options.in_features(),
+        ", out_features=", options.out_features());
+  LinearImpl::reset();
+}
+void LinearImpl::reset() {
+  weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
+  bias = options.bias() ? register_parameter("bias", empty({options.out_features()}))
+                        : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+void LinearImpl::reset_parameters() {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  if (!bias.defined() || options.in_features() == 0) return;
+  const double bound = 1 / std::sqrt(static_cast<double>(options.in_features()));
+  init::uniform_(bias, -bound, bound);
+}
+void LinearImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Linear(in_features=" << options.in_features()
+         << ", out_features=" << options.out_features() << ", bias=" << (options.bias() ? "true" : "false")
+         << ")";
+}
+Tensor LinearImpl::forward(const Tensor& input) { return linear(input, weight, bias); }
+
+void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Identity()"; }
+
+void FlattenImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim()
+         << ")";
+}
+Tensor FlattenImpl::forward(const Tensor& input) {
+  return input.flatten(options.start_dim(), options.end_dim());
+}
+
+void UnflattenImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Unflatten(dim=" << options.dim() << ", unflattened_size={";
+  for (std::size_t i = 0; i < options.sizes().size(); ++i)
+    stream << (i == 0 ? "" : ", ") << options.sizes()[i];
+  stream << "})";
+}
+Tensor UnflattenImpl::forward(const Tensor& input) { return input.unflatten(options.dim(), options.sizes()); }
+
+}  // namespace tandem::nn

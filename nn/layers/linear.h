@@ -1,0 +1,57 @@
+// Linear, Identity, Flatten, Unflatten, Embedding.
+#pragma once
+#include "tandem/nn/cloneable.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/options/linear.h"
+
+namespace tandem::nn {
+
+/// y = x weightᵀ + bias: x [..., in], weight [out, in], bias [out]. Weight and bias start uniform within
+/// ±1/√in.
+class LinearImpl : public Cloneable<LinearImpl> {
+ public:
+  LinearImpl(int64_t in_features, int64_t out_features)
+      : LinearImpl(LinearOptions(in_features, out_features)) {}
+  explicit LinearImpl(const LinearOptions& options);
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+
+  LinearOptions options;
+  Tensor weight, bias;
+};
+TANDEM_MODULE(Linear);
+
+class IdentityImpl : public Cloneable<IdentityImpl> {
+ public:
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input) { return input; }
+};
+TANDEM_MODULE(Identity);
+
+/// Dimensions start_dim to end_dim as one: by default all but the batch.
+class FlattenImpl : public Cloneable<FlattenImpl> {
+ public:
+  explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+  FlattenOptions options;
+};
+TANDEM_MODULE(Flatten);
+
+class UnflattenImpl : public Cloneable<UnflattenImpl> {
+ public:
+  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
+      : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
+  explicit UnflattenImpl(UnflattenOptions options) : options(std::move(options)) {}
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+  UnflattenOptions options;
+};
+TANDEM_MODULE(Unflatten);
+
+}  // namespace tandem::nn

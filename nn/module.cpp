@@ -1,0 +1,198 @@
+// Module: registration, enumeration, modes, conversion.
+#include "tandem/nn/module.h"
+
+#include <typeinfo>
+#include <unordered_set>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/any_value.h"
+
+namespace tandem::nn {
+namespace {
+
+void check_name(const char* what, const std::string& name) {
+  check(!name.empty(), what, " name must not be empty");
+  check(name.find('.') == std::string::npos, what, " name must not contain a dot (got '", name, "')");
+}
+
+std::string join(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+}  // namespace
+
+Module::Module() : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule") {}
+Module::Module(std::string name) : Module() { name_ = std::move(name); }
+Module::Module(const Module& other)
+    : std::enable_shared_from_this<Module>(),
+      parameters_(other.parameters_),
+      buffers_(other.buffers_),
+      children_(other.children_),
+      name_(other.name_),
+      is_training_(other.is_training_),
+      hooks_(other.hooks_ ? std::make_shared<detail::ForwardHooks>(*other.hooks_) : nullptr) {}
+Module& Module::operator=(const Module& other) {
+  if (this == &other) return *this;
+  parameters_ = other.parameters_;
+  buffers_ = other.buffers_;
+  children_ = other.children_;
+  name_ = other.name_;
+  is_training_ = other.is_training_;
+  hooks_ = other.hooks_ ? std::make_shared<detail::ForwardHooks>(*other.hooks_) : nullptr;
+  return *this;
+}
+Module::~Module() = default;
+
+const std::string& Module::name() const {
+  if (!name_) name_ = detail::type_name(typeid(*this));
+  return *name_;
+}
+
+std::shared_ptr<Module> Module::clone(const optional<Device>&) const {
+  fail("clone() has not been implemented for ", name(), ". Derive from nn::Cloneable<", name(),
+       "> instead of nn::Module and build the module in reset() to make it cloneable");
+}
+void Module::clone_(Module&, const optional<Device>&) {}
+
+std::shared_ptr<Module> Module::shared() const {
+  auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
+  check(self != nullptr, name(),
+        " is not stored in a shared_ptr, so that no shared_ptr to it can be given: make it by "
+        "std::make_shared, or exclude it (include_self = false)");
+  return self;
+}
+
+OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
+  OrderedDict<std::string, Tensor> out("Parameter");
+  std::unordered_set<const TensorImpl*> seen;
+  const auto add = [&](const std::string& prefix, const Module& module) {
+    for (const auto& p : module.parameters_)
+      if (p->defined() && seen.insert(p->impl()).second) out.insert(join(prefix, p.key()), p.value());
+  };
+  recurse ? apply(add) : add({}, *this);
+  return out;
+}
+std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
+
+OrderedDict<std::string, Tensor> Module::named_buffers(bool recurse) const {
+  OrderedDict<std::string, Tensor> out("Buffer");
+  std::unordered_set<const TensorImpl*> seen;
+  const auto add = [&](const std::string& prefix, const Module& module) {
+    for (const auto& b : module.buffers_)
+      if (b->defined() && seen.insert(b->impl()).second) out.insert(join(prefix, b.key()), b.value());
+  };
+  recurse ? apply(add) : add({}, *this);
+  return out;
+}
+std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
+
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& name_prefix,
+                                                                        bool include_self) const {
+  OrderedDict<std::string, std::shared_ptr<Module>> out("Submodule");
+  const auto add = [&out](const std::string& name, const std::shared_ptr<Module>& module) {
+    out.insert(name, module);
+  };
+  auto& self = const_cast<Module&>(*this);
+  if (include_self)
+    self.apply(add, name_prefix);
+  else
+    for (const auto& child : children_) child.value()->apply(add, join(name_prefix, child.key()));
+  return out;
+}
+std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
+  return named_modules({}, include_self).values();
+}
+std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
+
+void Module::train(bool on) {
+  for (auto& child : children_) child.value()->train(on);
+  is_training_ = on;
+}
+
+void Module::zero_grad(bool set_to_none) {
+  NoGradGuard no_grad;
+  for (const Tensor& p : parameters()) {
+    if (!p.grad().defined()) continue;
+    if (set_to_none) {
+      p.mutable_grad().reset();
+    } else {
+      p.mutable_grad() = p.grad().detach();
+      p.mutable_grad().zero_();
+    }
+  }
+}
+
+template <class Convert>
+void Module::convert_all(const Convert& convert) {
+  NoGradGuard no_grad;
+  apply([&](Module& module) {
+    for (auto* tensors : {&module.parameters_, &module.buffers_})
+      for (auto& item : *tensors) {
+        const Tensor& t = item.value();
+        if (!t.defined()) continue;
+        const Tensor to = convert(t);
+        if (to.is_same(t)) continue;
+        if (t.grad().defined()) t.mutable_grad() = convert(t.grad());
+        t.set_data(to);
+      }
+  });
+}
+
+void Module::to(Device device, ScalarType dtype, bool non_blocking) {
+  check(is_floating_point(dtype), "Module.to: expected a floating point dtype, got ", dtype);
+  convert_all([&](const Tensor& t) {
+    return t.is_floating_point() ? t.to(device, dtype, non_blocking) : t.to(device, non_blocking);
+  });
+}
+void Module::to(ScalarType dtype, bool non_blocking) {
+  check(is_floating_point(dtype), "Module.to: expected a floating point dtype, got ", dtype);
+  convert_all([&](const Tensor& t) { return t.is_floating_point() ? t.to(dtype, non_blocking) : t; });
+}
+void Module::to(Device device, bool non_blocking) {
+  convert_all([&](const Tensor& t) { return t.to(device, non_blocking); });
+}
+
+Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
+  check_name("Parameter", name);
+  check(!buffers_.contains(name) && !children_.contains(name), "Parameter '", name,
+        "' already defined as a buffer or a submodule");
+  if (tensor.defined()) tensor.requires_grad_(requires_grad);
+  return parameters_.insert(std::move(name), std::move(tensor));
+}
+Tensor& Module::register_buffer(std::string name, Tensor tensor) {
+  check_name("Buffer", name);
+  check(!parameters_.contains(name) && !children_.contains(name), "Buffer '", name,
+        "' already defined as a parameter or a submodule");
+  return buffers_.insert(std::move(name), std::move(tensor));
+}
+
+void Module::add_child(std::string name, std::shared_ptr<Module> module) {
+  check_name("Submodule", name);
+  check(module != nullptr, "Submodule '", name, "' must not be empty");
+  check(!parameters_.contains(name) && !buffers_.contains(name), "Submodule '", name,
+        "' already defined as a parameter or a buffer");
+  children_.insert(std::move(name), std::move(module));
+}
+void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
+  check(module != nullptr, "Submodule '", name, "' must not be empty");
+  children_[name] = std::move(module);
+}
+void Module::unregister_module(const std::string& name) {
+  check(children_.contains(name), "No Module with name `", name, "` is registered");
+  children_.erase(name);
+}
+
+unsigned Module::_forward_num_required_args() { fail(name(), ": forward has no default arguments"); }
+std::vector<AnyValue> Module::_forward_populate_default_args(std::vector<AnyValue>&&) {
+  fail(name(), ": forward has no default arguments");
+}
+
+HookHandle Module::add_hook(std::shared_ptr<detail::ForwardHook> hook, bool pre) {
+  if (!hooks_) hooks_ = std::make_shared<detail::ForwardHooks>();
+  const unsigned id = hooks_->next_id++;
+  (pre ? hooks_->pre : hooks_->post).push_back({id, std::move(hook)});
+  return HookHandle(hooks_, id);
+}
+
+}  // namespace tandem::nn

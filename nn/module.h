@@ -1,0 +1,208 @@
+// Module: a function with parameters, buffers and child modules (LibTorch's torch::nn::Module).
+//
+//   struct Net : nn::Module {
+//     Net() { fc = register_module("fc", nn::Linear(784, 10)); }
+//     Tensor forward(Tensor x) { return fc(x); }
+//     nn::Linear fc{nullptr};
+//   };
+//   auto net = std::make_shared<Net>();
+#pragma once
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+#include "tandem/nn/hooks.h"
+#include "tandem/nn/ordered_dict.h"
+
+namespace tandem {
+namespace serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace serialize
+namespace nn {
+
+template <class Contained>
+class ModuleHolder;
+template <class Derived>
+class Cloneable;
+class AnyValue;
+namespace detail {
+template <class M, class Result, class... Args>
+struct AnyModuleHolder;
+}
+
+/// Names without a counterpart, after load_state_dict.
+struct LoadResult {
+  std::vector<std::string> missing_keys, unexpected_keys;
+};
+
+class Module : public std::enable_shared_from_this<Module> {
+ public:
+  /// The name is that of the type unless given.
+  Module();
+  explicit Module(std::string name);
+  /// Shares parameters, buffers and children; clone() does not.
+  Module(const Module& other);
+  Module& operator=(const Module& other);
+  virtual ~Module();
+
+  const std::string& name() const;
+  /// A deep copy, on `device` where given. Throws Error unless the type derives from Cloneable<Itself>.
+  virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
+
+  // ---- what it holds; names are "child.grandchild.weight". A tensor that is reachable on several ways
+  // counts
+  //      once, under its first name.
+  std::vector<Tensor> parameters(bool recurse = true) const;
+  OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;
+  std::vector<Tensor> buffers(bool recurse = true) const;
+  OrderedDict<std::string, Tensor> named_buffers(bool recurse = true) const;
+  /// All modules below, and this one first (then it must live in a shared_ptr) under `name_prefix`.
+  std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
+                                                                  bool include_self = true) const;
+  std::vector<std::shared_ptr<Module>> children() const;
+  OrderedDict<std::string, std::shared_ptr<Module>> named_children() const;
+
+  /// Calls `f` for this module and all below: f(Module&), f(name, Module&), f(shared_ptr<Module>) or
+  /// f(name, shared_ptr<Module>).
+  template <class F>
+  void apply(const F& f, const std::string& name_prefix = {});
+  template <class F>
+  void apply(const F& f, const std::string& name_prefix = {}) const;
+
+  // ---- state
+  virtual void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const noexcept { return is_training_; }
+  /// In place. dtype: floating point tensors only; it must be floating point.
+  virtual void to(Device device, ScalarType dtype, bool non_blocking = false);
+  virtual void to(ScalarType dtype, bool non_blocking = false);
+  virtual void to(Device device, bool non_blocking = false);
+  virtual void zero_grad(bool set_to_none = true);
+
+  /// Parameters and buffers under their full names; detached, sharing memory with the module.
+  OrderedDict<std::string, Tensor> state_dict() const;
+  /// Copies values in, across dtypes and devices. Names may all start with "module.", as a wrapped model
+  /// saves them. Throws Error listing all of what is missing or unexpected (when strict) or of another shape;
+  /// nothing has been changed then.
+  LoadResult load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
+  virtual void save(serialize::OutputArchive& archive) const;
+  virtual void load(serialize::InputArchive& archive);
+  virtual bool is_serializable() const { return true; }
+
+  /// "Linear(in_features=2, out_features=3, bias=true)"; children follow, indented.
+  virtual void pretty_print(std::ostream& stream) const;
+
+  // ---- building. Throws Error on a name that is taken, empty or has a dot.
+  Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
+  Tensor& register_buffer(std::string name, Tensor tensor);
+  template <class M>
+  std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
+    add_child(std::move(name), module);
+    return module;
+  }
+  template <class M>
+  std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
+    return register_module(std::move(name), holder.ptr());
+  }
+  template <class M>
+  std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
+    set_child(name, module);
+    return module;
+  }
+  template <class M>
+  std::shared_ptr<M> replace_module(const std::string& name, ModuleHolder<M> holder) {
+    return replace_module(name, holder.ptr());
+  }
+  void unregister_module(const std::string& name);
+
+  /// `hook(module, inputs)`: a tensor or tensors that it gives replace the inputs. See nn/hooks.h.
+  template <class Hook>
+  HookHandle register_forward_pre_hook(Hook hook) {
+    return add_hook(std::make_shared<detail::CallablePreHook<Hook>>(std::move(hook)), true);
+  }
+  /// `hook(module, inputs, output)`: a defined tensor that it gives replaces the output.
+  template <class Hook>
+  HookHandle register_forward_hook(Hook hook) {
+    return add_hook(std::make_shared<detail::CallableForwardHook<Hook>>(std::move(hook)), false);
+  }
+  bool has_forward_hooks() const noexcept { return hooks_ != nullptr; }
+  const std::shared_ptr<detail::ForwardHooks>& forward_hooks() const noexcept { return hooks_; }
+
+  /// This module as a Linear (or a LinearImpl), or nullptr when it is none.
+  template <class M>
+  auto* as() noexcept {
+    if constexpr (requires { typename M::ContainedType; })
+      return dynamic_cast<typename M::ContainedType*>(this);
+    else
+      return dynamic_cast<M*>(this);
+  }
+  template <class M>
+  const auto* as() const noexcept {
+    return const_cast<Module*>(this)->as<M>();
+  }
+
+ protected:
+  OrderedDict<std::string, Tensor> parameters_, buffers_;
+  OrderedDict<std::string, std::shared_ptr<Module>> children_;
+  /// Default arguments of forward, for calls through AnyModule: see FORWARD_HAS_DEFAULT_ARGS.
+  virtual bool _forward_has_default_args() { return false; }
+  virtual unsigned _forward_num_required_args();
+  virtual std::vector<AnyValue> _forward_populate_default_args(std::vector<AnyValue>&& arguments);
+
+ private:
+  template <class Derived>
+  friend class Cloneable;
+  template <class, class, class...>
+  friend struct detail::AnyModuleHolder;
+  friend std::ostream& operator<<(std::ostream& stream, const Module& module);
+
+  void add_child(std::string name, std::shared_ptr<Module> module);
+  void set_child(const std::string& name, std::shared_ptr<Module> module);
+  HookHandle add_hook(std::shared_ptr<detail::ForwardHook> hook, bool pre);
+  /// Takes over the state of `other`, a module of the same type: for clone().
+  virtual void clone_(Module& other, const optional<Device>& device);
+  std::shared_ptr<Module> shared() const;
+  void pretty_print_recursive(std::ostream& stream, const std::string& indent) const;
+  template <class Convert>
+  void convert_all(const Convert& convert);
+
+  mutable optional<std::string> name_;
+  bool is_training_ = true;
+  std::shared_ptr<detail::ForwardHooks> hooks_;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Module& module);
+
+template <class F>
+void Module::apply(const F& f, const std::string& name_prefix) {
+  if constexpr (std::is_invocable_v<F, Module&>)
+    f(*this);
+  else if constexpr (std::is_invocable_v<F, const std::string&, Module&>)
+    f(name_prefix, *this);
+  else if constexpr (std::is_invocable_v<F, std::shared_ptr<Module>>)
+    f(shared());
+  else
+    f(name_prefix, shared());
+  for (const auto& child : children_)
+    child.value()->apply(f, name_prefix.empty() ? child.key() : name_prefix + "." + child.key());
+}
+template <class F>
+void Module::apply(const F& f, const std::string& name_prefix) const {
+  if constexpr (std::is_invocable_v<F, const Module&>)
+    f(*this);
+  else if constexpr (std::is_invocable_v<F, const std::string&, const Module&>)
+    f(name_prefix, *this);
+  else
+    return const_cast<Module*>(this)->apply(f, name_prefix);
+  for (const auto& child : children_)
+    std::as_const(*child.value())
+        .apply(f, name_prefix.empty() ? child.key() : name_prefix + "." + child.key());
+}
+
+}  // namespace nn
+}  // namespace tandem

@@ -1,0 +1,73 @@
+// Module: the state dict. Values are written only after every name and shape has been checked.
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/module.h"
+
+namespace tandem::nn {
+namespace {
+
+constexpr std::string_view kWrapped = "module.";
+
+// The key under which `state` has `name`, or nullptr.
+const Tensor* find(const OrderedDict<std::string, Tensor>& state, const std::string& name, bool wrapped) {
+  return state.find(wrapped ? std::string(kWrapped) + name : name);
+}
+
+// Every name starts with "module." and the module itself has none that does.
+bool is_wrapped(const OrderedDict<std::string, Tensor>& state, const OrderedDict<std::string, Tensor>& own) {
+  for (const auto& item : state)
+    if (!item.key().starts_with(kWrapped)) return false;
+  for (const auto& item : own)
+    if (item.key().starts_with(kWrapped)) return false;
+  return !state.is_empty();
+}
+
+void list(std::string& out, const char* title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  out += title;
+  for (const std::string& line : lines) out += "\n    " + line;
+}
+
+}  // namespace
+
+OrderedDict<std::string, Tensor> Module::state_dict() const {
+  OrderedDict<std::string, Tensor> out("Entry");
+  apply([&out](const std::string& prefix, const Module& module) {
+    for (const auto* tensors : {&module.parameters_, &module.buffers_})
+      for (const auto& item : *tensors)
+        if (item.value().defined())
+          out.insert(prefix.empty() ? item.key() : prefix + "." + item.key(), item.value().detach());
+  });
+  return out;
+}
+
+LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict) {
+  const auto own = state_dict();
+  const bool wrapped = is_wrapped(state, own);
+  LoadResult result;
+  std::vector<std::string> mismatched;
+  for (const auto& item : own) {
+    const Tensor* from = find(state, item.key(), wrapped);
+    if (from == nullptr || !from->defined())
+      result.missing_keys.push_back(item.key());
+    else if (from->sizes() != item.value().sizes())
+      mismatched.push_back(
+          concat(item.key(), ": is ", item.value().sizes(), " here, ", from->sizes(), " in the state dict"));
+  }
+  for (const auto& item : state)
+    if (!own.contains(wrapped ? item.key().substr(kWrapped.size()) : item.key()))
+      result.unexpected_keys.push_back(item.key());
+
+  if (!mismatched.empty() || (strict && !(result.missing_keys.empty() && result.unexpected_keys.empty()))) {
+    std::string text = "load_state_dict: the state dict does not fit " + name();
+    if (strict) list(text, "\n  missing:", result.missing_keys);
+    if (strict) list(text, "\n  unexpected:", result.unexpected_keys);
+    list(text, "\n  of another shape:", mismatched);
+    fail(text);
+  }
+  NoGradGuard no_grad;
+  for (const auto& item : own)
+    if (const Tensor* from = find(state, item.key(), wrapped)) Tensor(item.value()).copy_(from->detach());
+  return result;
+}
+
+}  // namespace tandem::nn

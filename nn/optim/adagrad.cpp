@@ -1,0 +1,52 @@
+// Adagrad.
+#include "tandem/nn/optim/adagrad.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/optim/batch.h"
+
+namespace tandem::optim {
+
+std::vector<Field> AdagradOptions::fields() {
+  return {{.name = "lr", .number = &lr_},
+          {.name = "lr_decay", .number = &lr_decay_},
+          {.name = "weight_decay", .number = &weight_decay_},
+          {.name = "initial_accumulator_value", .number = &initial_accumulator_value_},
+          {.name = "eps", .number = &eps_}};
+}
+void AdagradOptions::validate() const {
+  check_not_negative("learning rate", lr_);
+  check_not_negative("lr_decay value", lr_decay_);
+  check_not_negative("weight_decay value", weight_decay_);
+  check_not_negative("initial_accumulator_value value", initial_accumulator_value_);
+  check_not_negative("epsilon value", eps_);
+}
+std::vector<Field> AdagradParamState::fields() {
+  return {{.name = "step", .count = &step_}, {.name = "sum", .tensor = &sum_}};
+}
+
+Tensor Adagrad::step(LossClosure closure) {
+  NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : param_groups()) {
+    const auto& o = static_cast<const AdagradOptions&>(group.options());
+    AdagradStep step{o.lr(), o.lr_decay(), o.eps(), o.weight_decay(), 0};
+    for_batches(
+        name(), group.params(),
+        [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
+        [&](const Tensor& p, Batch& batch) {
+          auto& state = state_of<AdagradParamState>(p);
+          ++state.step();
+          const bool fresh = !state.sum().defined();
+          ensure_state(state.sum(), p);
+          if (fresh) backend(p).pointwise.fill(state.sum(), o.initial_accumulator_value());
+          batch.first.push_back(state.sum());
+        },
+        [&](const Batch& batch) {
+          step.step = batch.step;
+          backend(batch.device).optim.adagrad(batch.params, batch.grads, batch.first, step);
+        });
+  }
+  return loss;
+}
+
+}  // namespace tandem::optim

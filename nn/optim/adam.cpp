@@ -1,0 +1,91 @@
+// Adam and AdamW: one step, two ways of weight decay.
+#include "tandem/nn/optim/adam.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/optim/batch.h"
+
+namespace tandem::optim {
+namespace {
+
+template <class Options>
+std::vector<Field> option_fields(Options& o) {
+  return {{.name = "lr", .number = &o.lr()},
+          {.name = "beta1", .number = &std::get<0>(o.betas())},
+          {.name = "beta2", .number = &std::get<1>(o.betas())},
+          {.name = "eps", .number = &o.eps()},
+          {.name = "weight_decay", .number = &o.weight_decay()},
+          {.name = "amsgrad", .flag = &o.amsgrad()},
+          {.name = "maximize", .flag = &o.maximize()}};
+}
+
+template <class Options>
+void validate_options(const Options& o) {
+  check_not_negative("learning rate", o.lr());
+  check_not_negative("epsilon value", o.eps());
+  check_unit("beta parameter at index 0", std::get<0>(o.betas()));
+  check_unit("beta parameter at index 1", std::get<1>(o.betas()));
+  check_not_negative("weight_decay value", o.weight_decay());
+}
+
+// Steps a group; `state_of(p)` gives a parameter's state.
+template <class Options, class StateOf>
+void step_group(const char* name, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
+  const auto& o = static_cast<const Options&>(group.options());
+  AdamStep step{
+      o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
+      o.maximize()};
+  for_batches(
+      name, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
+      [&](const Tensor& p, Batch& batch) {
+        AdamParamState& state = state_of(p);
+        ++state.step();
+        ensure_state(state.exp_avg(), p);
+        ensure_state(state.exp_avg_sq(), p);
+        batch.first.push_back(state.exp_avg());
+        batch.second.push_back(state.exp_avg_sq());
+        if (!o.amsgrad()) return;
+        ensure_state(state.max_exp_avg_sq(), p);
+        batch.third.push_back(state.max_exp_avg_sq());
+      },
+      [&](const Batch& batch) {
+        step.step = batch.step;
+        backend(batch.device)
+            .optim.adam(batch.params, batch.grads, batch.first, batch.second, batch.third, step);
+      });
+}
+
+}  // namespace
+
+std::vector<Field> AdamOptions::fields() { return option_fields(*this); }
+void AdamOptions::validate() const { validate_options(*this); }
+std::vector<Field> AdamWOptions::fields() { return option_fields(*this); }
+void AdamWOptions::validate() const { validate_options(*this); }
+
+std::vector<Field> AdamParamState::fields() {
+  return {{.name = "step", .count = &step_},
+          {.name = "exp_avg", .tensor = &exp_avg_},
+          {.name = "exp_avg_sq", .tensor = &exp_avg_sq_},
+          {.name = "max_exp_avg_sq", .tensor = &max_exp_avg_sq_}};
+}
+
+Tensor Adam::step(LossClosure closure) {
+  NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : param_groups())
+    step_group<AdamOptions>(name(), group, false, [this](const Tensor& p) -> AdamParamState& {
+      return state_of<AdamParamState>(p);
+    });
+  return loss;
+}
+
+Tensor AdamW::step(LossClosure closure) {
+  NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : param_groups())
+    step_group<AdamWOptions>(name(), group, true, [this](const Tensor& p) -> AdamParamState& {
+      return state_of<AdamParamState>(p);
+    });
+  return loss;
+}
+
+}  // namespace tandem::optim

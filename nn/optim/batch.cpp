@@ -1,0 +1,65 @@
+// Gathering of parameters for the fused steps.
+#include "tandem/nn/optim/batch.h"
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem::optim {
+
+void Batch::clear() {
+  for (auto* list : {&params, &grads, &first, &second, &third}) list->clear();
+}
+
+Batch& thread_batch() {
+  thread_local Batch batch;
+  batch.clear();
+  return batch;
+}
+
+bool has_gradient(const char* optimizer, const Tensor& p) {
+  if (!p.defined()) return false;
+  const Tensor& grad = p.grad();
+  if (!grad.defined()) return false;
+  check(grad.sizes() == p.sizes() && grad.dtype() == p.dtype() && grad.device() == p.device(), optimizer,
+        ": the gradient does not go with its parameter\n  parameter ", p, "\n  gradient  ", grad);
+  return true;
+}
+
+void ensure_state(Tensor& state, const Tensor& p) {
+  if (!state.defined())
+    state = zeros(p.sizes(), p.options());
+  else if (state.device() != p.device() || state.dtype() != p.dtype())
+    state = state.to(p.device(), p.dtype());
+}
+
+void add(Batch& batch, const Tensor& p) {
+  batch.params.push_back(p.is_contiguous() ? p : p.detach().contiguous());
+  const Tensor& grad = p.grad();
+  batch.grads.push_back(grad.is_contiguous() ? grad : grad.detach().contiguous());
+}
+
+void put_back(const Batch& batch, const Tensor* originals, std::size_t count, const char* optimizer) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Tensor& p = originals[i];
+    if (!p.defined() || !p.grad().defined()) continue;
+    if (!p.is_contiguous()) backend(p).pointwise.copy(p, batch.params[at]);
+    autograd::wrote(p, optimizer);
+    ++at;
+  }
+}
+
+Tensor run_closure(const LossClosure& closure) {
+  if (!closure) return {};
+  AutoGradMode enable(true);
+  return closure();
+}
+
+void check_not_negative(const char* what, double value) {
+  check(value >= 0, "Invalid ", what, ": ", value);  // NaN fails too
+}
+void check_unit(const char* what, double value) {
+  check(value >= 0 && value < 1, "Invalid ", what, ": ", value);
+}
+
+}  // namespace tandem::optim

@@ -1,0 +1,129 @@
+// Learning rate schedules.
+#include "tandem/nn/optim/schedulers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tandem/nn/archive.h"
+
+namespace tandem::optim {
+
+LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer), initial_lrs_(get_current_lrs()) {}
+
+void LRScheduler::step() {
+  ++step_count_;
+  set_optimizer_lrs(get_lrs());
+}
+
+std::vector<double> LRScheduler::get_current_lrs() const {
+  std::vector<double> out;
+  for (const auto& group : optimizer_.param_groups()) out.push_back(group.options().get_lr());
+  return out;
+}
+
+void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
+  auto& groups = optimizer_.param_groups();
+  check(lrs.size() == groups.size(), "the schedule has ", lrs.size(), " learning rates, the optimizer ",
+        groups.size(), " parameter groups: make the schedule after the last group was added");
+  for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
+}
+
+void LRScheduler::save(serialize::OutputArchive& archive) const {
+  archive.write("step_count", step_count_);
+  archive.write("groups", static_cast<int64_t>(initial_lrs_.size()));
+  for (std::size_t i = 0; i < initial_lrs_.size(); ++i)
+    archive.write(concat("initial_lr.", i), initial_lrs_[i]);
+}
+void LRScheduler::load(serialize::InputArchive& archive) {
+  int64_t groups = 0;
+  archive.read("groups", groups);
+  check(groups == static_cast<int64_t>(initial_lrs_.size()), "the schedule was saved with ", groups,
+        " parameter groups, this one has ", initial_lrs_.size());
+  archive.read("step_count", step_count_);
+  for (std::size_t i = 0; i < initial_lrs_.size(); ++i)
+    archive.read(concat("initial_lr.", i), initial_lrs_[i]);
+}
+
+StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma)
+    : LRScheduler(optimizer), step_size_(step_size), gamma_(gamma) {
+  check(step_size > 0, "StepLR: step_size must be positive");
+}
+std::vector<double> StepLR::get_lrs() {
+  auto lrs = get_current_lrs();
+  if (step_count_ % step_size_ == 0)
+    for (double& lr : lrs) lr *= gamma_;
+  return lrs;
+}
+
+std::vector<double> MultiStepLR::get_lrs() {
+  auto lrs = get_current_lrs();
+  for (auto n = std::count(milestones_.begin(), milestones_.end(), step_count_); n > 0; --n)
+    for (double& lr : lrs) lr *= gamma_;
+  return lrs;
+}
+
+std::vector<double> ExponentialLR::get_lrs() {
+  auto lrs = get_current_lrs();
+  for (double& lr : lrs) lr *= gamma_;
+  return lrs;
+}
+
+CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
+    : LRScheduler(optimizer), T_max_(T_max), eta_min_(eta_min) {
+  check(T_max > 0, "CosineAnnealingLR: T_max must be positive, got ", T_max);
+}
+std::vector<double> CosineAnnealingLR::get_lrs() {
+  auto lrs = initial_lrs();
+  const double part = static_cast<double>(step_count_) / static_cast<double>(T_max_);
+  for (double& lr : lrs) lr = eta_min_ + (lr - eta_min_) * (1 + std::cos(std::numbers::pi * part)) / 2;
+  return lrs;
+}
+
+std::vector<double> LambdaLR::get_lrs() {
+  auto lrs = initial_lrs();
+  const double factor = factor_->at(step_count_);
+  for (double& lr : lrs) lr *= factor;
+  return lrs;
+}
+
+ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, Settings settings)
+    : optimizer_(optimizer),
+      settings_(settings),
+      best_(settings.mode == Mode::kMin ? std::numeric_limits<double>::infinity()
+                                        : -std::numeric_limits<double>::infinity()) {
+  check(settings.factor > 0 && settings.factor < 1, "ReduceLROnPlateau: factor must be in (0, 1), got ",
+        settings.factor);
+}
+
+void ReduceLROnPlateau::step(double metric) {
+  const bool better =
+      settings_.mode == Mode::kMin
+          ? metric < best_ - std::abs(best_) * settings_.threshold || (std::isinf(best_) && metric < best_)
+          : metric > best_ + std::abs(best_) * settings_.threshold || (std::isinf(best_) && metric > best_);
+  if (better) best_ = metric;
+  bad_ = better ? 0 : bad_ + 1;
+  if (wait_ > 0) {
+    --wait_;
+    bad_ = 0;
+  }
+  if (bad_ <= settings_.patience) return;
+  for (auto& group : optimizer_.param_groups())
+    group.options().set_lr(std::max(group.options().get_lr() * settings_.factor, settings_.min_lr));
+  wait_ = settings_.cooldown;
+  bad_ = 0;
+}
+
+void ReduceLROnPlateau::save(serialize::OutputArchive& archive) const {
+  archive.write("best", best_);
+  archive.write("bad_steps", bad_);
+  archive.write("wait", wait_);
+}
+void ReduceLROnPlateau::load(serialize::InputArchive& archive) {
+  archive.read("best", best_);
+  archive.read("bad_steps", bad_);
+  archive.read("wait", wait_);
+}
+
+}  // namespace tandem::optim

@@ -1,0 +1,52 @@
+// SGD.
+#include "tandem/nn/optim/sgd.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/optim/batch.h"
+
+namespace tandem::optim {
+
+std::vector<Field> SGDOptions::fields() {
+  return {{.name = "lr", .number = &lr_},
+          {.name = "momentum", .number = &momentum_},
+          {.name = "dampening", .number = &dampening_},
+          {.name = "weight_decay", .number = &weight_decay_},
+          {.name = "nesterov", .flag = &nesterov_},
+          {.name = "maximize", .flag = &maximize_}};
+}
+
+void SGDOptions::validate() const {
+  check_not_negative("learning rate", lr_);
+  check_not_negative("momentum value", momentum_);
+  check_not_negative("weight_decay value", weight_decay_);
+  check(!nesterov_ || (momentum_ > 0 && dampening_ == 0),
+        "Nesterov momentum requires a momentum and zero dampening");
+}
+
+Tensor SGD::step(LossClosure closure) {
+  NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : param_groups()) {
+    const auto& o = static_cast<const SGDOptions&>(group.options());
+    const bool momentum = o.momentum() != 0;
+    SgdStep step{o.lr(), o.weight_decay(), o.momentum(), o.dampening(), o.nesterov(), o.maximize(), false};
+    for_batches(
+        name(), group.params(),
+        [&](const Tensor& p) -> int64_t {
+          return momentum && !state_of<SGDParamState>(p).momentum_buffer().defined() ? 0 : 1;
+        },
+        [&](const Tensor& p, Batch& batch) {
+          if (!momentum) return;
+          auto& state = state_of<SGDParamState>(p);
+          ensure_state(state.momentum_buffer(), p);
+          batch.first.push_back(state.momentum_buffer());
+        },
+        [&](const Batch& batch) {
+          step.first = batch.step == 0;
+          backend(batch.device).optim.sgd(batch.params, batch.grads, batch.first, step);
+        });
+  }
+  return loss;
+}
+
+}  // namespace tandem::optim

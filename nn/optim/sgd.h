@@ -1,0 +1,45 @@
+// SGD: stochastic gradient descent with momentum, dampening, Nesterov and weight decay, as PyTorch's.
+#pragma once
+#include "tandem/nn/optim/optimizer.h"
+
+namespace tandem::optim {
+
+struct SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
+  SGDOptions(double lr) : lr_(lr) {}
+  TANDEM_ARG(double, lr);
+  TANDEM_ARG(double, momentum) = 0;
+  TANDEM_ARG(double, dampening) = 0;
+  TANDEM_ARG(double, weight_decay) = 0;
+  /// Needs momentum and no dampening.
+  TANDEM_ARG(bool, nesterov) = false;
+  TANDEM_ARG(bool, maximize) = false;
+
+ public:
+  std::vector<Field> fields() override;
+  void validate() const override;
+};
+
+struct SGDParamState : public OptimizerParamState {
+  TANDEM_ARG(Tensor, momentum_buffer);
+
+ public:
+  std::vector<Field> fields() override { return {{.name = "momentum_buffer", .tensor = &momentum_buffer_}}; }
+};
+
+class SGD : public Optimizer {
+ public:
+  SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults)
+      : Optimizer(groups, std::make_unique<SGDOptions>(defaults)) {}
+  SGD(std::vector<Tensor> params, SGDOptions defaults)
+      : Optimizer(std::move(params), std::make_unique<SGDOptions>(defaults)) {}
+
+  Tensor step(LossClosure closure = nullptr) override;
+
+ protected:
+  const char* name() const override { return "SGD"; }
+  std::unique_ptr<OptimizerParamState> make_state() const override {
+    return std::make_unique<SGDParamState>();
+  }
+};
+
+}  // namespace tandem::optim

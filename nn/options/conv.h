@@ -1,0 +1,86 @@
+// Options of convolutions.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/arg.h"
+#include "tandem/nn/enums.h"
+#include "tandem/nn/expanding_array.h"
+
+namespace tandem::nn {
+
+/// Numbers of zeros on both sides of each dimension, kSame or kValid.
+template <std::size_t D>
+class ConvPadding {
+ public:
+  ConvPadding(ExpandingArray<D> values) : values_(values) {}
+  ConvPadding(int64_t single) : values_(single) {}
+  ConvPadding(std::initializer_list<int64_t> values) : values_(values) {}
+  ConvPadding(const std::vector<int64_t>& values) : values_(values) {}
+  ConvPadding(PaddingKind kind) : values_(0), same_(kind == kSame), named_(true) {}
+  const ExpandingArray<D>& values() const { return values_; }
+  bool is_same() const { return same_; }
+  /// Given as kSame or kValid.
+  bool is_named() const { return named_; }
+
+ private:
+  ExpandingArray<D> values_;
+  bool same_ = false, named_ = false;
+};
+
+template <std::size_t D>
+struct ConvOptions {
+  ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;
+  TANDEM_ARG(ConvPadding<D>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  /// Only kZeros.
+  TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
+};
+using Conv1dOptions = ConvOptions<1>;
+using Conv2dOptions = ConvOptions<2>;
+
+template <std::size_t D>
+struct ConvTransposeOptions {
+  ConvTransposeOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
+      : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
+  TANDEM_ARG(int64_t, in_channels);
+  TANDEM_ARG(int64_t, out_channels);
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;
+  TANDEM_ARG(ExpandingArray<D>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(bool, bias) = true;
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
+  TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
+};
+using ConvTranspose2dOptions = ConvTransposeOptions<2>;
+
+namespace functional {
+template <std::size_t D>
+struct ConvFuncOptions {
+  TANDEM_ARG(Tensor, bias) = Tensor();
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;
+  TANDEM_ARG(ConvPadding<D>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
+  TANDEM_ARG(int64_t, groups) = 1;
+};
+using Conv1dFuncOptions = ConvFuncOptions<1>;
+using Conv2dFuncOptions = ConvFuncOptions<2>;
+
+struct ConvTranspose2dFuncOptions {
+  TANDEM_ARG(Tensor, bias) = Tensor();
+  TANDEM_ARG(ExpandingArray<2>, stride) = 1;
+  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<2>, output_padding) = 0;
+  TANDEM_ARG(int64_t, groups) = 1;
+  TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
+};
+}  // namespace functional
+
+}  // namespace tandem::nn

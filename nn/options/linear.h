@@ -1,0 +1,38 @@
+// Options of Linear, Flatten, Unflatten, Embedding.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/arg.h"
+
+namespace tandem::nn {
+
+struct LinearOptions {
+  LinearOptions(int64_t in_features, int64_t out_features)
+      : in_features_(in_features), out_features_(out_features) {}
+  TANDEM_ARG(int64_t, in_features);
+  TANDEM_ARG(int64_t, out_features);
+  TANDEM_ARG(bool, bias) = true;
+};
+
+struct FlattenOptions {
+  TANDEM_ARG(int64_t, start_dim) = 1;
+  TANDEM_ARG(int64_t, end_dim) = -1;
+};
+
+struct UnflattenOptions {
+  UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
+  TANDEM_ARG(int64_t, dim);
+  TANDEM_ARG(std::vector<int64_t>, sizes);
+};
+
+struct EmbeddingOptions {
+  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
+      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  TANDEM_ARG(int64_t, num_embeddings);
+  TANDEM_ARG(int64_t, embedding_dim);
+  /// Its row is zero at first and gets no gradient.
+  TANDEM_ARG(optional<int64_t>, padding_idx) = nullopt;
+  /// Initial weight [num_embeddings, embedding_dim].
+  TANDEM_ARG(Tensor, _weight) = Tensor();
+};
+
+}  // namespace tandem::nn

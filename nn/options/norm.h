@@ -1,0 +1,48 @@
+// Options of normalisation.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/arg.h"
+
+namespace tandem::nn {
+
+struct BatchNormOptions {
+  BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+  TANDEM_ARG(int64_t, num_features);
+  TANDEM_ARG(double, eps) = 1e-5;
+  /// Weight of the new batch in the running statistics; nullopt: their plain mean.
+  TANDEM_ARG(optional<double>, momentum) = 0.1;
+  TANDEM_ARG(bool, affine) = true;
+  TANDEM_ARG(bool, track_running_stats) = true;
+};
+using BatchNorm1dOptions = BatchNormOptions;
+using BatchNorm2dOptions = BatchNormOptions;
+
+struct LayerNormOptions {
+  LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(double, eps) = 1e-5;
+  TANDEM_ARG(bool, elementwise_affine) = true;
+};
+
+namespace functional {
+struct BatchNormFuncOptions {
+  TANDEM_ARG(Tensor, weight) = Tensor();
+  TANDEM_ARG(Tensor, bias) = Tensor();
+  TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(optional<double>, momentum) = 0.1;
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+struct LayerNormFuncOptions {
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
+  LayerNormFuncOptions(std::initializer_list<int64_t> normalized_shape)
+      : normalized_shape_(normalized_shape) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(Tensor, weight) = Tensor();
+  TANDEM_ARG(Tensor, bias) = Tensor();
+  TANDEM_ARG(double, eps) = 1e-5;
+};
+}  // namespace functional
+
+}  // namespace tandem::nn

@@ -1,0 +1,42 @@
+// Options of pooling.
+#pragma once
+#include "tandem/core/options.h"
+#include "tandem/nn/arg.h"
+#include "tandem/nn/expanding_array.h"
+
+namespace tandem::nn {
+
+struct AvgPool2dOptions {
+  AvgPool2dOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<2>, kernel_size);
+  /// As kernel_size unless given.
+  TANDEM_ARG(ExpandingArray<2>, stride);
+  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
+  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(bool, count_include_pad) = true;
+  TANDEM_ARG(optional<int64_t>, divisor_override) = nullopt;
+};
+
+struct MaxPool2dOptions {
+  MaxPool2dOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<2>, kernel_size);
+  /// As kernel_size unless given.
+  TANDEM_ARG(ExpandingArray<2>, stride);
+  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
+  TANDEM_ARG(bool, ceil_mode) = false;
+};
+
+struct AdaptiveAvgPool2dOptions {
+  AdaptiveAvgPool2dOptions(ExpandingArrayWithOptionalElem<2> output_size) : output_size_(output_size) {}
+  /// An entry left open keeps the input's size.
+  TANDEM_ARG(ExpandingArrayWithOptionalElem<2>, output_size);
+};
+
+namespace functional {
+using AvgPool2dFuncOptions = AvgPool2dOptions;
+using MaxPool2dFuncOptions = MaxPool2dOptions;
+using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;
+}  // namespace functional
+
+}  // namespace tandem::nn

@@ -1,0 +1,32 @@
+// The header of a safetensors file: its text, parsed and checked, and the other way round.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/core/dims.h"
+#include "tandem/core/dtype.h"
+#include "tandem/nn/ordered_dict.h"
+
+namespace tandem::serialize {
+
+inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+
+struct TensorEntry {
+  std::string name;
+  ScalarType dtype = kFloat;
+  Dims sizes;
+  uint64_t begin = 0, end = 0;  ///< bytes behind the header
+};
+
+struct Header {
+  std::vector<TensorEntry> tensors;
+  OrderedDict<std::string, std::string> metadata{"Entry"};
+};
+
+/// Throws Error naming `file` unless `text` is a header whose tensors cover exactly `data_bytes` bytes.
+Header parse_header(std::string_view text, uint64_t data_bytes, const std::string& file);
+/// The JSON, padded so that the elements are aligned to 8 bytes.
+std::string format_header(const Header& header);
+
+}  // namespace tandem::serialize

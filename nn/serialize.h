@@ -1,0 +1,69 @@
+// save and load: tensors, modules and optimizers to and from a file (safetensors) or a stream.
+//
+//   save(net, "net.safetensors"); load(net, "net.safetensors");
+#pragma once
+#include "tandem/nn/archive.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/optim/optimizer.h"
+
+namespace tandem {
+namespace serialize {
+
+/// What has save(OutputArchive&) and load(InputArchive&): modules, optimizers, schedules.
+template <class T>
+concept Saved = requires(T& value, OutputArchive& out, InputArchive& in) {
+  value.save(out);
+  value.load(in);
+};
+
+void write(OutputArchive& archive, const Tensor& tensor);
+void write(OutputArchive& archive, const std::vector<Tensor>& tensors);
+void read(InputArchive& archive, Tensor& tensor);
+void read(InputArchive& archive, std::vector<Tensor>& tensors);
+template <Saved T>
+void write(OutputArchive& archive, const T& value) {
+  value.save(archive);
+}
+template <Saved T>
+void read(InputArchive& archive, T& value) {
+  value.load(archive);
+}
+template <Saved T>
+void write(OutputArchive& archive, const std::shared_ptr<T>& value) {
+  check(value != nullptr, "save: the module is empty");
+  value->save(archive);
+}
+template <Saved T>
+void read(InputArchive& archive, const std::shared_ptr<T>& value) {
+  check(value != nullptr, "load: the module is empty");
+  value->load(archive);
+}
+template <class M>
+void write(OutputArchive& archive, const nn::ModuleHolder<M>& value) {
+  value->save(archive);
+}
+template <class M>
+void read(InputArchive& archive, nn::ModuleHolder<M>& value) {
+  value->load(archive);
+}
+
+}  // namespace serialize
+
+/// To a path (the file appears whole or not at all) or a std::ostream. A tensor or a vector of them, a
+/// module, its holder or a shared_ptr to it, an optimizer. Throws Error.
+template <class Value, class Target>
+void save(const Value& value, Target&& target) {
+  serialize::OutputArchive archive;
+  serialize::write(archive, value);
+  archive.save_to(std::forward<Target>(target));
+}
+/// From a path or a std::istream. A module and an optimizer must be of the same shape as when they were
+/// saved. Throws Error.
+template <class Value, class Source>
+void load(Value& value, Source&& source, const optional<Device>& device = nullopt) {
+  serialize::InputArchive archive;
+  archive.load_from(std::forward<Source>(source), device);
+  serialize::read(archive, value);
+}
+
+}  // namespace tandem
