@@ -39,6 +39,7 @@ inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 /// Type lists; the computed types are those that kernels are instantiated for.
 using FloatTypes = TypeList<float, double>;
 using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using BitTypes = concat_t<IntTypes, TypeList<bool>>;
 using NumericTypes = concat_t<IntTypes, FloatTypes>;
 using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;

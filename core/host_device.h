@@ -1,7 +1,8 @@
-// TANDEM_HD marks functions that both the host and the device compiler instantiate.
+// TANDEM_HD marks inline functions that both the host and the device compiler instantiate. The host always
+// inlines them: a loop around one is vectorised only when nothing in it is a call.
 #pragma once
 #ifdef __CUDACC__
 #define TANDEM_HD __host__ __device__
 #else
-#define TANDEM_HD
+#define TANDEM_HD __attribute__((always_inline))
 #endif

@@ -4,6 +4,10 @@
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend.h"
+#include "tandem/core/kernels/arithmetic_ops.h"
+#include "tandem/core/kernels/bitwise_ops.h"
+#include "tandem/core/kernels/compare_ops.h"
+#include "tandem/core/kernels/ternary_ops.h"
 
 namespace tandem::autograd {
 

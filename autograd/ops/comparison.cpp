@@ -53,4 +53,11 @@ Tensor ge(const Tensor& self, const Scalar& other) { return compare<ops::Ge>(sel
 Tensor Tensor::ge(const Tensor& other) const { return tandem::ge(*this, other); }
 Tensor Tensor::ge(const Scalar& other) const { return tandem::ge(*this, other); }
 
+Tensor logical_and(const Tensor& self, const Tensor& other) { return compare<ops::LogicalAnd>(self, other); }
+Tensor Tensor::logical_and(const Tensor& other) const { return tandem::logical_and(*this, other); }
+Tensor logical_or(const Tensor& self, const Tensor& other) { return compare<ops::LogicalOr>(self, other); }
+Tensor Tensor::logical_or(const Tensor& other) const { return tandem::logical_or(*this, other); }
+Tensor logical_xor(const Tensor& self, const Tensor& other) { return compare<ops::LogicalXor>(self, other); }
+Tensor Tensor::logical_xor(const Tensor& other) const { return tandem::logical_xor(*this, other); }
+
 }  // namespace tandem

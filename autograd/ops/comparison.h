@@ -1,9 +1,10 @@
-// Comparisons: shapes broadcast, dtypes promote, the result is bool. Without gradient.
+// Comparisons and logic: shapes broadcast, dtypes promote. Without gradient.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
+// ---- comparisons: the result is bool
 Tensor eq(const Tensor& self, const Tensor& other);
 Tensor eq(const Tensor& self, const Scalar& other);
 Tensor ne(const Tensor& self, const Tensor& other);
@@ -17,6 +18,33 @@ Tensor gt(const Tensor& self, const Scalar& other);
 Tensor ge(const Tensor& self, const Tensor& other);
 Tensor ge(const Tensor& self, const Scalar& other);
 
+// ---- truth (any value but 0): the result is bool
+Tensor logical_and(const Tensor& self, const Tensor& other);
+Tensor logical_or(const Tensor& self, const Tensor& other);
+Tensor logical_xor(const Tensor& self, const Tensor& other);
+
+// ---- bits: of integers, or of bool; the promoted dtype. Throws Error for floating point.
+Tensor bitwise_and(const Tensor& self, const Tensor& other);
+Tensor bitwise_and(const Tensor& self, const Scalar& other);
+Tensor bitwise_or(const Tensor& self, const Tensor& other);
+Tensor bitwise_or(const Tensor& self, const Scalar& other);
+Tensor bitwise_xor(const Tensor& self, const Tensor& other);
+Tensor bitwise_xor(const Tensor& self, const Scalar& other);
+/// Not for bool. A count that is negative, or not below the number of bits, shifts everything out.
+Tensor bitwise_left_shift(const Tensor& self, const Tensor& other);
+Tensor bitwise_left_shift(const Tensor& self, const Scalar& other);
+Tensor bitwise_right_shift(const Tensor& self, const Tensor& other);
+Tensor bitwise_right_shift(const Tensor& self, const Scalar& other);
+
+// ---- nearness
+/// bool: |self - other| <= atol + rtol |other|, or equal, or (equal_nan) both NaN. One dtype.
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
+              bool equal_nan = false);
+/// Same shape and same values.
+bool equal(const Tensor& self, const Tensor& other);
+
 inline Tensor operator==(const Tensor& a, const Tensor& b) { return eq(a, b); }
 inline Tensor operator==(const Tensor& a, const Scalar& b) { return eq(a, b); }
 inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ne(a, b); }
@@ -29,5 +57,20 @@ inline Tensor operator>(const Tensor& a, const Tensor& b) { return gt(a, b); }
 inline Tensor operator>(const Tensor& a, const Scalar& b) { return gt(a, b); }
 inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ge(a, b); }
 inline Tensor operator>=(const Tensor& a, const Scalar& b) { return ge(a, b); }
+inline Tensor operator&(const Tensor& a, const Tensor& b) { return bitwise_and(a, b); }
+inline Tensor operator&(const Tensor& a, const Scalar& b) { return bitwise_and(a, b); }
+inline Tensor operator&(const Scalar& a, const Tensor& b) { return bitwise_and(b, a); }
+inline Tensor operator|(const Tensor& a, const Tensor& b) { return bitwise_or(a, b); }
+inline Tensor operator|(const Tensor& a, const Scalar& b) { return bitwise_or(a, b); }
+inline Tensor operator|(const Scalar& a, const Tensor& b) { return bitwise_or(b, a); }
+inline Tensor operator^(const Tensor& a, const Tensor& b) { return bitwise_xor(a, b); }
+inline Tensor operator^(const Tensor& a, const Scalar& b) { return bitwise_xor(a, b); }
+inline Tensor operator^(const Scalar& a, const Tensor& b) { return bitwise_xor(b, a); }
+inline Tensor operator==(const Scalar& a, const Tensor& b) { return eq(b, a); }
+inline Tensor operator!=(const Scalar& a, const Tensor& b) { return ne(b, a); }
+inline Tensor operator<(const Scalar& a, const Tensor& b) { return gt(b, a); }
+inline Tensor operator<=(const Scalar& a, const Tensor& b) { return ge(b, a); }
+inline Tensor operator>(const Scalar& a, const Tensor& b) { return lt(b, a); }
+inline Tensor operator>=(const Scalar& a, const Tensor& b) { return le(b, a); }
 
 }  // namespace tandem

@@ -1,13 +1,88 @@
 // Elementwise functions of one tensor. The output has the input's shape; forms ending in _ write in place.
-// Functions with real values convert integer and bool tensors to the default dtype.
+// Functions with real values convert integer and bool tensors to the default dtype; in place such a tensor is
+// an Error, since it cannot hold the result.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
+// ---- any numeric dtype, kept
 Tensor neg(const Tensor& self);
-Tensor exp(const Tensor& self);
-/// max(self, 0); any numeric dtype.
+Tensor abs(const Tensor& self);
+Tensor square(const Tensor& self);
+/// max(self, 0)
 Tensor relu(const Tensor& self);
+Tensor& relu_(Tensor& self);
+/// -1, 0 or 1; bool too.
+Tensor sign(const Tensor& self);
+
+// ---- roundings: integers stay as they are; gradient zero
+Tensor floor(const Tensor& self);
+Tensor ceil(const Tensor& self);
+/// Halves to the even integer.
+Tensor round(const Tensor& self);
+Tensor trunc(const Tensor& self);
+/// self - trunc(self); floating point.
+Tensor frac(const Tensor& self);
+
+// ---- functions with real values
+Tensor exp(const Tensor& self);
+Tensor exp2(const Tensor& self);
+/// e^self - 1
+Tensor expm1(const Tensor& self);
+Tensor log(const Tensor& self);
+Tensor log2(const Tensor& self);
+Tensor log10(const Tensor& self);
+/// log(1 + self)
+Tensor log1p(const Tensor& self);
+Tensor erf(const Tensor& self);
+/// 1 - erf(self)
+Tensor erfc(const Tensor& self);
+Tensor sqrt(const Tensor& self);
+/// 1 / sqrt(self)
+Tensor rsqrt(const Tensor& self);
+Tensor reciprocal(const Tensor& self);
+Tensor sigmoid(const Tensor& self);
+Tensor sin(const Tensor& self);
+Tensor cos(const Tensor& self);
+Tensor tan(const Tensor& self);
+Tensor asin(const Tensor& self);
+Tensor acos(const Tensor& self);
+Tensor atan(const Tensor& self);
+Tensor sinh(const Tensor& self);
+Tensor cosh(const Tensor& self);
+Tensor tanh(const Tensor& self);
+Tensor asinh(const Tensor& self);
+Tensor acosh(const Tensor& self);
+Tensor atanh(const Tensor& self);
+
+// ---- bits and truth
+/// ~self of integers, not of bool.
+Tensor bitwise_not(const Tensor& self);
+/// bool: self == 0.
+Tensor logical_not(const Tensor& self);
+/// bool; false everywhere (isfinite: true) for integers and bool.
+Tensor isnan(const Tensor& self);
+Tensor isinf(const Tensor& self);
+Tensor isfinite(const Tensor& self);
+/// NaN, ∞ and -∞ replaced; the default for an infinity is the dtype's largest (lowest) number.
+Tensor nan_to_num(const Tensor& self, optional<double> nan = nullopt, optional<double> posinf = nullopt,
+                  optional<double> neginf = nullopt);
+
+// ---- bounds
+/// Values below min become min, then those above max become max; at least one bound. NaN stays. Gradient: g
+/// where self is within the bounds.
+Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt);
+/// Bounds broadcast; one of them may be undefined. Where a bound holds, the gradient goes to it.
+Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max = {});
+Tensor clamp_min(const Tensor& self, const Scalar& min);
+Tensor clamp_max(const Tensor& self, const Scalar& max);
+inline Tensor clip(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt) {
+  return clamp(self, min, max);
+}
+
+inline Tensor absolute(const Tensor& self) { return abs(self); }
+inline Tensor negative(const Tensor& self) { return neg(self); }
+inline Tensor operator!(const Tensor& self) { return logical_not(self); }
 
 }  // namespace tandem

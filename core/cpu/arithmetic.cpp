@@ -1,4 +1,6 @@
 // Arithmetic of two arguments on the CPU.
+#include "tandem/core/kernels/arithmetic_ops.h"
+
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

@@ -1,4 +1,6 @@
 // Comparisons on the CPU: arguments of any computed type, bool out.
+#include "tandem/core/kernels/compare_ops.h"
+
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

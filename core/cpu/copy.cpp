@@ -92,8 +92,15 @@ void fill(const Tensor& out, const Scalar& value) {
 }  // namespace
 
 constinit const PointwiseKernels pointwise_kernels{
-    .unary = unary_kernels,
-    .gradient = gradient_kernels,
+    .unary = {.rounding = rounding_kernels,
+              .algebraic = algebraic_kernels,
+              .exponential = exponential_kernels,
+              .trigonometric = trigonometric_kernels,
+              .activation = activation_kernels},
+    .gradient = {.algebraic = algebraic_gradients,
+                 .exponential = exponential_gradients,
+                 .trigonometric = trigonometric_gradients,
+                 .activation = activation_gradients},
     .binary = {.arithmetic = arithmetic_kernels, .bitwise = bitwise_kernels},
     .compare = compare_kernels,
     .ternary = ternary_kernels,

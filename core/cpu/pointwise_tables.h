@@ -3,8 +3,15 @@
 #include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
-extern const UnaryKernels unary_kernels;
-extern const GradientKernels gradient_kernels;
+extern const KernelArray<RoundingOps, UnarySignature> rounding_kernels;
+extern const KernelArray<AlgebraicOps, UnarySignature> algebraic_kernels;
+extern const KernelArray<AlgebraicOps, GradientSignature> algebraic_gradients;
+extern const KernelArray<ExponentialOps, UnarySignature> exponential_kernels;
+extern const KernelArray<ExponentialOps, GradientSignature> exponential_gradients;
+extern const KernelArray<TrigonometricOps, UnarySignature> trigonometric_kernels;
+extern const KernelArray<TrigonometricOps, GradientSignature> trigonometric_gradients;
+extern const KernelArray<ActivationOps, UnarySignature> activation_kernels;
+extern const KernelArray<ActivationOps, GradientSignature> activation_gradients;
 extern const KernelArray<ArithmeticOps, BinarySignature> arithmetic_kernels;
 extern const KernelArray<BitwiseOps, BinarySignature> bitwise_kernels;
 extern const CompareKernels compare_kernels;

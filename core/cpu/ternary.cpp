@@ -1,4 +1,6 @@
 // Elementwise functions of three arguments on the CPU.
+#include "tandem/core/kernels/ternary_ops.h"
+
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

@@ -161,9 +161,3 @@ struct Hypot {
 };
 
 }  // namespace tandem::ops
-
-namespace tandem {
-using ArithmeticOps =
-    TypeList<ops::Add, ops::Mul, ops::Div, ops::TruncDivide, ops::Fmod, ops::Remainder, ops::FloorDivide,
-             ops::Pow, ops::Maximum, ops::Minimum, ops::Atan2, ops::Hypot>;
-}  // namespace tandem

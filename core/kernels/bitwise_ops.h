@@ -5,8 +5,6 @@
 
 namespace tandem::ops {
 
-using BitTypes = concat_t<IntTypes, TypeList<bool>>;
-
 struct BitAnd {
   static constexpr const char* name = "bitwise_and";
   using Types = BitTypes;
@@ -54,7 +52,3 @@ struct ShiftRight {
 };
 
 }  // namespace tandem::ops
-
-namespace tandem {
-using BitwiseOps = TypeList<ops::BitAnd, ops::BitOr, ops::BitXor, ops::ShiftLeft, ops::ShiftRight>;
-}  // namespace tandem

@@ -86,8 +86,3 @@ struct AbsEq {
 };
 
 }  // namespace tandem::ops
-
-namespace tandem {
-using CompareOps = TypeList<ops::Eq, ops::Ne, ops::Lt, ops::Le, ops::Gt, ops::Ge, ops::LogicalAnd,
-                            ops::LogicalOr, ops::LogicalXor, ops::AbsLt, ops::AbsEq>;
-}  // namespace tandem

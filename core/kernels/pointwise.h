@@ -1,22 +1,55 @@
 // Elementwise kernels. Shapes: inputs broadcast to `out`, which has its final shape; any strides; one device.
 // `out` may be one of the inputs.
 #pragma once
-#include "tandem/core/kernels/arithmetic_ops.h"
-#include "tandem/core/kernels/bitwise_ops.h"
-#include "tandem/core/kernels/compare_ops.h"
-#include "tandem/core/kernels/gradient_ops.h"
 #include "tandem/core/kernels/kernel.h"
-#include "tandem/core/kernels/ternary_ops.h"
-#include "tandem/core/kernels/unary_ops.h"
+#include "tandem/core/kernels/op_lists.h"
 
 namespace tandem {
 
 /// out and in of one dtype; `parameters` has two entries, or is null for an op without.
-using UnaryKernels =
-    KernelArray<UnaryOps, void(const Tensor& out, const Tensor& in, const Scalar* parameters)>;
-/// out, g and saved of one dtype; parameters as in the forward.
-using GradientKernels = KernelArray<GradientOps, void(const Tensor& out, const Tensor& g, const Tensor& saved,
-                                                      const Scalar* parameters)>;
+using UnarySignature = void(const Tensor& out, const Tensor& in, const Scalar* parameters);
+struct UnaryKernels {
+  const KernelArray<RoundingOps, UnarySignature>& rounding;
+  const KernelArray<AlgebraicOps, UnarySignature>& algebraic;
+  const KernelArray<ExponentialOps, UnarySignature>& exponential;
+  const KernelArray<TrigonometricOps, UnarySignature>& trigonometric;
+  const KernelArray<ActivationOps, UnarySignature>& activation;
+  template <class Op>
+  const Kernel<UnarySignature>& get() const {
+    if constexpr (contains<Op, RoundingOps>)
+      return rounding.get<Op>();
+    else if constexpr (contains<Op, AlgebraicOps>)
+      return algebraic.get<Op>();
+    else if constexpr (contains<Op, ExponentialOps>)
+      return exponential.get<Op>();
+    else if constexpr (contains<Op, TrigonometricOps>)
+      return trigonometric.get<Op>();
+    else
+      return activation.get<Op>();
+  }
+};
+
+/// Fused gradients, Op::gradient: out, g and saved of one floating point dtype; parameters as in the forward.
+using GradientSignature = void(const Tensor& out, const Tensor& g, const Tensor& saved,
+                               const Scalar* parameters);
+struct GradientKernels {
+  const KernelArray<AlgebraicOps, GradientSignature>& algebraic;
+  const KernelArray<ExponentialOps, GradientSignature>& exponential;
+  const KernelArray<TrigonometricOps, GradientSignature>& trigonometric;
+  const KernelArray<ActivationOps, GradientSignature>& activation;
+  template <class Op>
+  const Kernel<GradientSignature>& get() const {
+    if constexpr (contains<Op, AlgebraicOps>)
+      return algebraic.get<Op>();
+    else if constexpr (contains<Op, ExponentialOps>)
+      return exponential.get<Op>();
+    else if constexpr (contains<Op, TrigonometricOps>)
+      return trigonometric.get<Op>();
+    else
+      return activation.get<Op>();
+  }
+};
+
 /// out, a and b of one dtype, at least one of a and b a tensor. Integer division by zero throws Error.
 using BinarySignature = void(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter);
 struct BinaryKernels {
@@ -37,8 +70,8 @@ using TernaryKernels = KernelArray<TernaryOps, void(const Tensor& out, const Ope
                                                     const Operand& c, const Scalar& parameter)>;
 
 struct PointwiseKernels {
-  const UnaryKernels& unary;
-  const GradientKernels& gradient;
+  UnaryKernels unary;
+  GradientKernels gradient;
   BinaryKernels binary;
   const CompareKernels& compare;
   const TernaryKernels& ternary;

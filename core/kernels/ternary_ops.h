@@ -45,7 +45,3 @@ struct DivBackward {
 };
 
 }  // namespace tandem::ops
-
-namespace tandem {
-using TernaryOps = TypeList<ops::Addcmul, ops::Addcdiv, ops::Lerp, ops::DivBackward>;
-}  // namespace tandem

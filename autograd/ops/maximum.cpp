@@ -1,0 +1,66 @@
+// maximum and minimum; atan2 and hypot. Gradient of the extremes: g to the larger (smaller) argument, half of
+// it to each where both are equal.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/binary_rule.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// g where `loses` is false, half of it where a == b.
+Tensor share(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& loses) {
+  return where(loses, 0, where(a == b, g / 2, g));
+}
+
+struct MaximumRule {
+  using Op = ops::Maximum;
+  static constexpr const char *name = "maximum_", *backward_name = "MaximumBackward";
+  static constexpr Reads da_reads = kBoth, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return promoted; }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, a < b); }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, b < a); }
+};
+struct MinimumRule {
+  using Op = ops::Minimum;
+  static constexpr const char *name = "minimum_", *backward_name = "MinimumBackward";
+  static constexpr Reads da_reads = kBoth, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return promoted; }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, a > b); }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, b > a); }
+};
+
+// a / (a² + b²) and b / (a² + b²), up to sign.
+struct Atan2Rule {
+  using Op = ops::Atan2;
+  static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
+  static constexpr Reads da_reads = kBoth, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return float_type(promoted); }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (b / (a * a + b * b)); }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (-a / (a * a + b * b)); }
+};
+struct HypotRule {
+  using Op = ops::Hypot;
+  static constexpr const char *name = "hypot_", *backward_name = "HypotBackward";
+  static constexpr Reads da_reads = kBoth, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return float_type(promoted); }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (a / hypot(a, b)); }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (b / hypot(a, b)); }
+};
+
+}  // namespace
+
+Tensor maximum(const Tensor& self, const Tensor& other) { return binary<MaximumRule>(self, other); }
+Tensor minimum(const Tensor& self, const Tensor& other) { return binary<MinimumRule>(self, other); }
+Tensor atan2(const Tensor& self, const Tensor& other) { return binary<Atan2Rule>(self, other); }
+Tensor hypot(const Tensor& self, const Tensor& other) { return binary<HypotRule>(self, other); }
+Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
+Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }
+Tensor Tensor::atan2(const Tensor& other) const { return tandem::atan2(*this, other); }
+Tensor& Tensor::atan2_(const Tensor& other) { return binary_<Atan2Rule>(*this, other); }
+Tensor Tensor::hypot(const Tensor& other) const { return tandem::hypot(*this, other); }
+Tensor& Tensor::hypot_(const Tensor& other) { return binary_<HypotRule>(*this, other); }
+
+}  // namespace tandem

@@ -1,0 +1,87 @@
+// pow: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the exponent is; and
+// g self^exponent log(self), zero where self is 0 and the exponent is not negative.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/binary_rule.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct PowRule {
+  using Op = ops::Pow;
+  static constexpr const char *name = "pow_", *backward_name = "PowBackward";
+  static constexpr Reads da_reads = kBoth, db_reads = kBoth;
+  static ScalarType type(ScalarType promoted) { return promoted; }
+
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) {
+    return where(b == 0, 0, g * (b * pow(a, b - 1)));
+  }
+  static Tensor da(const Tensor& g, const Tensor& a, const Scalar& b) {
+    if (b.equal(0)) return zeros(g.sizes(), g.options());
+    if (b.equal(2)) return g * (a * 2);
+    return g * (pow(a, b.toDouble() - 1) * b);
+  }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) {
+    return where(logical_and(a == 0, b >= 0), 0, g * (pow(a, b) * log(a)));
+  }
+  static Tensor db(const Tensor& g, const Scalar& a, const Tensor& b) {
+    const Tensor slope = g * (pow(a, b) * std::log(a.toDouble()));
+    return a.equal(0) ? where(b >= 0, 0, slope) : slope;
+  }
+};
+
+ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
+  check(is_floating_point(type) || exponent.toDouble() >= 0,
+        "pow: integers to negative integer powers are not allowed (exponent ", exponent,
+        "); use a floating point tensor");
+  return type;
+}
+
+// out = x^exponent, x and out of one dtype; frequent exponents without pow.
+void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
+  const PointwiseKernels& kernels = backend(x).pointwise;
+  const bool real = is_floating_point(x.dtype());
+  if (exponent.equal(2))
+    kernels.unary.get<ops::Square>()(out, x, nullptr);
+  else if (real && exponent.equal(0.5))
+    kernels.unary.get<ops::Sqrt>()(out, x, nullptr);
+  else if (real && exponent.equal(-0.5))
+    kernels.unary.get<ops::Rsqrt>()(out, x, nullptr);
+  else if (real && exponent.equal(-1))
+    kernels.unary.get<ops::Reciprocal>()(out, x, nullptr);
+  else if (exponent.equal(1))
+    kernels.copy(out, x);
+  else
+    kernels.binary.get<ops::Pow>()(out, x, exponent, 0);
+}
+
+}  // namespace
+
+Tensor pow(const Tensor& self, const Tensor& exponent) { return binary<PowRule>(self, exponent); }
+Tensor pow(const Scalar& self, const Tensor& exponent) { return binary<PowRule>(self, exponent); }
+Tensor pow(const Tensor& self, const Scalar& exponent) {
+  const ScalarType type = check_exponent(result_type(self, exponent), exponent);
+  const Prepared x(self, type, self.device());
+  Tensor out = empty_raw(self.sizes(), type, self.device());
+  power_into(out, x.tensor(), exponent);
+  if (auto* node = record<RightNumberNode<PowRule>>(out, self)) {
+    node->a.save(self);
+    node->b = exponent;
+  }
+  return out;
+}
+Tensor Tensor::pow(const Tensor& exponent) const { return tandem::pow(*this, exponent); }
+Tensor Tensor::pow(const Scalar& exponent) const { return tandem::pow(*this, exponent); }
+Tensor& Tensor::pow_(const Tensor& exponent) { return binary_<PowRule>(*this, exponent); }
+Tensor& Tensor::pow_(const Scalar& exponent) {
+  check_result_fits("pow_", *this, check_exponent(result_type(*this, exponent), exponent));
+  return inplace(
+      *this, "pow_", Before::kClone, [&] { power_into(*this, *this, exponent); },
+      [&](const Tensor& before) { return tandem::pow(before, exponent); });
+}
+
+}  // namespace tandem

@@ -1,0 +1,152 @@
+// where and masked_fill. Gradients: g where the condition chose the argument, else 0.
+#include "tandem/autograd/ops/where.h"
+
+#include <cmath>
+
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/ternary_op.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct WhereBackward final : Node {
+  const char* name() const override { return "WhereBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor c = condition.unpack(*this);
+    if (needs(0)) out[0] = where(c, g[0], 0);
+    if (needs(1)) out[1] = where(c, 0, g[0]);
+  }
+  void release() override { condition.release(); }
+  SavedTensor condition;
+};
+
+const Tensor& check_condition(const Tensor& condition, const char* operation) {
+  check(condition.dtype() == kBool, operation, ": the condition must be bool, got ", condition);
+  return condition;
+}
+
+// A value as an operand in `type`.
+Operand operand(const Prepared& p) { return p; }
+Operand operand(const Scalar& s) { return s; }
+
+template <class A, class B>
+Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, Device device, const A& a,
+                 const B& b) {
+  const Prepared c(condition, kBool, device);
+  Tensor out = empty_raw(sizes, type, device);
+  backend(device).pointwise.where(out, c.tensor(), operand(a), operand(b));
+  return out;
+}
+
+// Values that integers and bool cannot hold are refused.
+const Scalar& check_value(const Tensor& self, const Scalar& value) {
+  check(is_floating_point(self.dtype()) || self.dtype() == kBool || !value.isFloatingPoint() ||
+            value.toDouble() == std::trunc(value.toDouble()),
+        "masked_fill: value ", value, " cannot be stored in ", self);
+  return value;
+}
+const Tensor& check_value(const Tensor& self, const Tensor& value) {
+  check(value.dim() == 0, "masked_fill: value must be a number or a tensor of dimension 0, got ", value);
+  check(!value.is_floating_point() || self.is_floating_point(), "masked_fill: value ", value,
+        " cannot be stored in ", self);
+  return value;
+}
+void check_mask(const Tensor& self, const Tensor& mask) {
+  check_condition(mask, "masked_fill_");
+  check(broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill_") == Dims(self.sizes()),
+        "masked_fill_: mask ", mask, " does not broadcast to ", self);
+}
+
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  check_condition(condition, "where");
+  const ScalarType type = result_type(self, other);
+  const Device device = device_of(self, other, condition, "where");
+  const Prepared a(self, type, device), b(other, type, device);
+  Tensor out = where_raw(condition, broadcast_sizes(self, other, condition, "where"), type, device, a, b);
+  if (auto* node = record<WhereBackward>(out, self, other)) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
+  check_condition(condition, "where");
+  check_same_device("where", condition, self);
+  const ScalarType type = result_type(self, other);
+  const Device device = device_of(self, condition);
+  const Prepared a(self, type, device);
+  Tensor out =
+      where_raw(condition, broadcast_sizes(self.sizes(), condition.sizes(), "where"), type, device, a, other);
+  if (auto* node = record<WhereBackward>(out, self, Tensor())) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
+  check_condition(condition, "where");
+  check_same_device("where", condition, other);
+  const ScalarType type = result_type(other, self);
+  const Device device = device_of(other, condition);
+  const Prepared b(other, type, device);
+  Tensor out =
+      where_raw(condition, broadcast_sizes(other.sizes(), condition.sizes(), "where"), type, device, self, b);
+  if (auto* node = record<WhereBackward>(out, Tensor(), other)) node->condition.save(condition);
+  return out;
+}
+Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  check_condition(condition, "where");
+  const auto own = [](const Scalar& s) { return s.isFloatingPoint() ? get_default_dtype() : s.type(); };
+  return where_raw(condition, condition.sizes(), promote_types(own(self), own(other)), condition.device(),
+                   self, other);
+}
+
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  check_condition(mask, "masked_fill");
+  check_same_device("masked_fill", self, mask);
+  check_value(self, value);
+  const Prepared b(self, self.dtype(), self.device());
+  Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(),
+                         self.device(), value, b);
+  if (auto* node = record<WhereBackward>(out, Tensor(), self)) node->condition.save(mask);
+  return out;
+}
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  return where(mask, as_type(check_value(self, value), self.dtype()), self);
+}
+
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return tandem::where(condition, *this, other);
+}
+Tensor Tensor::where(const Tensor& condition, const Scalar& other) const {
+  return tandem::where(condition, *this, other);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+  return tandem::masked_fill(*this, mask, value);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+  return tandem::masked_fill(*this, mask, value);
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
+  check_mask(*this, mask);
+  check_value(*this, value);
+  return inplace(
+      *this, "masked_fill_", Before::kAlias,
+      [&] {
+        const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
+        backend(*this).pointwise.where(*this, Prepared(m, kBool, device()).tensor(), value, *this);
+      },
+      [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); });
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
+  check_mask(*this, mask);
+  check_value(*this, value);
+  return inplace(
+      *this, "masked_fill_", Before::kAlias,
+      [&] {
+        NoGradGuard no_grad;
+        const Tensor v = value.to(device(), dtype(), false, /*copy=*/value.storage() == storage());
+        const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
+        backend(*this).pointwise.where(*this, Prepared(m, kBool, device()).tensor(), v, *this);
+      },
+      [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); }, value);
+}
+
+}  // namespace tandem

@@ -1,0 +1,12 @@
+// Exponentials and logarithms on the CPU, and their gradients.
+#include "tandem/core/kernels/exponential_ops.h"
+
+#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/unary_loop.h"
+
+namespace tandem::cpu {
+constinit const KernelArray<ExponentialOps, UnarySignature> exponential_kernels =
+    KernelArray<ExponentialOps, UnarySignature>::from<UnaryMaker>();
+constinit const KernelArray<ExponentialOps, GradientSignature> exponential_gradients =
+    KernelArray<ExponentialOps, GradientSignature>::from<GradientMaker>();
+}  // namespace tandem::cpu
