@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/promotion.h"
