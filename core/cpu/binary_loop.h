@@ -5,6 +5,13 @@
 
 namespace tandem::cpu {
 
+/// binary_run, compiled once for both ways of getting there.
+template <class Out, class In, class F>
+[[gnu::noinline]] void binary_block(Out* out, int64_t so, const In* a, int64_t sa, const In* b, int64_t sb,
+                                    int64_t n, F f) {
+  binary_run(out, so, a, sa, b, sb, n, f);
+}
+
 /// out = f(a, b) with inputs of type In.
 template <class Out, class In, class F>
 void binary_typed(const Tensor& out, const Operand& a, const Operand& b, F f) {
@@ -22,14 +29,14 @@ void binary_typed(const Tensor& out, const Operand& a, const Operand& b, F f) {
     const int64_t sx = a.tensor != nullptr && (n == 1 || a.tensor->numel() != 1),
                   sy = b.tensor != nullptr && (n == 1 || b.tensor->numel() != 1);
     parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
-      binary_run(o + begin, 1, x + begin * sx, sx, y + begin * sy, sy, end - begin, f);
+      binary_block(o + begin, 1, x + begin * sx, sx, y + begin * sy, sy, end - begin, f);
     });
     return;
   }
   parallel_runs(make_plan<3>({&out, a.tensor, b.tensor}), [&](const auto& p, const auto& s, int64_t n) {
-    binary_run(reinterpret_cast<Out*>(p[0]), s[0],
-               p[1] != nullptr ? reinterpret_cast<const In*>(p[1]) : &number_a, s[1],
-               p[2] != nullptr ? reinterpret_cast<const In*>(p[2]) : &number_b, s[2], n, f);
+    binary_block(reinterpret_cast<Out*>(p[0]), s[0],
+                 p[1] != nullptr ? reinterpret_cast<const In*>(p[1]) : &number_a, s[1],
+                 p[2] != nullptr ? reinterpret_cast<const In*>(p[2]) : &number_b, s[2], n, f);
   });
 }
 

@@ -1,0 +1,191 @@
+// Values of the elementwise functions against the standard library, at the edges, and independent of where an
+// element stands: tails, strides, threads.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tandem/autograd/ops/activation.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/random.h"
+#include "tandem/core/parallel_for.h"
+#include "values.h"
+
+using namespace tandem;
+using namespace tandem::testing;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Case {
+  const char* name;
+  Tensor (*function)(const Tensor&);
+  double (*reference)(double);
+  double low, high;
+};
+
+#define STD(f) [](double x) -> double { return std::f(x); }
+const Case kCases[] = {
+    {"exp", exp, STD(exp), -87, 88},
+    {"exp near 0", exp, STD(exp), -1, 1},
+    {"exp2", exp2, STD(exp2), -125, 127},
+    {"expm1", expm1, STD(expm1), -20, 80},
+    {"expm1 near 0", expm1, STD(expm1), -1e-3, 1e-3},
+    {"log", log, STD(log), 1e-30, 1e30},
+    {"log near 1", log, STD(log), 0.5, 2},
+    {"log2", log2, STD(log2), 0.1, 1e6},
+    {"log10", log10, STD(log10), 0.1, 1e6},
+    {"log1p", log1p, STD(log1p), -0.99, 10},
+    {"log1p near 0", log1p, STD(log1p), -1e-4, 1e-4},
+    {"sin", sin, STD(sin), -10, 10},
+    {"sin far", sin, STD(sin), -1e6, 1e6},
+    {"cos", cos, STD(cos), -10, 10},
+    {"cos far", cos, STD(cos), -1e6, 1e6},
+    {"tan", tan, STD(tan), -10, 10},
+    {"asin", asin, STD(asin), -1, 1},
+    {"acos", acos, STD(acos), -1, 1},
+    {"atan", atan, STD(atan), -20, 20},
+    {"sinh", sinh, STD(sinh), -20, 20},
+    {"cosh", cosh, STD(cosh), -20, 20},
+    {"tanh", tanh, STD(tanh), -10, 10},
+    {"asinh", asinh, STD(asinh), -1e4, 1e4},
+    {"acosh", acosh, STD(acosh), 1, 1e4},
+    {"atanh", atanh, STD(atanh), -1, 1},
+    {"erf", erf, STD(erf), -4, 4},
+    {"erfc", erfc, STD(erfc), -4, 9},
+    {"sqrt", sqrt, STD(sqrt), 0, 1e4},
+    {"floor", floor, STD(floor), -9, 9},
+    {"round", round, STD(nearbyint), -9, 9},
+};
+#undef STD
+
+// n values from low to high, irregularly.
+Tensor values_between(double low, double high, int64_t n, ScalarType type) {
+  Tensor x = rand({n}, TensorOptions(kDouble));
+  return (x * (high - low) + low).to(type);
+}
+
+void compare(const Case& c, ScalarType type, double units) {
+  CAPTURE(c.name);
+  CAPTURE(name(type));
+  const Tensor x = values_between(c.low, c.high, 3001, type);
+  const std::vector<double> in = values(x), out = values(c.function(x));
+  const double epsilon =
+      type == kFloat ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const double expected = c.reference(in[i]);
+    if (!(std::fabs(out[i] - expected) <= units * epsilon * std::fabs(expected) + 1e-37)) {
+      FAIL_CHECK("at " << in[i] << ": " << out[i] << ", expected " << expected);
+      return;
+    }
+  }
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  return x.nbytes() == y.nbytes() && std::memcmp(x.data_ptr(), y.data_ptr(), x.nbytes()) == 0;
+}
+
+double at(Tensor (*f)(const Tensor&), double x, ScalarType type) {
+  return values(f(full({3}, x, TensorOptions(type))))[1];
+}
+
+}  // namespace
+
+TEST_CASE("functions equal the standard library's to a few units in the last place") {
+  for (const Case& c : kCases) {
+    compare(c, kFloat, 7);
+    compare(c, kDouble, 7);
+  }
+}
+
+TEST_CASE("an element's value does not depend on its place") {
+  for (ScalarType type : {kFloat, kDouble})
+    for (const Case& c : kCases) {
+      CAPTURE(c.name);
+      const Tensor x = values_between(c.low, c.high, 4096, type);
+      const Tensor y = c.function(x);
+      // Tails of all lengths, and elements two apart.
+      for (int64_t n : {1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 33, 63})
+        CHECK(same_bits(c.function(x.as_strided({n}, {1}, 64 - n)), y.as_strided({n}, {1}, 64 - n)));
+      CHECK(same_bits(c.function(x.as_strided({2000}, {2}, 1)), y.as_strided({2000}, {2}, 1)));
+      CHECK(same_bits(c.function(x.as_strided({64, 64}, {1, 64}, 0)), y.as_strided({64, 64}, {1, 64}, 0)));
+    }
+}
+
+TEST_CASE("edges") {
+  for (ScalarType type : {kFloat, kDouble}) {
+    CHECK(at(exp, 1000, type) == kInf);
+    CHECK(at(exp, -1000, type) == 0);
+    CHECK(at(exp, kInf, type) == kInf);
+    CHECK(at(exp, -kInf, type) == 0);
+    CHECK(at(expm1, -1000, type) == -1);
+    CHECK(at(expm1, 1000, type) == kInf);
+    CHECK(at(log, 0, type) == -kInf);
+    CHECK(at(log, kInf, type) == kInf);
+    CHECK(std::isnan(at(log, -1, type)));
+    CHECK(at(log2, 8, type) == 3);
+    CHECK(at(log1p, -1, type) == -kInf);
+    CHECK(at(log1p, kInf, type) == kInf);
+    CHECK(at(tanh, 1000, type) == 1);
+    CHECK(at(tanh, -kInf, type) == -1);
+    CHECK(at(sinh, -kInf, type) == -kInf);
+    CHECK(at(cosh, kInf, type) == kInf);
+    CHECK(at(asinh, -kInf, type) == -kInf);
+    CHECK(at(atan, kInf, type) == doctest::Approx(1.5707963267948966));
+    CHECK(at(atanh, 1, type) == kInf);
+    CHECK(std::isnan(at(asin, 1.5, type)));
+    CHECK(std::isnan(at(sin, kInf, type)));
+    CHECK(at(erf, kInf, type) == 1);
+    CHECK(at(erfc, kInf, type) == 0);
+    CHECK(at(erfc, -kInf, type) == 2);
+    CHECK(at(sigmoid, -1000, type) == 0);
+    CHECK(at(sigmoid, 1000, type) == 1);
+    CHECK(at(sign, -0.0, type) == 0);
+    CHECK(at(sign, -7, type) == -1);
+    CHECK(at(relu, -3, type) == 0);
+    for (auto f : {exp,   exp2,  expm1, log,  log2, log1p, sin,  cos,  tan,     tanh, sinh,  cosh, asinh,
+                   acosh, atanh, asin,  acos, atan, erf,   erfc, sqrt, sigmoid, relu, floor, relu6})
+      CHECK(std::isnan(at(f, kNaN, type)));
+    for (auto f : {expm1, log1p, sin, tanh, sinh, asinh, atanh, asin, atan, erf})
+      CHECK(std::signbit(at(f, -0.0, type)));
+  }
+  CHECK(at(exp, -100, kFloat) == doctest::Approx(std::exp(-100.)));  // subnormal
+  CHECK(at(log, 1e-40, kFloat) == doctest::Approx(std::log(1e-40)).epsilon(1e-4));
+}
+
+TEST_CASE("infinite and undefined values") {
+  Tensor x = full({4}, 1.0);
+  x.data_ptr<float>()[1] = std::numeric_limits<float>::infinity();
+  x.data_ptr<float>()[2] = -std::numeric_limits<float>::infinity();
+  x.data_ptr<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(show(isnan(x)) == "[4] 0 0 0 1");
+  CHECK(show(isinf(x)) == "[4] 0 1 1 0");
+  CHECK(show(isfinite(x)) == "[4] 1 0 0 0");
+  CHECK(show(nan_to_num(x, 5., 6., 7.)) == "[4] 1 6 7 5");
+  CHECK(values(nan_to_num(x))[2] == std::numeric_limits<float>::lowest());
+  CHECK(show(isfinite(arange(2))) == "[2] 1 1");
+  CHECK(show(isnan(arange(2))) == "[2] 0 0");
+  CHECK(!equal(x, x));
+  CHECK(!allclose(x, x));
+  CHECK(allclose(x, x, 1e-5, 1e-8, /*equal_nan=*/true));
+  CHECK(std::isnan(values(maximum(x, zeros({4})))[3]));
+  CHECK(std::isnan(values(minimum(zeros({4}), x))[3]));
+  CHECK(std::isnan(values(clamp(x, Scalar(0), Scalar(1)))[3]));
+}
+
+TEST_CASE("the same bits on any number of threads") {
+  const int before = get_num_threads();
+  const Tensor x = randn({300, 401}), y = rand({300, 401}) + 0.5;
+  std::vector<Tensor> first;
+  for (int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    const std::vector<Tensor> now = {exp(x),      gelu(x), x / y, pow(y, x), relu(x), x.transpose(0, 1) * 3,
+                                     x - y.sum(0)};
+    if (first.empty()) first = now;
+    for (std::size_t i = 0; i < now.size(); ++i) CHECK(same_bits(first[i], now[i]));
+  }
+  set_num_threads(before);
+}
