@@ -1,0 +1,212 @@
+// Reductions: every mode of the harness, empty tensors, NaN, ties, dtypes, refusals, threads.
+#include <cmath>
+#include <limits>
+
+#include "op_testing.h"
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/view.h"
+
+using namespace tandem;
+using namespace tandem::testing;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Tensor values(std::initializer_list<double> list, ScalarType type = kDouble) {
+  Tensor out = empty({static_cast<int64_t>(list.size())}, kDouble);
+  std::copy(list.begin(), list.end(), out.data_ptr<double>());
+  return out.to(type);
+}
+double at(const Tensor& t, int64_t i) { return t.to(kDouble).contiguous().data_ptr<double>()[i]; }
+
+using Shapes = std::vector<std::vector<InputSpec>>;
+const Shapes kShapes = {{real({3, 4})}, {real({2, 3, 2})}, {real({5, 1})}, {real({1, 1, 3})}};
+const Shapes kDistinct = {{distinct({3, 4})}, {distinct({2, 3, 2})}, {distinct({5, 1})}};
+
+#define TENSORS(...) [](const Tensors& x) { return Tensors{__VA_ARGS__}; }
+
+}  // namespace
+
+TEST_CASE("sum, nansum, mean, prod") {
+  check_op({.name = "sum",
+            .torch = "x0.sum()",
+            .fn = TENSORS(sum(x[0])),
+            .cases = {{real({3, 4})}, {real({})}, {real({0})}}});
+  check_op({.name = "sum dim", .torch = "x0.sum(1)", .fn = TENSORS(sum(x[0], 1)), .cases = kShapes});
+  check_op({.name = "sum dims",
+            .torch = "x0.sum([0, -1], True)",
+            .fn = TENSORS(sum(x[0], {0, -1}, true)),
+            .cases = kShapes});
+  check_op(
+      {.name = "nansum", .torch = "x0.nansum()", .fn = TENSORS(nansum(x[0])), .cases = {{real({3, 4})}}});
+  check_op({.name = "mean",
+            .torch = "x0.mean()",
+            .fn = TENSORS(mean(x[0])),
+            .cases = {{real({3, 4})}, {real({})}}});
+  check_op({.name = "mean dim", .torch = "x0.mean(0)", .fn = TENSORS(mean(x[0], 0)), .cases = kShapes});
+  check_op({.name = "prod",
+            .torch = "x0.prod()",
+            .fn = TENSORS(prod(x[0])),
+            .cases = {{real({2, 3})}, {real({})}, {real({0})}}});
+  check_op({.name = "prod dim", .torch = "x0.prod(1)", .fn = TENSORS(prod(x[0], 1)), .cases = kShapes});
+}
+
+TEST_CASE("max, min, amax, amin") {
+  check_op({.name = "max", .torch = "x0.max()", .fn = TENSORS(max(x[0])), .cases = kDistinct});
+  check_op({.name = "min", .torch = "x0.min()", .fn = TENSORS(min(x[0])), .cases = kDistinct});
+  check_op({.name = "max dim",
+            .torch = "x0.max(1)[0]",
+            .fn = TENSORS(std::get<0>(max(x[0], 1))),
+            .cases = kDistinct});
+  check_op({.name = "min dim",
+            .torch = "x0.min(0, True)[0]",
+            .fn = TENSORS(std::get<0>(min(x[0], 0, true))),
+            .cases = kDistinct});
+  check_op(
+      {.name = "amax", .torch = "x0.amax([0, 1])", .fn = TENSORS(amax(x[0], {0, 1})), .cases = kDistinct});
+  check_op(
+      {.name = "amin", .torch = "x0.amin(1, True)", .fn = TENSORS(amin(x[0], 1, true)), .cases = kDistinct});
+}
+
+TEST_CASE("var, std, norm, logsumexp") {
+  check_op({.name = "var", .torch = "x0.var()", .fn = TENSORS(var(x[0])), .cases = {{real({3, 4})}}});
+  check_op({.name = "var dim",
+            .torch = "x0.var([1], False)",
+            .fn = TENSORS(var(x[0], {1}, false)),
+            .cases = {{real({3, 4})}, {real({2, 3, 2})}}});
+  check_op({.name = "std dim",
+            .torch = "x0.std([0, 1], True, True)",
+            .fn = TENSORS(tandem::std(x[0], {0, 1}, true, true)),
+            .cases = {{real({3, 4})}, {real({2, 3, 2})}}});
+  check_op({.name = "norm", .torch = "x0.norm()", .fn = TENSORS(norm(x[0])), .cases = {{real({3, 4})}}});
+  check_op(
+      {.name = "norm 1", .torch = "x0.norm(1, [1])", .fn = TENSORS(norm(x[0], 1, {1})), .cases = kDistinct});
+  check_op(
+      {.name = "norm 3", .torch = "x0.norm(3, [1])", .fn = TENSORS(norm(x[0], 3, {1})), .cases = kDistinct});
+  check_op({.name = "norm inf",
+            .torch = "x0.norm(float('inf'), [0])",
+            .fn = TENSORS(norm(x[0], kInf, {0})),
+            .cases = kDistinct});
+  check_op({.name = "logsumexp",
+            .torch = "x0.logsumexp([0, 1])",
+            .fn = TENSORS(logsumexp(x[0], {0, 1})),
+            .cases = kShapes});
+}
+
+TEST_CASE("nothing reduced: the identity, or a refusal") {
+  const Tensor none = empty({0, 3}, kDouble);
+  CHECK(at(sum(none, 0), 2) == 0);
+  CHECK(at(prod(none, 0), 2) == 1);
+  CHECK(std::isnan(at(mean(none, 0), 0)));
+  CHECK(at(logsumexp(none, 0), 0) == -kInf);
+  CHECK(at(norm(none, 2, 0), 0) == 0);
+  CHECK(all(none).item<bool>());
+  CHECK_FALSE(any(none).item<bool>());
+  CHECK(count_nonzero(none).item<int64_t>() == 0);
+  CHECK(sum(none, 1).sizes() == IntArrayRef{0});
+  CHECK(std::get<1>(max(none, 1)).sizes() == IntArrayRef{0});
+  CHECK_THROWS_WITH_AS(max(none), doctest::Contains("max: nothing to choose from: [0, 3]"), Error);
+  CHECK_THROWS_WITH_AS(max(none, 0), doctest::Contains("max: dimension 0 has nothing to choose from"), Error);
+  CHECK_THROWS_WITH_AS(argmin(none), doctest::Contains("argmin"), Error);
+  CHECK_THROWS_WITH_AS(amax(none, 0), doctest::Contains("amax"), Error);
+}
+
+TEST_CASE("NaN wins max and min; infinities are ordinary") {
+  for (int64_t n : {5, 2000})
+    for (ScalarType type : {kFloat, kDouble}) {
+      Tensor x = zeros({n}, type) + arange(n, type);
+      x.select(0, n / 2).fill_(kNan);
+      x.select(0, n - 1).fill_(kNan);
+      CHECK(std::isnan(max(x).item<double>()));
+      CHECK(std::isnan(min(x).item<double>()));
+      CHECK(argmax(x).item<int64_t>() == n / 2);
+      CHECK(argmin(x).item<int64_t>() == n / 2);
+      const Tensor two = x.view({n, 1}).expand({n, 2}).contiguous();
+      CHECK(at(std::get<1>(max(two, 0)), 1) == static_cast<double>(n / 2));
+      CHECK(std::isnan(at(amin(two, 0), 1)));
+    }
+  CHECK(max(values({-kInf, -kInf})).item<double>() == -kInf);
+  CHECK(logsumexp(values({-kInf, -kInf}), 0).item<double>() == -kInf);
+  CHECK(logsumexp(values({kInf, 1}), 0).item<double>() == kInf);
+  CHECK(logsumexp(values({1000, 1000}), 0).item<double>() == doctest::Approx(1000 + std::log(2.0)));
+}
+
+TEST_CASE("equal elements: max shares the gradient, max along a dimension takes the first") {
+  Tensor x = values({1, 3, 3, 2}).requires_grad_();
+  max(x).backward();
+  CHECK(at(x.grad(), 1) == 0.5);
+  CHECK(at(x.grad(), 2) == 0.5);
+  CHECK(at(x.grad(), 0) == 0);
+  x.mutable_grad().reset();
+  std::get<0>(max(x, 0)).backward();
+  CHECK(at(x.grad(), 1) == 1);
+  CHECK(at(x.grad(), 2) == 0);
+}
+
+TEST_CASE("gradients at the places where formulas divide by zero") {
+  Tensor zero = zeros({3}, kDouble).requires_grad_();
+  norm(zero).backward();
+  CHECK(at(zero.grad(), 0) == 0);
+  zero.mutable_grad().reset();
+  tandem::std(zero).backward();
+  CHECK(at(zero.grad(), 0) == 0);
+  Tensor x = values({2, 0, 3}).requires_grad_();
+  prod(x).backward();
+  CHECK(at(x.grad(), 0) == 0);
+  CHECK(at(x.grad(), 1) == 6);
+}
+
+TEST_CASE("dtypes") {
+  for (ScalarType type : {kByte, kChar, kShort, kInt, kLong, kBool}) {
+    const Tensor x = ones({300}, type);
+    CHECK(sum(x).dtype() == kLong);
+    CHECK(sum(x).item<int64_t>() == 300);
+    CHECK(prod(x, 0).dtype() == kLong);
+    CHECK(sum(x, kFloat).dtype() == kFloat);
+    CHECK(max(x).dtype() == type);
+    CHECK(any(x).dtype() == (type == kByte ? kByte : kBool));
+  }
+  CHECK(sum(full({300}, 100, kInt), kByte).item<int64_t>() == 30000 % 256);
+  CHECK(count_nonzero(values({0, 2, kNan})).item<int64_t>() == 2);
+  CHECK_THROWS_WITH_AS(mean(ones({2}, kLong)), doctest::Contains("floating point dtype, got int64"), Error);
+  CHECK(mean(ones({2}, kLong), kDouble).item<double>() == 1);
+  CHECK_THROWS_WITH_AS(var(ones({2}, kLong)), doctest::Contains("var"), Error);
+  CHECK_THROWS_AS(sum(ones({2}, kHalf)), NotImplementedError);
+  CHECK_THROWS_AS(max(ones({2}, kBFloat16)), NotImplementedError);
+}
+
+TEST_CASE("refusals") {
+  const Tensor x = ones({2, 3});
+  CHECK_THROWS_AS(sum(x, 2), IndexError);
+  CHECK_THROWS_AS(max(x, -3), IndexError);
+  CHECK_THROWS_AS(sum(x, {0, 0}), Error);
+  CHECK_THROWS_AS(sum(x, {1, -1}), Error);
+}
+
+TEST_CASE("the same bits on any number of threads") {
+  const Tensor x = make_inputs({.cases = {{constant({40, 7, 900})}}}, 0, kFloat)[0];
+  same_bits_on_any_threads([&] {
+    return Tensors{sum(x),
+                   sum(x, 0),
+                   sum(x, 1),
+                   sum(x, 2),
+                   sum(x, {0, 2}),
+                   mean(x, {0, 1}),
+                   prod(x, 0),
+                   norm(x),
+                   var(x, {0, 2}),
+                   logsumexp(x, 2),
+                   amax(x),
+                   argmax(x),
+                   argmin(x),
+                   cumsum(x, 2),
+                   std::get<1>(max(x, 0)),
+                   std::get<1>(max(x, 2)),
+                   cumprod(x, 0)};
+  });
+}
