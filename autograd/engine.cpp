@@ -166,12 +166,17 @@ class Pass {
       targets_.push_back(edge);
       if (Task* task = tasks_.get(edge.node.get())) task->needed = true;
     }
-    // Edges point to earlier nodes; accumulators, which are younger, have no edges of their own.
+    // Edges point to earlier nodes, so that one pass does; accumulators, which are younger, have no edges of
+    // their own. Only the node of a view that renewed its history is younger than its first user: then passes
+    // repeat.
     std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return later(a, b); });
-    for (Node* node : order_) {
-      Task& task = tasks_[node];
-      for (const Edge& edge : node->next)
-        if (edge.valid() && tasks_[edge.node.get()].needed) task.needed = true;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Node* node : order_) {
+        if (Task& task = tasks_[node]; !task.needed)
+          for (const Edge& edge : node->next)
+            if (edge.valid() && tasks_[edge.node.get()].needed) task.needed = changed = true;
+      }
     }
   }
 
@@ -226,7 +231,8 @@ class Pass {
 
   static void find_nan(const Node& node, const SmallVector<Tensor, 3>& results) {
     for (std::size_t j = 0; j < results.size(); ++j) {
-      if (!results[j].defined() || (results[j].detach() != results[j].detach()).sum().item<int64_t>() == 0) continue;
+      if (!results[j].defined() || (results[j].detach() != results[j].detach()).sum().item<int64_t>() == 0)
+        continue;
       fail(node.name(), " returned NaN in gradient ", j, "\n  forward: ",
            node.forward_note ? *node.forward_note : std::string("recorded outside anomaly mode"));
     }

@@ -84,22 +84,20 @@ struct Normal {
   static constexpr int kCount = detail::kFloatCount<T>;
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
-    using C = detail::Computed<T>;
-    const C mean = static_cast<C>(p.a), std = static_cast<C>(p.b);
-    for (int i = 0; i < kCount<T>; i += 2) {
-      C u;
-      random_math::SinCos<C> turn;
-      if constexpr (detail::kIsDouble<T>) {
-        u = detail::open_uniform(detail::word64(block, 0));
-        turn = random_math::sincos_turn(detail::word64(block, 1));
-      } else {
-        u = detail::open_uniform(block.word[i]);
-        turn = random_math::sincos_turn(block.word[i + 1]);
-      }
-      const C radius = std::sqrt(C(-2) * random_math::log(u)) * std;
-      out[i] = static_cast<T>(std::fma(radius, turn.cos, mean));
-      out[i + 1] = static_cast<T>(std::fma(radius, turn.sin, mean));
+    if constexpr (detail::kIsDouble<T>) {
+      pair(detail::word64(block, 0), detail::word64(block, 1), p.a, p.b, out);
+    } else {
+      const float mean = static_cast<float>(p.a), std = static_cast<float>(p.b);
+      pair(block.word[0], block.word[1], mean, std, out);
+      pair(block.word[2], block.word[3], mean, std, out + 2);
     }
+  }
+  template <class Word, class C, class T>
+  TANDEM_HD static void pair(Word u, Word v, C mean, C std, T* out) {
+    const C radius = std::sqrt(C(-2) * random_math::log(detail::open_uniform(u))) * std;
+    const auto turn = random_math::sincos_turn(v);
+    out[0] = static_cast<T>(std::fma(radius, turn.cos, mean));
+    out[1] = static_cast<T>(std::fma(radius, turn.sin, mean));
   }
 };
 

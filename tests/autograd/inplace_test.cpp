@@ -1,6 +1,7 @@
 // In-place operations and views on the tape.
 #include <doctest/doctest.h>
 
+#include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
@@ -55,4 +56,15 @@ TEST_CASE("leaf rules") {
   NoGradGuard guard;
   x.add_(1);
   CHECK(x.data_ptr<float>()[0] == 2);
+}
+
+TEST_CASE("grad through a view whose history is renewed when it is used") {
+  Tensor x = ones({4}, requires_grad());
+  Tensor y = x * 1;
+  Tensor v = y.as_strided({2}, {1}, 1);
+  y.mul_(10);
+  Tensor w = v * 3;  // the node of the renewed view is younger than that of this product
+  const Tensor g = autograd::grad({w.sum()}, {x})[0];
+  CHECK(g.data_ptr<float>()[0] == 0);
+  CHECK(g.data_ptr<float>()[1] == 30);
 }
