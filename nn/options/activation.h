@@ -22,6 +22,10 @@ struct ELUOptions {
   TANDEM_ARG(double, alpha) = 1.0;
   TANDEM_ARG(bool, inplace) = false;
 };
+struct SELUOptions {
+  SELUOptions(bool inplace = false) : inplace_(inplace) {}
+  TANDEM_ARG(bool, inplace);
+};
 struct GELUOptions {
   /// kNone: by erf. kTanh: approximated.
   struct Approximate {
@@ -30,7 +34,7 @@ struct GELUOptions {
     Approximate(const char* text) : tanh(text[0] == 't') {}
     bool tanh;
   };
-  TANDEM_ARG(Approximate, approximate) = kNone;
+  TANDEM_ARG(Approximate, approximate) = Approximate(kNone);
 };
 struct HardtanhOptions {
   TANDEM_ARG(double, min_val) = -1.0;
@@ -61,6 +65,7 @@ using ReLUFuncOptions = ReLUOptions;
 using ReLU6FuncOptions = ReLU6Options;
 using LeakyReLUFuncOptions = LeakyReLUOptions;
 using ELUFuncOptions = ELUOptions;
+using SELUFuncOptions = SELUOptions;
 using GELUFuncOptions = GELUOptions;
 using HardtanhFuncOptions = HardtanhOptions;
 using SoftplusFuncOptions = SoftplusOptions;

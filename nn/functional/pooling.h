@@ -1,0 +1,15 @@
+// Functional forms of pooling: F::max_pool2d(x, F::MaxPool2dFuncOptions(2)).
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/options/pooling.h"
+
+namespace tandem::nn::functional {
+
+/// input [N, C, H, W] or [C, H, W].
+Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options);
+Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options);
+/// Values, and positions h * width + w in each plane.
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const MaxPool2dFuncOptions& options);
+Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options);
+
+}  // namespace tandem::nn::functional

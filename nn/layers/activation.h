@@ -1,0 +1,181 @@
+// Activations and dropout. Elementwise but for Softmax and LogSoftmax (along dim) and Dropout2d (whole
+// planes); floating point.
+#pragma once
+#include "tandem/nn/cloneable.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/options/activation.h"
+
+namespace tandem::nn {
+
+namespace detail {
+/// A module without parameters, buffers and options.
+template <class Derived>
+class Plain : public Cloneable<Derived> {
+ public:
+  void reset() override {}
+};
+/// The same with options.
+template <class Derived, class Options>
+class Optioned : public Cloneable<Derived> {
+ public:
+  explicit Optioned(const Options& options) : options(options) {}
+  void reset() override {}
+  Options options;
+};
+}  // namespace detail
+
+class SigmoidImpl : public detail::Plain<SigmoidImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Sigmoid);
+
+class TanhImpl : public detail::Plain<TanhImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Tanh);
+
+class SiLUImpl : public detail::Plain<SiLUImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(SiLU);
+
+class MishImpl : public detail::Plain<MishImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Mish);
+
+class SoftsignImpl : public detail::Plain<SoftsignImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Softsign);
+
+class LogSigmoidImpl : public detail::Plain<LogSigmoidImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(LogSigmoid);
+
+class HardswishImpl : public detail::Plain<HardswishImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Hardswish);
+
+class HardsigmoidImpl : public detail::Plain<HardsigmoidImpl> {
+ public:
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Hardsigmoid);
+
+class ReLUImpl : public detail::Optioned<ReLUImpl, ReLUOptions> {
+ public:
+  explicit ReLUImpl(const ReLUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReLU);
+
+class ReLU6Impl : public detail::Optioned<ReLU6Impl, ReLU6Options> {
+ public:
+  explicit ReLU6Impl(const ReLU6Options& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReLU6);
+
+class LeakyReLUImpl : public detail::Optioned<LeakyReLUImpl, LeakyReLUOptions> {
+ public:
+  explicit LeakyReLUImpl(const LeakyReLUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(LeakyReLU);
+
+class ELUImpl : public detail::Optioned<ELUImpl, ELUOptions> {
+ public:
+  explicit ELUImpl(const ELUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ELU);
+
+class SELUImpl : public detail::Optioned<SELUImpl, SELUOptions> {
+ public:
+  explicit SELUImpl(const SELUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(SELU);
+
+class GELUImpl : public detail::Optioned<GELUImpl, GELUOptions> {
+ public:
+  explicit GELUImpl(const GELUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(GELU);
+
+class HardtanhImpl : public detail::Optioned<HardtanhImpl, HardtanhOptions> {
+ public:
+  explicit HardtanhImpl(const HardtanhOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Hardtanh);
+
+class SoftplusImpl : public detail::Optioned<SoftplusImpl, SoftplusOptions> {
+ public:
+  explicit SoftplusImpl(const SoftplusOptions& options = {}) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Softplus);
+
+class SoftmaxImpl : public detail::Optioned<SoftmaxImpl, SoftmaxOptions> {
+ public:
+  explicit SoftmaxImpl(const SoftmaxOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Softmax);
+
+class LogSoftmaxImpl : public detail::Optioned<LogSoftmaxImpl, LogSoftmaxOptions> {
+ public:
+  explicit LogSoftmaxImpl(const LogSoftmaxOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(LogSoftmax);
+
+/// While training each element is zero with probability p, the others are divided by 1 - p.
+class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
+ public:
+  explicit DropoutImpl(const DropoutOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Dropout);
+
+/// The same for whole planes [N, C] of [N, C, H, W].
+class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
+ public:
+  explicit Dropout2dImpl(const Dropout2dOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Dropout2d);
+
+}  // namespace tandem::nn

@@ -1,0 +1,111 @@
+// BatchNorm1d, BatchNorm2d, LayerNorm.
+#include "tandem/nn/layers/norm.h"
+
+#include <ostream>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/functional/norm.h"
+
+namespace tandem::nn {
+
+template <class Derived>
+BatchNormImplBase<Derived>::BatchNormImplBase(const BatchNormOptions& options) : options(options) {
+  check(options.num_features() > 0, "BatchNorm: num_features must be positive, got ", options.num_features());
+  BatchNormImplBase::reset();
+}
+
+template <class Derived>
+void BatchNormImplBase<Derived>::reset() {
+  const int64_t n = options.num_features();
+  weight = options.affine() ? this->register_parameter("weight", empty({n}))
+                            : this->register_parameter("weight", {}, false);
+  bias = options.affine() ? this->register_parameter("bias", empty({n}))
+                          : this->register_parameter("bias", {}, false);
+  const bool track = options.track_running_stats();
+  running_mean = this->register_buffer("running_mean", track ? zeros({n}) : Tensor());
+  running_var = this->register_buffer("running_var", track ? ones({n}) : Tensor());
+  num_batches_tracked =
+      this->register_buffer("num_batches_tracked", track ? zeros({}, TensorOptions(kLong)) : Tensor());
+  reset_parameters();
+}
+
+template <class Derived>
+void BatchNormImplBase<Derived>::reset_running_stats() {
+  if (!options.track_running_stats()) return;
+  init::zeros_(running_mean);
+  init::ones_(running_var);
+  init::zeros_(num_batches_tracked);
+}
+template <class Derived>
+void BatchNormImplBase<Derived>::reset_parameters() {
+  reset_running_stats();
+  if (!options.affine()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+
+template <class Derived>
+void BatchNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::" << (std::is_same_v<Derived, BatchNorm1dImpl> ? "BatchNorm1d" : "BatchNorm2d") << "("
+         << options.num_features() << ", eps=" << options.eps() << ", momentum=";
+  if (options.momentum())
+    stream << *options.momentum();
+  else
+    stream << "None";
+  stream << ", affine=" << (options.affine() ? "true" : "false")
+         << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
+}
+
+template <class Derived>
+Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
+  constexpr bool one = std::is_same_v<Derived, BatchNorm1dImpl>;
+  if constexpr (one)
+    check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ", input);
+  else
+    check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
+  const bool training = this->is_training();
+  auto momentum = options.momentum();
+  if (training && running_mean.defined()) {
+    NoGradGuard no_grad;
+    num_batches_tracked.add_(1);
+    if (!momentum) momentum = 1.0 / num_batches_tracked.template item<double>();
+  }
+  return functional::batch_norm(input, running_mean, running_var,
+                                functional::BatchNormFuncOptions()
+                                    .weight(weight)
+                                    .bias(bias)
+                                    .training(training || !running_mean.defined())
+                                    .momentum(momentum)
+                                    .eps(options.eps()));
+}
+
+template class BatchNormImplBase<BatchNorm1dImpl>;
+template class BatchNormImplBase<BatchNorm2dImpl>;
+
+LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) { LayerNormImpl::reset(); }
+void LayerNormImpl::reset() {
+  const bool affine = options.elementwise_affine();
+  weight = affine ? register_parameter("weight", empty(options.normalized_shape()))
+                  : register_parameter("weight", {}, false);
+  bias = affine ? register_parameter("bias", empty(options.normalized_shape()))
+                : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+void LayerNormImpl::reset_parameters() {
+  if (!options.elementwise_affine()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+void LayerNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::LayerNorm(" << concat(options.normalized_shape()) << ", eps=" << options.eps()
+         << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
+}
+Tensor LayerNormImpl::forward(const Tensor& input) {
+  return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
+                                           .weight(weight)
+                                           .bias(bias)
+                                           .eps(options.eps()));
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,60 @@
+// BatchNorm1d, BatchNorm2d, LayerNorm.
+#pragma once
+#include "tandem/nn/cloneable.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/options/norm.h"
+
+namespace tandem::nn {
+
+/// What both share: y = (x - mean) / √(var + eps) · weight + bias for each channel (dimension 1); mean and
+/// variance of the batch while training, else the running ones (S. Ioffe, C. Szegedy: Batch normalization.
+/// 2015).
+template <class Derived>
+class BatchNormImplBase : public Cloneable<Derived> {
+ public:
+  explicit BatchNormImplBase(const BatchNormOptions& options);
+  void reset() override;
+  void reset_running_stats();
+  void reset_parameters();
+  void pretty_print(std::ostream& stream) const override;
+  /// Throws Error on an input of another rank or another number of channels.
+  Tensor forward(const Tensor& input);
+
+  BatchNormOptions options;
+  /// [num_features] each, undefined without affine.
+  Tensor weight, bias;
+  /// [num_features], [num_features] and an int64 number; undefined without track_running_stats.
+  Tensor running_mean, running_var, num_batches_tracked;
+};
+
+/// [N, C] or [N, C, L].
+class BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
+ public:
+  explicit BatchNorm1dImpl(const BatchNorm1dOptions& options) : BatchNormImplBase(options) {}
+};
+TANDEM_MODULE(BatchNorm1d);
+
+/// [N, C, H, W].
+class BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
+ public:
+  explicit BatchNorm2dImpl(const BatchNorm2dOptions& options) : BatchNormImplBase(options) {}
+};
+TANDEM_MODULE(BatchNorm2d);
+
+/// Over the last dimensions, which must have normalized_shape, as weight and bias have (J. L. Ba et al.: Layer
+/// normalization. 2016).
+class LayerNormImpl : public Cloneable<LayerNormImpl> {
+ public:
+  LayerNormImpl(std::vector<int64_t> normalized_shape)
+      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
+  explicit LayerNormImpl(LayerNormOptions options);
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+  LayerNormOptions options;
+  Tensor weight, bias;
+};
+TANDEM_MODULE(LayerNorm);
+
+}  // namespace tandem::nn

@@ -1,0 +1,139 @@
+// Sequential, AnyModule, ModuleList, ModuleDict, ParameterList, OrderedDict.
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/nn/layers/linear.h"
+#include "tandem/nn/module_dict.h"
+#include "tandem/nn/module_list.h"
+#include "tandem/nn/parameter_list.h"
+#include "tandem/nn/sequential.h"
+
+using namespace tandem;
+
+namespace {
+
+struct TwoInputsImpl : nn::Module {
+  Tensor forward(Tensor a, const Tensor& b) { return a + b; }
+};
+TANDEM_MODULE(TwoInputs);
+struct CountImpl : nn::Module {
+  int64_t forward(const Tensor& x) { return x.numel(); }
+};
+TANDEM_MODULE(Count);
+struct WithDefaultImpl : nn::Module {
+  Tensor forward(Tensor x, double factor = 3) { return x * factor; }
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, nn::AnyValue(3.0)})
+};
+TANDEM_MODULE(WithDefault);
+
+float first(const Tensor& t) { return t.data_ptr<float>()[0]; }
+
+}  // namespace
+
+TEST_CASE("a sequence of modules, functions and shared pointers") {
+  nn::Sequential net(nn::Linear(2, 3), [](const Tensor& x) { return x * 2; }, nn::Functional(relu),
+                     std::make_shared<nn::LinearImpl>(3, 1));
+  CHECK(net->size() == 4);
+  const Tensor x = ones({5, 2});
+  const Tensor by_hand =
+      net->at<nn::LinearImpl>(3).forward(relu(net->at<nn::LinearImpl>(0).forward(x) * 2));
+  CHECK(first(net->forward(x)) == first(by_hand));
+  CHECK(first(net(x)) == first(by_hand));
+  CHECK(net->named_parameters().keys() == std::vector<std::string>{"0.weight", "0.bias", "3.weight", "3.bias"});
+}
+
+TEST_CASE("a sequence with names, nested, printed and cloned") {
+  nn::Sequential inner(nn::Linear(3, 3));
+  nn::Sequential net({{"fc", nn::Linear(2, 3)}, {"inner", inner}});
+  net->push_back("last", nn::Linear(nn::LinearOptions(3, 1).bias(false)));
+  CHECK(net->forward(ones({4, 2})).sizes() == IntArrayRef{4, 1});
+  std::ostringstream out;
+  out << net;
+  CHECK(out.str() ==
+        "tandem::nn::Sequential(\n"
+        "  (fc): tandem::nn::Linear(in_features=2, out_features=3, bias=true)\n"
+        "  (inner): tandem::nn::Sequential(\n"
+        "    (0): tandem::nn::Linear(in_features=3, out_features=3, bias=true)\n"
+        "  )\n"
+        "  (last): tandem::nn::Linear(in_features=3, out_features=1, bias=false)\n"
+        ")");
+  net->eval();
+  auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(net->clone());
+  CHECK(!copy->is_training());
+  CHECK(copy->named_parameters().keys() == net->named_parameters().keys());
+  CHECK(first(copy->forward(ones({1, 2}))) == first(net->forward(ones({1, 2}))));
+  nn::init::zeros_(copy->parameters()[0]);
+  CHECK(first(net->parameters()[0]) != 0);
+}
+
+TEST_CASE("types along a sequence") {
+  nn::Sequential net(TwoInputs(), Count());
+  CHECK(net->forward<int64_t>(ones({2, 3}), ones({2, 3})) == 6);
+  CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"), Error);
+  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1})), doctest::Contains("takes 2 argument(s), but got 1"), Error);
+  CHECK_THROWS_WITH_AS(net->forward<int64_t>(ones({1}), 3), doctest::Contains("argument #1"), Error);
+  CHECK_THROWS_WITH_AS(nn::Sequential()->forward(ones({1})), doctest::Contains("empty"), Error);
+  nn::Sequential defaults(WithDefault(), nn::Linear(2, 2));
+  CHECK(defaults->forward(ones({1, 2})).sizes() == IntArrayRef{1, 2});
+}
+
+TEST_CASE("AnyModule") {
+  nn::AnyModule any(nn::Linear(2, 1));
+  CHECK(any.forward(ones({3, 2})).sizes() == IntArrayRef{3, 1});
+  CHECK(any.get<nn::Linear>().options.in_features() == 2);
+  CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(), doctest::Contains("is a tandem::nn::LinearImpl"), Error);
+  CHECK(nn::AnyModule().is_empty());
+  CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("empty"), Error);
+}
+
+TEST_CASE("an empty holder says so") {
+  nn::Linear fc{nullptr};
+  CHECK(fc.is_empty());
+  CHECK_THROWS_WITH_AS(fc(ones({1, 1})), doctest::Contains("empty"), Error);
+}
+
+TEST_CASE("ModuleList, ModuleDict, ParameterList") {
+  nn::ModuleList list(nn::Linear(1, 2), nn::Linear(2, 3));
+  list->insert(1, nn::Linear(2, 2));
+  CHECK(list->size() == 3);
+  CHECK(list->at<nn::LinearImpl>(2).options.out_features() == 3);
+  CHECK(list->named_parameters().keys()[2] == "1.weight");
+  CHECK_THROWS_AS(list->ptr(3), IndexError);
+  Tensor x = ones({1, 1});
+  for (const auto& module : *list) x = module->as<nn::Linear>()->forward(x);
+  CHECK(x.sizes() == IntArrayRef{1, 3});
+
+  nn::ModuleDict dict;
+  dict->insert("a", nn::Linear(1, 1));
+  dict->insert("b", nn::Linear(1, 2));
+  CHECK(dict->keys() == std::vector<std::string>{"a", "b"});
+  CHECK(dict->pop("a")->as<nn::Linear>()->options.out_features() == 1);
+  CHECK(!dict->contains("a"));
+  CHECK_THROWS_WITH_AS(dict["x"], doctest::Contains("'x' is not defined"), Error);
+
+  nn::ParameterList parameters(std::vector<Tensor>{ones({2}, requires_grad()), zeros({3})});
+  CHECK(parameters->named_parameters().keys() == std::vector<std::string>{"0", "1"});
+  auto copy = std::dynamic_pointer_cast<nn::ParameterListImpl>(parameters->clone());
+  CHECK(copy->size() == 2);
+  CHECK(!(*copy)[0].is_same((*parameters)[0]));
+  CHECK((*copy)[0].is_same(copy->parameters()[0]));
+}
+
+TEST_CASE("OrderedDict") {
+  OrderedDict<std::string, int> dict{{"b", 1}, {"a", 2}};
+  CHECK(dict[0].key() == "b");
+  dict.insert("c", 3);
+  dict.erase("b");
+  CHECK(dict.keys() == std::vector<std::string>{"a", "c"});
+  CHECK(dict["c"] == 3);
+  CHECK(dict.find("b") == nullptr);
+  for (auto& [key, value] : dict) value += static_cast<int>(key.size());
+  CHECK(dict["a"] == 3);
+  CHECK_THROWS_AS(dict.insert("a", 1), Error);
+  CHECK_THROWS_AS(dict["b"], Error);
+}

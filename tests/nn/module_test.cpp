@@ -1,0 +1,224 @@
+// Module: registration, names, modes, conversion, clone, hooks, printing, state dicts.
+#include "tandem/nn/module.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/nn/layers/linear.h"
+
+using namespace tandem;
+
+namespace {
+
+struct Net : nn::Module {
+  Net() : fc1(nn::LinearOptions(4, 3)) {
+    register_module("fc1", fc1);
+    fc2 = register_module("fc2", nn::Linear(3, 2));
+    scale = register_parameter("scale", ones({1}));
+    steps = register_buffer("steps", zeros({1}, TensorOptions(kLong)));
+  }
+  Tensor forward(Tensor x) { return fc2(relu(fc1->forward(x))) * scale; }
+  nn::Linear fc1;
+  nn::Linear fc2{nullptr};
+  Tensor scale, steps;
+};
+
+struct CloneableNet : nn::Cloneable<CloneableNet> {
+  CloneableNet() { reset(); }
+  void reset() override {
+    fc = register_module("fc", nn::Linear(2, 2));
+    w = register_parameter("w", full({2}, 7.0));
+  }
+  nn::Linear fc{nullptr};
+  Tensor w;
+  int option = 3;
+};
+
+float first(const Tensor& t) { return t.data_ptr<float>()[0]; }
+
+}  // namespace
+
+TEST_CASE("parameters and their names") {
+  Net net;  // on the stack
+  CHECK(net.parameters().size() == 5);
+  CHECK(net.named_parameters().keys() ==
+        std::vector<std::string>{"scale", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
+  CHECK(net.named_parameters(false).keys() == std::vector<std::string>{"scale"});
+  CHECK(net.named_buffers().keys() == std::vector<std::string>{"steps"});
+  CHECK(net.named_children().keys() == std::vector<std::string>{"fc1", "fc2"});
+  for (const auto& p : net.named_parameters()) CHECK(p.value().requires_grad());
+  CHECK(net.parameters()[1].is_same(net.fc1->weight));
+  CHECK_THROWS_WITH_AS(net.modules(), doctest::Contains("not stored in a shared_ptr"), Error);
+  CHECK(net.modules(false).size() == 2);
+  CHECK(std::make_shared<Net>()->named_modules().keys() == std::vector<std::string>{"", "fc1", "fc2"});
+}
+
+TEST_CASE("a shared parameter counts once, and is in the state dict under both names") {
+  struct Tied : nn::Module {
+    Tied() {
+      const auto fc = register_module("a", nn::Linear(2, 2));
+      register_module("b", fc);
+    }
+  };
+  Tied net;
+  CHECK(net.parameters().size() == 2);
+  CHECK(net.state_dict().size() == 4);
+}
+
+TEST_CASE("names are checked") {
+  struct Any : nn::Module {};
+  Any m;
+  m.register_parameter("w", ones({1}));
+  CHECK_THROWS_WITH_AS(m.register_parameter("w", ones({1})), doctest::Contains("'w' already defined"), Error);
+  CHECK_THROWS_WITH_AS(m.register_buffer("w", ones({1})), doctest::Contains("already defined"), Error);
+  CHECK_THROWS_WITH_AS(m.register_parameter("a.b", ones({1})), doctest::Contains("dot"), Error);
+  CHECK_THROWS_WITH_AS(m.register_module("", nn::Linear(1, 1)), doctest::Contains("empty"), Error);
+  CHECK_THROWS_WITH_AS(m.unregister_module("x"), doctest::Contains("No Module with name"), Error);
+  m.register_module("fc", nn::Linear(1, 1));
+  m.unregister_module("fc");
+  CHECK(m.children().empty());
+}
+
+TEST_CASE("train, eval and zero_grad") {
+  auto net = std::make_shared<Net>();
+  CHECK(net->is_training());
+  net->eval();
+  CHECK(!net->fc1->is_training());
+  net->train();
+  CHECK(net->fc2->is_training());
+
+  net->forward(ones({2, 4})).sum().backward();
+  CHECK(net->fc2->bias.grad().defined());
+  net->zero_grad(false);
+  CHECK(first(net->fc2->bias.grad()) == 0);
+  net->zero_grad();
+  CHECK(!net->fc2->bias.grad().defined());
+}
+
+TEST_CASE("to changes floating point tensors in place") {
+  auto net = std::make_shared<Net>();
+  const Tensor handle = net->fc1->weight;
+  net->to(kDouble);
+  CHECK(handle.dtype() == kDouble);
+  CHECK(net->fc1->weight.is_same(net->named_parameters()["fc1.weight"]));
+  CHECK(net->steps.dtype() == kLong);
+  CHECK(net->fc1->weight.requires_grad());
+  net->forward(ones({1, 4}, TensorOptions(kDouble))).sum().backward();
+  CHECK(handle.grad().dtype() == kDouble);
+  net->to(Device(kCPU), kFloat);
+  CHECK(handle.grad().dtype() == kFloat);
+  CHECK_THROWS_WITH_AS(net->to(kLong), doctest::Contains("floating point"), Error);
+}
+
+TEST_CASE("apply in its four forms") {
+  auto net = std::make_shared<Net>();
+  int count = 0;
+  net->apply([&](nn::Module&) { ++count; });
+  CHECK(count == 3);
+  std::string names;
+  net->apply([&](const std::string& name, nn::Module&) { names += name + ";"; });
+  CHECK(names == ";fc1;fc2;");
+  net->apply([&](const std::shared_ptr<nn::Module>& m) { count += m->as<nn::Linear>() != nullptr; });
+  CHECK(count == 5);
+  net->apply([&](nn::Module& m) {
+    if (auto* linear = m.as<nn::Linear>()) nn::init::zeros_(linear->weight);
+  });
+  CHECK(first(net->fc1->weight) == 0);
+}
+
+TEST_CASE("clone is deep and draws nothing") {
+  auto net = std::make_shared<CloneableNet>();
+  net->option = 9;
+  net->fc->eval();
+  net->w.requires_grad_(false);
+  const auto offset = default_generator().offset();
+  auto copy = std::dynamic_pointer_cast<CloneableNet>(net->clone());
+  CHECK(default_generator().offset() == offset);
+  CHECK(copy->option == 9);
+  CHECK(!copy->fc->is_training());
+  CHECK(!copy->w.requires_grad());
+  CHECK(first(copy->fc->weight) == first(net->fc->weight));
+  CHECK(copy->fc->weight.is_same(copy->named_parameters()["fc.weight"]));
+  nn::init::zeros_(copy->fc->weight);
+  CHECK(first(net->fc->weight) != 0);
+  CHECK_THROWS_WITH_AS(Net().clone(), doctest::Contains("Cloneable"), Error);
+}
+
+TEST_CASE("forward hooks") {
+  auto net = std::make_shared<Net>();
+  int calls = 0;
+  auto pre = net->fc1->register_forward_pre_hook(
+      [&](nn::Module& m, const std::vector<Tensor>& inputs) { calls += m.is_training() && inputs.size() == 1; });
+  auto replace = net->fc2->register_forward_hook(
+      [](nn::Module&, const std::vector<Tensor>&, const Tensor& y) { return y * 0 + 5; });
+  CHECK(first(nn::call(net, ones({1, 4}))) == 5);
+  CHECK(calls == 0);  // Net calls fc1->forward, which has no hooks
+  net->fc1(ones({1, 4}));
+  CHECK(calls == 1);
+  pre.remove();
+  pre.remove();
+  net->fc1(ones({1, 4}));
+  CHECK(calls == 1);
+  replace.remove();
+  auto twice = net->fc1->register_forward_pre_hook(
+      [](nn::Module&, const std::vector<Tensor>& in) { return in[0] * 2; });
+  const float bias = first(net->fc1->bias);
+  const Tensor x = ones({1, 4});
+  const float plain = first(net->fc1->forward(x)) - bias, hooked = first(net->fc1(x)) - bias;
+  CHECK(hooked == doctest::Approx(2 * plain).epsilon(1e-4));
+}
+
+TEST_CASE("printing") {
+  Net net;
+  std::ostringstream out;
+  out << net;
+  CHECK(out.str().ends_with("Net(\n"
+                            "  (fc1): tandem::nn::Linear(in_features=4, out_features=3, bias=true)\n"
+                            "  (fc2): tandem::nn::Linear(in_features=3, out_features=2, bias=true)\n"
+                            ")"));
+  CHECK(net.fc1->name() == "tandem::nn::LinearImpl");
+}
+
+TEST_CASE("state dicts") {
+  Net from, to;
+  const auto state = from.state_dict();
+  CHECK(state.keys() == std::vector<std::string>{"scale", "steps", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
+  CHECK(!state["scale"].requires_grad());
+  to.load_state_dict(state);
+  CHECK(first(to.fc2->weight) == first(from.fc2->weight));
+  CHECK(to.fc2->weight.requires_grad());
+
+  SUBCASE("with the prefix of a wrapped model") {
+    OrderedDict<std::string, Tensor> wrapped;
+    for (const auto& item : state) wrapped.insert("module." + item.key(), item.value() * 2);
+    to.load_state_dict(wrapped);
+    CHECK(first(to.fc2->weight) == 2 * first(from.fc2->weight));
+  }
+  SUBCASE("all problems are listed and nothing is changed") {
+    OrderedDict<std::string, Tensor> broken;
+    broken.insert("scale", full({1}, 42.0));
+    broken.insert("fc1.weight", ones({2, 2}));
+    broken.insert("other", ones({1}));
+    try {
+      to.load_state_dict(broken);
+      FAIL("accepted");
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      for (const char* part : {"missing:", "fc2.bias", "unexpected:", "other", "fc1.weight: is [3, 4] here, [2, 2]"})
+        CHECK(text.find(part) != std::string::npos);
+    }
+    CHECK(first(to.scale) == 1);
+  }
+  SUBCASE("not strict") {
+    OrderedDict<std::string, Tensor> part;
+    part.insert("scale", full({1}, 42.0));
+    part.insert("other", ones({1}));
+    const auto result = to.load_state_dict(part, false);
+    CHECK(first(to.scale) == 42);
+    CHECK(result.missing_keys.size() == 5);
+    CHECK(result.unexpected_keys == std::vector<std::string>{"other"});
+  }
+}

@@ -1,0 +1,139 @@
+// Optimizers: values of PyTorch 1.13 after four steps, groups, options, closures, allocations.
+#include <doctest/doctest.h>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/core/cpu_allocator.h"
+#include "tandem/nn/layers/linear.h"
+#include "tandem/nn/optim/optim.h"
+
+using namespace tandem;
+
+namespace {
+
+Tensor vec(std::initializer_list<double> values, ScalarType dtype = kDouble) {
+  Tensor t = empty({static_cast<int64_t>(values.size())}, TensorOptions(kDouble));
+  std::copy(values.begin(), values.end(), t.data_ptr<double>());
+  return t.to(dtype);
+}
+
+// Four steps from (1, -2, 3) with the gradients of step k: (0.5, -1, 2) (k mod 3 - 0.5) + 0.1 k.
+template <class Optimizer, class Options>
+void expect(const Options& options, std::initializer_list<double> values) {
+  for (const ScalarType dtype : {kDouble, kFloat}) {
+    const Tensor p = vec({1, -2, 3}, dtype).requires_grad_();
+    Optimizer optimizer(std::vector<Tensor>{p}, options);
+    for (int k = 1; k <= 4; ++k) {
+      const double f = k % 3 - 0.5;
+      p.mutable_grad() = vec({0.5 * f + 0.1 * k, -f + 0.1 * k, 2 * f + 0.1 * k}, dtype);
+      optimizer.step();
+    }
+    const Tensor got = p.detach().to(kDouble);
+    for (int64_t i = 0; i < 3; ++i)
+      CHECK(got.data_ptr<double>()[i] == doctest::Approx(values.begin()[i]).epsilon(dtype == kDouble ? 1e-13 : 2e-6));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("four steps equal PyTorch's") {
+  expect<optim::SGD>(optim::SGDOptions(0.1), {0.8, -1.9, 2.5});
+  expect<optim::SGD>(optim::SGDOptions(0.1).weight_decay(0.2), {0.72828844, -1.75063664, 2.28484536});
+  expect<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9), {0.547685, -1.65214, 1.74751});
+  expect<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).dampening(0.3).weight_decay(0.01), {0.640313114536348, -1.70097088343241, 1.98895444264076});
+  expect<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(0.01), {0.382515796230356, -1.56457073508875, 1.34171214344473});
+  expect<optim::SGD>(optim::SGDOptions(0.1).momentum(0.5).maximize(true), {1.304375, -2.1925, 3.80125});
+  expect<optim::Adam>(optim::AdamOptions(0.1), {0.649021507414683, -1.75441498577104, 2.68608683928741});
+  expect<optim::Adam>(optim::AdamOptions(0.1).betas({0.7, 0.8}).eps(1e-3).weight_decay(0.1), {0.641318866678482, -1.73455516049812, 2.6765250961977});
+  expect<optim::Adam>(optim::AdamOptions(0.1).betas({0.7, 0.8}).amsgrad(true), {0.658981657292673, -1.77771215697697, 2.70426878006589});
+  expect<optim::Adam>(optim::AdamOptions(0.1).maximize(true), {1.35097849258532, -2.24558501422896, 3.31391316071259});
+  expect<optim::AdamW>(optim::AdamWOptions(0.1), {0.645588020100416, -1.74693633885019, 2.67464553613209});
+  expect<optim::AdamW>(optim::AdamWOptions(0.1).weight_decay(0.5).amsgrad(true), {0.490603276338148, -1.40795051934519, 2.1556927632017});
+  expect<optim::RMSprop>(optim::RMSpropOptions(0.1), {-1.532373787686, -0.489024425077115, 0.87861703198107});
+  expect<optim::RMSprop>(optim::RMSpropOptions(0.1).alpha(0.9).eps(1e-4).weight_decay(0.1).momentum(0.9).centered(true), {-1.23173806740905, -0.207528182744687, 0.922891883753142});
+  expect<optim::Adagrad>(optim::AdagradOptions(0.1), {0.747253490219497, -1.84879548387864, 2.78813838323288});
+  expect<optim::Adagrad>(optim::AdagradOptions(0.1).lr_decay(0.1).weight_decay(0.2).initial_accumulator_value(0.5), {0.816872579251143, -1.84848073734166, 2.79604676972152});
+}
+
+TEST_CASE("parameters that are not contiguous, and those without a gradient") {
+  Tensor base = zeros({2, 3}, TensorOptions(kDouble));
+  const Tensor p = base.t().detach().requires_grad_(), unused = ones({2}, requires_grad());
+  optim::SGD optimizer({p, unused}, 0.5);
+  p.mutable_grad() = arange(6, kDouble).view({3, 2});
+  optimizer.step();
+  CHECK(p.data_ptr<double>()[0] == 0);
+  CHECK(base.data_ptr<double>()[1] == -0.5 * 2);  // p[1, 0]
+  CHECK(base.data_ptr<double>()[3] == -0.5 * 1);  // p[0, 1]
+  CHECK(unused.data_ptr<float>()[0] == 1);
+}
+
+TEST_CASE("a step counts as a write") {
+  const Tensor p = ones({2}, requires_grad());
+  const Tensor loss = (p * p).sum();
+  optim::SGD optimizer({p}, 0.1);
+  p.mutable_grad() = ones({2});
+  optimizer.step();
+  CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("SGD"), Error);
+}
+
+TEST_CASE("groups with options of their own") {
+  const Tensor a = ones({1}, requires_grad()), b = ones({1}, requires_grad());
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{a});
+  groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<optim::SGDOptions>(0.5));
+  optim::SGD optimizer(groups, optim::SGDOptions(0.25));
+  for (const Tensor& p : {a, b}) p.mutable_grad() = ones({1});
+  optimizer.step();
+  CHECK(a.item<float>() == 0.75f);
+  CHECK(b.item<float>() == 0.5f);
+  for (auto& group : optimizer.param_groups()) static_cast<optim::SGDOptions&>(group.options()).lr(1);
+  optimizer.step();
+  CHECK(a.item<float>() == -0.25f);
+  optimizer.zero_grad(false);
+  CHECK(a.grad().item<float>() == 0);
+  optimizer.zero_grad();
+  CHECK(!a.grad().defined());
+  CHECK(optimizer.size() == 2);
+}
+
+TEST_CASE("a closure is run with recording") {
+  const Tensor p = full({1}, 3.0, requires_grad());
+  optim::SGD optimizer({p}, 0.1);
+  const Tensor loss = optimizer.step([&] {
+    optimizer.zero_grad();
+    Tensor value = p * p;
+    value.backward();
+    return value;
+  });
+  CHECK(loss.item<float>() == 9);
+  CHECK(p.item<float>() == doctest::Approx(2.4));
+}
+
+TEST_CASE("impossible options and parameters") {
+  const auto refuses = [](const char* text, auto options) {
+    const std::vector<Tensor> p{ones({1}, requires_grad())};
+    if constexpr (std::is_same_v<decltype(options), optim::SGDOptions>)
+      CHECK_THROWS_WITH_AS(optim::SGD(p, options), doctest::Contains(text), Error);
+    else
+      CHECK_THROWS_WITH_AS(optim::Adam(p, options), doctest::Contains(text), Error);
+  };
+  refuses("Invalid learning rate: -1", optim::SGDOptions(-1));
+  refuses("Invalid momentum", optim::SGDOptions(1).momentum(-0.5));
+  refuses("Invalid weight_decay", optim::SGDOptions(1).weight_decay(-0.5));
+  refuses("Nesterov", optim::SGDOptions(1).nesterov(true));
+  refuses("beta parameter at index 1", optim::AdamOptions(1).betas({0.9, 1.0}));
+  refuses("epsilon", optim::AdamOptions(1).eps(-1));
+  const Tensor p = ones({1}, requires_grad());
+  CHECK_THROWS_WITH_AS(optim::SGD({p * 2}, 0.1), doctest::Contains("non-leaf"), Error);
+  CHECK_THROWS_WITH_AS(optim::SGD({p, p}, 0.1), doctest::Contains("more than one"), Error);
+}
+
+TEST_CASE("a step allocates nothing after the first") {
+  nn::Linear net(30, 20);
+  optim::Adam optimizer(net->parameters());
+  for (const Tensor& p : net->parameters()) p.mutable_grad() = ones(p.sizes());
+  optimizer.step();
+  const auto before = memory_stats(Device(kCPU, 0)).allocations;
+  optimizer.step();
+  optimizer.step();
+  CHECK(memory_stats(Device(kCPU, 0)).allocations == before);
+}

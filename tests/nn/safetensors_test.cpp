@@ -1,0 +1,109 @@
+// Safetensors: what is written is read back; the bytes; a file by Python's safetensors; refusals that name the
+// file and the rule (the whole list of broken files is in tests/fuzz/corpus/safetensors).
+#include "tandem/nn/safetensors.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using test::TempFolder;
+
+namespace {
+
+std::string file(const std::string& header, const std::string& data) {
+  const uint64_t size = header.size();
+  std::string out(reinterpret_cast<const char*>(&size), 8);
+  return out + header + data;
+}
+std::string refusal(const std::string& bytes) {
+  return test::error_of([&] { serialize::parse_safetensors(bytes.data(), bytes.size(), "x.safetensors"); });
+}
+
+}  // namespace
+
+TEST_CASE("all dtypes and shapes come back") {
+  OrderedDict<std::string, Tensor> tensors;
+  for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16})
+    tensors.insert(std::string("dtype ") + name(type), arange(6, kFloat).view({2, 3}).to(type));
+  tensors.insert("number", full({}, 2.5));
+  tensors.insert("nothing", zeros({2, 0, 3}));
+  tensors.insert("transposed", arange(6, kInt).view({2, 3}).t());
+  tensors.insert("quote \" back \\ line \n \u00e9 \U0001F600", ones({1}));
+  OrderedDict<std::string, std::string> metadata{{"format", "pt"}, {"\t", ""}};
+
+  const TempFolder folder;
+  serialize::save_safetensors(folder / "all", tensors, metadata);
+  const auto back = serialize::load_safetensors(folder / "all");
+  CHECK(back.tensors.keys() == tensors.keys());
+  CHECK(back.metadata.keys() == metadata.keys());
+  CHECK(back.metadata["format"] == "pt");
+  for (const auto& item : tensors) {
+    const Tensor &t = item.value().contiguous(), &read = back.tensors[item.key()];
+    CHECK(read.dtype() == t.dtype());
+    CHECK(read.sizes() == t.sizes());
+    CHECK(std::memcmp(read.data_ptr(), t.data_ptr(), t.nbytes()) == 0);
+  }
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("the bytes") {
+  OrderedDict<std::string, Tensor> tensors;
+  tensors.insert("b", ones({3}, TensorOptions(kByte)));
+  tensors.insert("d", full({1}, 1.0, TensorOptions(kDouble)));
+  const std::string bytes = serialize::safetensors_bytes(tensors);
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), 8);
+  CHECK(header % 8 == 0);
+  CHECK(bytes.substr(8, header) ==
+        R"({"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},"d":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}    )");
+  CHECK(bytes.size() == 8 + header + 11);
+  CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));
+}
+
+TEST_CASE("white space and escapes in a header are fine, tensors in any order") {
+  const std::string bytes = file(
+      "{ \"\\u00e9\\ud83d\\ude00\" :\t{\"shape\": [ ], \"data_offsets\":[2 ,4], \"dtype\":\"I16\"} , "
+      "\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]}}  ",
+      std::string("\1\0\7\0", 4));
+  const auto read = serialize::parse_safetensors(bytes.data(), bytes.size(), "x");
+  CHECK(read.tensors["\u00e9\U0001F600"].item<int16_t>() == 7);
+  CHECK(read.tensors["a"].data_ptr<bool>()[0]);
+  CHECK(serialize::parse_safetensors(file("{}", "").data(), 10, "x").tensors.is_empty());
+}
+
+TEST_CASE("refusals name the file and the rule") {
+  const std::string eight(8, '\0');
+  const auto says = [](const std::string& error, const char* rule) {
+    CHECK(error.starts_with("x.safetensors"));
+    CHECK_MESSAGE(error.find(rule) != std::string::npos, error);
+  };
+  says(refusal("abc"), "fewer than 8");
+  says(refusal(std::string(8, '\xff')), "allowed are 100000000");
+  says(refusal(file("{}", "").substr(0, 9)), "cut short");
+  says(refusal(file(" {}", "")), "begin with '{'");
+  says(refusal(file("{}", "x")), "1 bytes of elements");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234")), "was cut short");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", eight)), "needs 12 bytes");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight)), "leave holes");
+  says(refusal(file(R"({"a":{"dtype":"Q8","shape":[1],"data_offsets":[0,8]}})", eight)), "dtype 'Q8'");
+  says(refusal(file(R"({"a":{},"a":{}})", "")), "lacks dtype");
+  says(refusal(file(R"({"__metadata__":{"k":1}})", "")), "expected '\"'");
+  says(refusal(file(R"({"__metadata__":{"k":"","k":""}})", "")), "a key twice");
+}
+
+TEST_CASE("what cannot be written") {
+  OrderedDict<std::string, Tensor> tensors;
+  tensors.insert("__metadata__", ones({1}));
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(tensors), doctest::Contains("__metadata__"), Error);
+  OrderedDict<std::string, Tensor> bad;
+  bad.insert("\xff", ones({1}));
+  CHECK_THROWS_AS(serialize::safetensors_bytes(bad), Error);
+  OrderedDict<std::string, Tensor> undefined;
+  undefined.insert("t", Tensor());
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(undefined), doctest::Contains("undefined"), Error);
+}

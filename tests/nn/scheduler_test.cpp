@@ -1,0 +1,79 @@
+// Learning rate schedules against their formulas.
+#include "tandem/nn/optim/schedulers.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/archive.h"
+#include "tandem/nn/optim/sgd.h"
+
+using namespace tandem;
+
+namespace {
+struct Fixture {
+  optim::SGD optimizer{std::vector<Tensor>{ones({1}, requires_grad())}, 0.8};
+  double lr() { return optimizer.param_groups()[0].options().get_lr(); }
+};
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "StepLR") {
+  optim::StepLR schedule(optimizer, 2, 0.5);
+  const double expected[] = {0.8, 0.4, 0.4, 0.2, 0.2};
+  for (double e : expected) {
+    schedule.step();
+    CHECK(lr() == doctest::Approx(e));
+  }
+}
+TEST_CASE_FIXTURE(Fixture, "MultiStepLR and ExponentialLR") {
+  optim::MultiStepLR schedule(optimizer, {1, 3}, 0.1);
+  for (double e : {0.08, 0.08, 0.008}) {
+    schedule.step();
+    CHECK(lr() == doctest::Approx(e));
+  }
+  optim::ExponentialLR exponential(optimizer, 0.5);
+  exponential.step();
+  CHECK(lr() == doctest::Approx(0.004));
+}
+TEST_CASE_FIXTURE(Fixture, "CosineAnnealingLR") {
+  optim::CosineAnnealingLR schedule(optimizer, 4, 0.2);
+  for (int t = 1; t <= 4; ++t) {
+    schedule.step();
+    CHECK(lr() == doctest::Approx(0.2 + 0.3 * (1 + std::cos(3.14159265358979 * t / 4))));
+  }
+}
+TEST_CASE_FIXTURE(Fixture, "LambdaLR warms up") {
+  optim::LambdaLR schedule(optimizer, [](int64_t step) { return static_cast<double>(step + 1) / 4; });
+  CHECK(lr() == doctest::Approx(0.2));
+  schedule.step();
+  CHECK(lr() == doctest::Approx(0.4));
+}
+TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateau") {
+  optim::ReduceLROnPlateau schedule(optimizer, {.factor = 0.5, .patience = 1});
+  schedule.step(1.0);
+  schedule.step(1.0);
+  CHECK(lr() == doctest::Approx(0.8));
+  schedule.step(1.0);
+  CHECK(lr() == doctest::Approx(0.4));
+  schedule.step(0.5);
+  schedule.step(0.6);
+  CHECK(lr() == doctest::Approx(0.4));
+}
+TEST_CASE_FIXTURE(Fixture, "a schedule goes on where it was saved") {
+  optim::CosineAnnealingLR whole(optimizer, 10);
+  for (int i = 0; i < 3; ++i) whole.step();
+  serialize::OutputArchive out;
+  whole.save(out);
+  optimizer.save(out);
+  whole.step();
+  const double next = lr();
+
+  Fixture other;
+  optim::CosineAnnealingLR resumed(other.optimizer, 10);
+  serialize::InputArchive in(out.tensors(), out.metadata());
+  resumed.load(in);
+  other.optimizer.load(in);
+  resumed.step();
+  CHECK(other.lr() == next);
+}
