@@ -48,7 +48,7 @@ class Cloneable : public Module {
       if (!item.value().defined()) continue;
       const Tensor& source = item.value();
       const Tensor values = source.detach().to(device.value_or(source.device()), source.dtype(), false, true);
-      if (target.defined())
+      if (target.defined() && !target.is_same(source))
         target.set_data(values);
       else
         target = values;

@@ -2,15 +2,14 @@
 #pragma once
 #include <cstdint>
 
+#include "tandem/core/reduction.h"
+
 namespace tandem {
 namespace nn {
 
-/// What a loss makes of its terms; kBatchMean (the sum divided by the batch size) is of KLDivLoss alone.
-enum class Reduction : int8_t { kNone, kMean, kSum, kBatchMean };
 enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular };
 /// kSame: as much padding as keeps the size at stride 1. kValid: none.
 enum class PaddingKind : int8_t { kValid, kSame };
-enum class GeluKind : int8_t { kNone, kTanh };
 
 namespace init {
 enum class FanMode : int8_t { kFanIn, kFanOut };
@@ -31,8 +30,6 @@ enum class Nonlinearity : int8_t {
 }  // namespace init
 }  // namespace nn
 
-inline constexpr nn::Reduction kNone = nn::Reduction::kNone, kMean = nn::Reduction::kMean,
-                               kSum = nn::Reduction::kSum, kBatchMean = nn::Reduction::kBatchMean;
 inline constexpr nn::PaddingMode kZeros = nn::PaddingMode::kZeros, kReflect = nn::PaddingMode::kReflect,
                                  kReplicate = nn::PaddingMode::kReplicate,
                                  kCircular = nn::PaddingMode::kCircular;

@@ -13,7 +13,8 @@ Tensor relu6(Tensor input, const ReLU6FuncOptions& options) {
   return options.inplace() ? tandem::relu6_(input) : tandem::relu6(input);
 }
 Tensor leaky_relu(Tensor input, const LeakyReLUFuncOptions& options) {
-  return options.inplace() ? tandem::leaky_relu_(input, options.negative_slope()) : tandem::leaky_relu(input, options.negative_slope());
+  return options.inplace() ? tandem::leaky_relu_(input, options.negative_slope())
+                           : tandem::leaky_relu(input, options.negative_slope());
 }
 Tensor elu(Tensor input, const ELUFuncOptions& options) {
   return options.inplace() ? tandem::elu_(input, options.alpha()) : tandem::elu(input, options.alpha());
@@ -22,7 +23,8 @@ Tensor selu(Tensor input, const SELUFuncOptions& options) {
   return options.inplace() ? tandem::selu_(input) : tandem::selu(input);
 }
 Tensor hardtanh(Tensor input, const HardtanhFuncOptions& options) {
-  return options.inplace() ? tandem::hardtanh_(input, options.min_val(), options.max_val()) : tandem::hardtanh(input, options.min_val(), options.max_val());
+  return options.inplace() ? tandem::hardtanh_(input, options.min_val(), options.max_val())
+                           : tandem::hardtanh(input, options.min_val(), options.max_val());
 }
 Tensor gelu(const Tensor& input, const GELUFuncOptions& options) {
   return tandem::gelu(input, options.approximate().tanh ? "tanh" : "none");

@@ -12,8 +12,8 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions
   // As an image of one row.
   check(weight.dim() == 3, "conv1d: weight must be [out, C / groups, kernel], got ", weight);
   const int64_t stride[2] = {1, options.stride()[0]}, dilation[2] = {1, options.dilation()[0]};
-  return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2), "same",
-                        IntArrayRef(dilation, 2), options.groups())
+  return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2),
+                        "same", IntArrayRef(dilation, 2), options.groups())
       .squeeze(-2);
 }
 

@@ -6,8 +6,8 @@
 namespace tandem::nn::functional {
 
 Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options) {
-  return tandem::avg_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(), options.ceil_mode(),
-                            options.count_include_pad(), options.divisor_override());
+  return tandem::avg_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(),
+                            options.ceil_mode(), options.count_include_pad(), options.divisor_override());
 }
 Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options) {
   return tandem::max_pool2d(input, *options.kernel_size(), *options.stride(), *options.padding(),

@@ -38,8 +38,8 @@ void ReLU6Impl::pretty_print(std::ostream& stream) const {
 }
 Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
 void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LeakyReLU(negative_slope=" << options.negative_slope() << inplace_note(options.inplace())
-         << ")";
+  stream << "tandem::nn::LeakyReLU(negative_slope=" << options.negative_slope()
+         << inplace_note(options.inplace()) << ")";
 }
 Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
 void ELUImpl::pretty_print(std::ostream& stream) const {
@@ -74,8 +74,8 @@ functional::DropoutFuncOptions dropout_options(const DropoutOptions& options, bo
   return functional::DropoutFuncOptions().p(options.p()).training(training).inplace(options.inplace());
 }
 void print_dropout(std::ostream& stream, const char* name, const DropoutOptions& options) {
-  stream << "tandem::nn::" << name << "(p=" << options.p() << ", inplace=" << (options.inplace() ? "true" : "false")
-         << ")";
+  stream << "tandem::nn::" << name << "(p=" << options.p()
+         << ", inplace=" << (options.inplace() ? "true" : "false") << ")";
 }
 }  // namespace
 

@@ -47,8 +47,8 @@ void BatchNormImplBase<Derived>::reset_parameters() {
 
 template <class Derived>
 void BatchNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::" << (std::is_same_v<Derived, BatchNorm1dImpl> ? "BatchNorm1d" : "BatchNorm2d") << "("
-         << options.num_features() << ", eps=" << options.eps() << ", momentum=";
+  stream << "tandem::nn::" << (std::is_same_v<Derived, BatchNorm1dImpl> ? "BatchNorm1d" : "BatchNorm2d")
+         << "(" << options.num_features() << ", eps=" << options.eps() << ", momentum=";
   if (options.momentum())
     stream << *options.momentum();
   else
@@ -61,7 +61,8 @@ template <class Derived>
 Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
   constexpr bool one = std::is_same_v<Derived, BatchNorm1dImpl>;
   if constexpr (one)
-    check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ", input);
+    check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ",
+          input);
   else
     check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
   const bool training = this->is_training();
@@ -83,7 +84,9 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
 template class BatchNormImplBase<BatchNorm1dImpl>;
 template class BatchNormImplBase<BatchNorm2dImpl>;
 
-LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) { LayerNormImpl::reset(); }
+LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) {
+  LayerNormImpl::reset();
+}
 void LayerNormImpl::reset() {
   const bool affine = options.elementwise_affine();
   weight = affine ? register_parameter("weight", empty(options.normalized_shape()))

@@ -41,8 +41,8 @@ class BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
 };
 TANDEM_MODULE(BatchNorm2d);
 
-/// Over the last dimensions, which must have normalized_shape, as weight and bias have (J. L. Ba et al.: Layer
-/// normalization. 2016).
+/// Over the last dimensions, which must have normalized_shape, as weight and bias have (J. L. Ba et al.:
+/// Layer normalization. 2016).
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   LayerNormImpl(std::vector<int64_t> normalized_shape)

@@ -35,4 +35,10 @@ struct EmbeddingOptions {
   TANDEM_ARG(Tensor, _weight) = Tensor();
 };
 
+namespace functional {
+struct EmbeddingFuncOptions {
+  TANDEM_ARG(optional<int64_t>, padding_idx) = nullopt;
+};
+}  // namespace functional
+
 }  // namespace tandem::nn

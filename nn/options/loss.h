@@ -32,6 +32,11 @@ struct SmoothL1LossOptions {
   TANDEM_ARG(Reduction, reduction);
   TANDEM_ARG(double, beta) = 1.0;
 };
+struct HuberLossOptions {
+  HuberLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+  TANDEM_ARG(double, delta) = 1.0;
+};
 struct BCELossOptions {
   TANDEM_ARG(Tensor, weight) = Tensor();
   TANDEM_ARG(Reduction, reduction) = kMean;
@@ -54,6 +59,7 @@ using NLLLossFuncOptions = NLLLossOptions;
 using MSELossFuncOptions = MSELossOptions;
 using L1LossFuncOptions = L1LossOptions;
 using SmoothL1LossFuncOptions = SmoothL1LossOptions;
+using HuberLossFuncOptions = HuberLossOptions;
 using BinaryCrossEntropyFuncOptions = BCELossOptions;
 using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
 using KLDivFuncOptions = KLDivLossOptions;

@@ -150,8 +150,9 @@ TEST_CASE("clone is deep and draws nothing") {
 TEST_CASE("forward hooks") {
   auto net = std::make_shared<Net>();
   int calls = 0;
-  auto pre = net->fc1->register_forward_pre_hook(
-      [&](nn::Module& m, const std::vector<Tensor>& inputs) { calls += m.is_training() && inputs.size() == 1; });
+  auto pre = net->fc1->register_forward_pre_hook([&](nn::Module& m, const std::vector<Tensor>& inputs) {
+    calls += m.is_training() && inputs.size() == 1;
+  });
   auto replace = net->fc2->register_forward_hook(
       [](nn::Module&, const std::vector<Tensor>&, const Tensor& y) { return y * 0 + 5; });
   CHECK(first(nn::call(net, ones({1, 4}))) == 5);
@@ -175,17 +176,19 @@ TEST_CASE("printing") {
   Net net;
   std::ostringstream out;
   out << net;
-  CHECK(out.str().ends_with("Net(\n"
-                            "  (fc1): tandem::nn::Linear(in_features=4, out_features=3, bias=true)\n"
-                            "  (fc2): tandem::nn::Linear(in_features=3, out_features=2, bias=true)\n"
-                            ")"));
+  CHECK(
+      out.str().ends_with("Net(\n"
+                          "  (fc1): tandem::nn::Linear(in_features=4, out_features=3, bias=true)\n"
+                          "  (fc2): tandem::nn::Linear(in_features=3, out_features=2, bias=true)\n"
+                          ")"));
   CHECK(net.fc1->name() == "tandem::nn::LinearImpl");
 }
 
 TEST_CASE("state dicts") {
   Net from, to;
   const auto state = from.state_dict();
-  CHECK(state.keys() == std::vector<std::string>{"scale", "steps", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
+  CHECK(state.keys() ==
+        std::vector<std::string>{"scale", "steps", "fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"});
   CHECK(!state["scale"].requires_grad());
   to.load_state_dict(state);
   CHECK(first(to.fc2->weight) == first(from.fc2->weight));
@@ -207,7 +210,8 @@ TEST_CASE("state dicts") {
       FAIL("accepted");
     } catch (const Error& e) {
       const std::string text = e.what();
-      for (const char* part : {"missing:", "fc2.bias", "unexpected:", "other", "fc1.weight: is [3, 4] here, [2, 2]"})
+      for (const char* part :
+           {"missing:", "fc2.bias", "unexpected:", "other", "fc1.weight: is [3, 4] here, [2, 2]"})
         CHECK(text.find(part) != std::string::npos);
     }
     CHECK(first(to.scale) == 1);

@@ -1,5 +1,5 @@
-// Safetensors: what is written is read back; the bytes; a file by Python's safetensors; refusals that name the
-// file and the rule (the whole list of broken files is in tests/fuzz/corpus/safetensors).
+// Safetensors: what is written is read back; the bytes; a file by Python's safetensors; refusals that name
+// the file and the rule (the whole list of broken files is in tests/fuzz/corpus/safetensors).
 #include "tandem/nn/safetensors.h"
 
 #include <doctest/doctest.h>
@@ -59,8 +59,9 @@ TEST_CASE("the bytes") {
   uint64_t header = 0;
   std::memcpy(&header, bytes.data(), 8);
   CHECK(header % 8 == 0);
-  CHECK(bytes.substr(8, header) ==
-        R"({"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},"d":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}    )");
+  CHECK(
+      bytes.substr(8, header) ==
+      R"({"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},"d":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}    )");
   CHECK(bytes.size() == 8 + header + 11);
   CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));
 }

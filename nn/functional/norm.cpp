@@ -1,0 +1,20 @@
+// Functional forms of normalisation.
+#include "tandem/nn/functional/norm.h"
+
+#include "tandem/autograd/ops/norm.h"
+
+namespace tandem::nn::functional {
+
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+                  const BatchNormFuncOptions& options) {
+  check(options.momentum().has_value() || !options.training() || !running_mean.defined(),
+        "batch_norm: running statistics need a momentum");
+  return tandem::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
+                            options.training(), options.momentum().value_or(0), options.eps());
+}
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
+  return tandem::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(),
+                            options.eps());
+}
+
+}  // namespace tandem::nn::functional

@@ -1,0 +1,25 @@
+// Embedding: rows of a table by number.
+#pragma once
+#include "tandem/nn/cloneable.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/options/linear.h"
+
+namespace tandem::nn {
+
+/// input: integers of any shape, in [0, num_embeddings); output [..., embedding_dim]. The weight
+/// [num_embeddings, embedding_dim] starts normal.
+class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
+ public:
+  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
+      : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
+  explicit EmbeddingImpl(EmbeddingOptions options);
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input);
+  EmbeddingOptions options;
+  Tensor weight;
+};
+TANDEM_MODULE(Embedding);
+
+}  // namespace tandem::nn
