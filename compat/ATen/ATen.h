@@ -1,0 +1,3 @@
+// LibTorch's name for everything.
+#pragma once
+#include "torch/torch.h"

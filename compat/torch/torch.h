@@ -1,0 +1,64 @@
+// LibTorch's entry: programs written for it compile against Tandem by this include path alone.
+//
+// torch, at and c10 are other names of tandem; the macros below are those that such programs use. The standard
+// headers are those that programs get from LibTorch's without asking.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tandem/tandem.h"
+
+namespace torch = tandem;
+namespace at = tandem;
+namespace c10 = tandem;
+
+#define TORCH_VERSION_MAJOR 2
+#define TORCH_VERSION_MINOR 0
+
+#define TORCH_MODULE(Name) TANDEM_MODULE(Name)
+#define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
+#define TORCH_ARG(T, name) TANDEM_ARG(T, name)
+
+/// Throws torch::Error with the parts as its text unless the condition holds. Parts may be anything that can be
+/// written to a stream.
+#define TORCH_CHECK(condition, ...)                                                                     \
+  do {                                                                                                  \
+    if (!(condition)) ::tandem::compat::fail("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)
+#define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WARN(...) ::tandem::compat::warn(__VA_ARGS__)
+#define AT_ASSERT(condition) TORCH_CHECK(condition)
+#define AT_ASSERTM(condition, ...) TORCH_CHECK(condition, __VA_ARGS__)
+#define AT_ERROR(...) TORCH_CHECK(false, __VA_ARGS__)
+
+namespace tandem::compat {
+
+/// `expected` is the text where no parts are given.
+template <class... Parts>
+[[noreturn]] void fail(const char* expected, const Parts&... parts) {
+  std::ostringstream text;
+  if constexpr (sizeof...(Parts) == 0)
+    text << expected;
+  else
+    (text << ... << parts);
+  throw Error(text.str());
+}
+template <class... Parts>
+void warn(const Parts&... parts) {
+  std::cerr << "Warning: ";
+  (std::cerr << ... << parts) << '\n';
+}
+
+}  // namespace tandem::compat

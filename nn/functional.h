@@ -1,0 +1,8 @@
+// All functional forms: namespace F = tandem::nn::functional.
+#pragma once
+#include "tandem/nn/functional/activation.h"
+#include "tandem/nn/functional/conv.h"
+#include "tandem/nn/functional/embedding.h"
+#include "tandem/nn/functional/loss.h"
+#include "tandem/nn/functional/norm.h"
+#include "tandem/nn/functional/pooling.h"

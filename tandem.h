@@ -1,0 +1,20 @@
+// Everything: tensors, autograd, operations, modules, optimizers, data.
+//
+//   #include <tandem/tandem.h>
+#pragma once
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/function.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/cuda.h"
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/print.h"
+#include "tandem/core/stream.h"
+#include "tandem/core/tensor.h"
+#include "tandem/nn/nn.h"
+#include "tandem/nn/optim/optim.h"
+#if __has_include("tandem/datasets/data.h")
+#include "tandem/datasets/data.h"
+#endif
