@@ -10,7 +10,8 @@
 namespace tandem::data {
 namespace {
 
-constexpr uint64_t kOrderKey = 0x6F72646572000001u, kBatchKey = 0x6261746368000001u;
+constexpr uint64_t kOrderKey = 0x6F72646572000001u, kBatchKey = 0x6261746368000001u,
+                   kSeedKey = 0x7365656400000001u;
 
 uint64_t word64(const PhiloxBlock& block, std::size_t half) {
   return uint64_t{block.word[2 * half]} << 32 | block.word[2 * half + 1];
@@ -35,6 +36,11 @@ std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch)
     std::swap(order[i], order[i + high_product(word64(block, i % 2), left)]);
   }
   return order;
+}
+
+uint64_t drawn_seed() {
+  const Generator::Draw draw = default_generator().next();
+  return word64(philox(draw.seed ^ kSeedKey, draw.offset, 0), 0);
 }
 
 Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch) {

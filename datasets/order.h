@@ -11,6 +11,9 @@ namespace tandem::data {
 /// by Philox). Throws Error: count < 0.
 std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch);
 
+/// A seed for who was given none: from the default generator, so that manual_seed fixes it.
+uint64_t drawn_seed();
+
 /// The random numbers for the making of one batch: the default generator of its job.
 Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch);
 

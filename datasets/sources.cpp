@@ -62,15 +62,6 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// The path of a file under one of its four spellings; "" when there is none.
-std::string spelled(const std::string& folder, std::string name) {
-  std::string dotted = name;
-  dotted[dotted.rfind("-idx")] = '.';
-  for (const std::string& each : {name, dotted, name + ".gz", dotted + ".gz"})
-    if (is_file(folder + "/" + each)) return folder + "/" + each;
-  return "";
-}
-
 // Fills the four paths; gives "" or what is missing.
 std::string look_in(const std::string& folder, DatasetFiles& found) {
   if (!is_folder(folder)) return "no such folder";
@@ -81,7 +72,7 @@ std::string look_in(const std::string& folder, DatasetFiles& found) {
   for (int i = 0; i < 4; ++i) {
     const char* name =
         kDatasets[0].files[static_cast<std::size_t>(i)].name;  // the same four for every data set
-    *paths[i] = spelled(folder, name);
+    *paths[i] = find_idx_file(folder, name);
     if (!paths[i]->empty()) continue;
     missing += concat(missing.empty() ? "" : ", ", name, "[.gz]");
     ++count;
@@ -190,6 +181,14 @@ DatasetFiles find_dataset(const std::string& name_or_folder, FetchDataset fetch)
 }
 
 DatasetFiles find_dataset(const std::string& name_or_folder) { return find_any(name_or_folder, nullptr); }
+
+std::string find_idx_file(const std::string& folder, const std::string& name) {
+  std::string dotted = name;
+  if (const auto dash = dotted.rfind("-idx"); dash != std::string::npos) dotted[dash] = '.';
+  for (const std::string& each : {name, dotted, name + ".gz", dotted + ".gz"})
+    if (is_file(folder + "/" + each)) return folder + "/" + each;
+  return "";
+}
 
 std::string dataset_cache_folder(const KnownDataset& dataset) {
   if (const std::string root = environment("XDG_CACHE_HOME"); !root.empty())

@@ -58,6 +58,10 @@ DatasetFiles find_dataset(const std::string& name_or_folder, FetchDataset fetch)
 /// The same without a download.
 DatasetFiles find_dataset(const std::string& name_or_folder);
 
+/// The path of an IDX file under one of its spellings: "train-images-idx3-ubyte", "train-images.idx3-ubyte",
+/// each also with ".gz". "" when there is none.
+std::string find_idx_file(const std::string& folder, const std::string& name);
+
 /// Where downloads are kept: ($XDG_CACHE_HOME or ~/.cache)/tandem/NAME. "" when neither variable is set.
 std::string dataset_cache_folder(const KnownDataset& dataset);
 

@@ -1,0 +1,7 @@
+// All of data loading: data sets, samplers, transforms, loaders.
+#pragma once
+#include "tandem/datasets/data_loader.h"
+#include "tandem/datasets/loader.h"
+#include "tandem/datasets/mnist.h"
+#include "tandem/datasets/simple_loader.h"
+#include "tandem/datasets/tensor_dataset.h"

@@ -1,0 +1,198 @@
+// make_data_loader: batches of a data set by a sampler, made by worker threads.
+//
+//   auto loader = data::make_data_loader(data::datasets::MNIST(root).map(data::transforms::Stack<>()),
+//                                        data::DataLoaderOptions(64).workers(2));
+//   for (auto& batch : *loader) train(batch.data, batch.target);
+//
+// Each begin() begins a new epoch; leaving a loop early is safe. What batch k holds does not depend on the
+// number of workers: each makes its batches with its own copy of the data set, and random numbers from the
+// default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches the
+// loop as WorkerException (without workers: as it is); a timeout as Error.
+#pragma once
+#include <iterator>
+
+#include "tandem/datasets/dataset.h"
+#include "tandem/datasets/loader_core.h"
+#include "tandem/datasets/samplers.h"
+
+namespace tandem::data {
+
+template <typename Batch>
+class DataLoaderBase;
+
+/// An input iterator: copies share the loader's place. *it stays valid until ++it.
+template <typename Batch>
+class Iterator {
+ public:
+  using difference_type = std::ptrdiff_t;
+  using value_type = Batch;
+  using pointer = Batch*;
+  using reference = Batch&;
+  using iterator_category = std::input_iterator_tag;
+
+  Iterator() = default;  ///< the end
+  explicit Iterator(DataLoaderBase<Batch>* loader) : loader_(loader) { ++*this; }
+  Iterator& operator++() {
+    check(loader_ != nullptr, "data loader: ++ at the end");
+    current_ = nullptr;  // its memory serves the next batch
+    current_ = loader_->next_batch();
+    if (!current_) loader_ = nullptr;
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  Batch& operator*() const {
+    check(current_ != nullptr, "data loader: the end has no batch");
+    return *current_;
+  }
+  Batch* operator->() const { return &**this; }
+  friend bool operator==(const Iterator& a, const Iterator& b) { return a.current_ == b.current_; }
+
+ private:
+  DataLoaderBase<Batch>* loader_ = nullptr;
+  std::shared_ptr<Batch> current_;
+};
+
+template <typename Batch>
+class DataLoaderBase : public detail::LoaderCore {
+ public:
+  using BatchType = Batch;
+  Iterator<Batch> begin() {
+    begin_epoch();
+    return Iterator<Batch>(this);
+  }
+  Iterator<Batch> end() { return {}; }
+
+ protected:
+  using LoaderCore::LoaderCore;
+
+ private:
+  friend class Iterator<Batch>;
+  std::shared_ptr<Batch> next_batch() { return std::static_pointer_cast<Batch>(next()); }
+};
+
+namespace detail {
+template <typename T>
+T unwrap(optional<T>*);
+template <typename T>
+T unwrap(T*);
+/// Without the optional of a stateful data set.
+template <typename T>
+using Unwrapped = decltype(unwrap(static_cast<T*>(nullptr)));
+
+template <typename Batch>
+JobQueue::Result finish(Batch batch, bool pin) {
+  if (pin) pin_batch(batch);
+  return std::make_shared<Batch>(std::move(batch));
+}
+
+template <typename Sampler>
+optional<uint64_t> seed_for(const DataLoaderOptions& options, const Sampler& sampler) {
+  if constexpr (requires { sampler.seed(); })
+    if (!options.seed()) return sampler.seed();
+  return options.seed();
+}
+}  // namespace detail
+
+template <typename Dataset, typename Sampler>
+class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
+  using Base = DataLoaderBase<typename Dataset::BatchType>;
+
+ public:
+  StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
+      : Base(options, detail::seed_for(options, sampler), size_t{1024}), sampler_(std::move(sampler)) {
+    seed_changed(this->state().seed);
+    if constexpr (std::is_copy_constructible_v<Dataset>)
+      for (size_t w = 1; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));
+    else
+      check(options.workers() <= 1, "data loader: ", options.workers(),
+            " workers need a copy of the data set each, and it cannot be copied");
+    datasets_.push_back(std::make_unique<Dataset>(std::move(dataset)));
+  }
+  ~StatelessDataLoader() override { this->stop(); }
+  Sampler& sampler() { return sampler_; }
+
+ protected:
+  int64_t start_epoch(int64_t epoch, bool chosen) override {
+    if constexpr (requires { sampler_.set_epoch(size_t{0}); })
+      if (chosen) sampler_.set_epoch(static_cast<size_t>(epoch));
+    sampler_.reset(nullopt);
+    if constexpr (requires { sampler_.epoch(); }) return static_cast<int64_t>(sampler_.epoch());
+    return epoch;
+  }
+  detail::JobQueue::Job next_job() override {
+    auto request = next_request();
+    if (!request) return {};
+    return [this, request = std::move(*request)](int worker) {
+      return detail::finish(datasets_[static_cast<size_t>(worker)]->get_batch(request),
+                            this->options().pin_memory);
+    };
+  }
+  bool skip_batch() override { return next_request().has_value(); }
+  void seed_changed(uint64_t seed) override {
+    if constexpr (requires { sampler_.set_seed(seed); }) sampler_.set_seed(seed);
+  }
+
+ private:
+  auto next_request() {
+    auto request = sampler_.next(this->options().batch_size);
+    if (request && this->options().drop_last && request->size() < this->options().batch_size) request.reset();
+    return request;
+  }
+
+  Sampler sampler_;
+  std::vector<std::unique_ptr<Dataset>> datasets_;  // one for each worker
+};
+
+/// For data sets with an epoch of their own. The order of their batches is their state, so at most one worker
+/// makes them.
+template <typename Dataset>
+class StatefulDataLoader : public DataLoaderBase<detail::Unwrapped<typename Dataset::BatchType>> {
+  using Base = DataLoaderBase<detail::Unwrapped<typename Dataset::BatchType>>;
+
+ public:
+  StatefulDataLoader(Dataset dataset, const DataLoaderOptions& options)
+      : Base(options, options.seed(), size_t{1}), dataset_(std::move(dataset)) {}
+  ~StatefulDataLoader() override { this->stop(); }
+
+ protected:
+  int64_t start_epoch(int64_t epoch, bool) override {
+    dataset_.reset();
+    return epoch;
+  }
+  detail::JobQueue::Job next_job() override {
+    return [this](int) -> detail::JobQueue::Result {
+      auto batch = dataset_.get_batch(this->options().batch_size);
+      if (!batch) return nullptr;
+      return detail::finish(std::move(*batch), this->options().pin_memory);
+    };
+  }
+  bool skip_batch() override { return dataset_.get_batch(this->options().batch_size).has_value(); }
+
+ private:
+  Dataset dataset_;
+};
+
+template <typename Dataset, typename Sampler>
+requires(!Dataset::is_stateful) std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(
+    Dataset dataset, Sampler sampler, DataLoaderOptions options) {
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler),
+                                                                 options);
+}
+
+/// The sampler is made from the data set's size. Throws Error when that is unknown.
+template <typename Sampler = samplers::RandomSampler, typename Dataset>
+requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, size_t>)
+    std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
+                                                                            DataLoaderOptions options = {}) {
+  const optional<size_t> size = dataset.size();
+  check(size.has_value(), "make_data_loader: the data set's size is unknown: give a sampler");
+  return make_data_loader(std::move(dataset), Sampler(*size), options);
+}
+
+template <typename Dataset>
+requires(Dataset::is_stateful) std::unique_ptr<StatefulDataLoader<Dataset>> make_data_loader(
+    Dataset dataset, DataLoaderOptions options = {}) {
+  return std::make_unique<StatefulDataLoader<Dataset>>(std::move(dataset), options);
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,116 @@
+// Data sets: what gives examples by index (Dataset), or batches by request (BatchDataset), and what .map
+// makes of them.
+//
+//   struct Squares : data::datasets::Dataset<Squares> {
+//     data::Example<> get(size_t i) override;         // in several workers at once, each with its own copy
+//     optional<size_t> size() const override;
+//   };
+#pragma once
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tandem/datasets/transforms.h"
+
+namespace tandem::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tandem::serialize
+
+namespace tandem::data::datasets {
+
+namespace detail {
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<optional<T>> : std::true_type {};
+template <bool kYes, typename T>
+using OptionalIf = std::conditional_t<kYes, optional<T>, T>;
+}  // namespace detail
+
+template <typename SourceDataset, typename AppliedTransform>
+class MapDataset;
+
+/// `Self` is the class that derives from this. Where Batch is an optional, the data set is stateful: nothing
+/// means the end of an epoch.
+template <typename Self, typename Batch = std::vector<Example<>>, typename BatchRequest = ArrayRef<size_t>>
+class BatchDataset {
+ public:
+  using SelfType = Self;
+  using BatchType = Batch;
+  using BatchRequestType = BatchRequest;
+  static constexpr bool is_stateful = detail::IsOptional<BatchType>::value;
+
+  virtual ~BatchDataset() = default;
+  virtual Batch get_batch(BatchRequest request) = 0;
+  /// Number of examples, if known.
+  virtual optional<size_t> size() const = 0;
+
+  /// This data set with `transform` applied to every batch.
+  template <typename TransformType>
+  MapDataset<Self, TransformType> map(TransformType transform) & {
+    return MapDataset<Self, TransformType>(static_cast<Self&>(*this), std::move(transform));
+  }
+  template <typename TransformType>
+  MapDataset<Self, TransformType> map(TransformType transform) && {
+    return MapDataset<Self, TransformType>(std::move(static_cast<Self&>(*this)), std::move(transform));
+  }
+};
+
+template <typename Self, typename SingleExample = Example<>>
+class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
+ public:
+  using ExampleType = SingleExample;
+  virtual ExampleType get(size_t index) = 0;
+
+  std::vector<ExampleType> get_batch(ArrayRef<size_t> indices) override {
+    std::vector<ExampleType> batch;
+    batch.reserve(indices.size());
+    for (const size_t i : indices) batch.push_back(get(i));
+    return batch;
+  }
+};
+
+/// Batches by count instead of by index; use it with samplers::StreamSampler.
+template <typename Self, typename Batch = std::vector<Example<>>>
+using StreamDataset = BatchDataset<Self, Batch, size_t>;
+
+/// A data set with an epoch of its own, for which no sampler is used.
+template <typename Self, typename Batch = std::vector<Example<>>, typename BatchRequest = size_t>
+class StatefulDataset : public BatchDataset<Self, optional<Batch>, BatchRequest> {
+ public:
+  /// Begins an epoch.
+  virtual void reset() = 0;
+  virtual void save(serialize::OutputArchive&) const { fail("this data set does not save its state"); }
+  virtual void load(serialize::InputArchive&) { fail("this data set does not load its state"); }
+};
+
+/// One data set for all workers instead of a copy each: its get_batch must be safe from several threads.
+template <typename UnderlyingDataset>
+class SharedBatchDataset
+    : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,
+                          typename UnderlyingDataset::BatchRequestType> {
+ public:
+  using BatchType = typename UnderlyingDataset::BatchType;
+  using BatchRequestType = typename UnderlyingDataset::BatchRequestType;
+  SharedBatchDataset(std::shared_ptr<UnderlyingDataset> shared) : dataset_(std::move(shared)) {}
+  BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
+  optional<size_t> size() const override { return dataset_->size(); }
+  UnderlyingDataset& operator*() { return *dataset_; }
+  const UnderlyingDataset& operator*() const { return *dataset_; }
+  UnderlyingDataset* operator->() { return dataset_.get(); }
+  const UnderlyingDataset* operator->() const { return dataset_.get(); }
+  void reset() { dataset_->reset(); }
+
+ private:
+  std::shared_ptr<UnderlyingDataset> dataset_;
+};
+
+template <typename UnderlyingDataset, typename... Args>
+SharedBatchDataset<UnderlyingDataset> make_shared_dataset(Args&&... args) {
+  return std::make_shared<UnderlyingDataset>(std::forward<Args>(args)...);
+}
+
+}  // namespace tandem::data::datasets
+
+#include "tandem/datasets/map_dataset.h"

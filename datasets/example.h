@@ -1,0 +1,41 @@
+// Example: what a data set gives for one index: data and a target, or data alone.
+#pragma once
+#include <utility>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::data {
+
+template <typename Data = Tensor, typename Target = Tensor>
+struct Example {
+  using DataType = Data;
+  using TargetType = Target;
+
+  Example() = default;
+  Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
+
+  Data data;
+  Target target;
+};
+
+namespace example {
+using NoTarget = void;
+}
+
+/// Converts to and from its data.
+template <typename Data>
+struct Example<Data, example::NoTarget> {
+  using DataType = Data;
+  using TargetType = example::NoTarget;
+
+  Example() = default;
+  Example(Data data) : data(std::move(data)) {}
+  operator Data&() { return data; }
+  operator const Data&() const { return data; }
+
+  Data data;
+};
+
+using TensorExample = Example<Tensor, example::NoTarget>;
+
+}  // namespace tandem::data

@@ -1,0 +1,79 @@
+// Jobs are asked for in the consumer's thread, in order; only their making is left to workers.
+#include "tandem/datasets/loader_core.h"
+
+#include <algorithm>
+
+#include "tandem/datasets/order.h"
+
+namespace tandem::data::detail {
+
+LoaderCore::LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers)
+    : options_(options), seed_(seed ? *seed : drawn_seed()) {
+  check(options_.batch_size > 0, "data loader: batch_size = 0");
+  const auto workers = static_cast<int>(std::min({options_.workers, most_workers, size_t{1} << 20}));
+  queue_ = std::make_unique<JobQueue>(workers, options_.enforce_ordering);
+}
+
+void LoaderCore::load_state(const LoaderState& state) {
+  check(state.epoch >= 0 && state.position >= 0, "data loader: epoch ", state.epoch, ", position ",
+        state.position, ": neither may be negative");
+  next_ = state;
+}
+
+void LoaderCore::begin_epoch() {
+  queue_->cancel();
+  const optional<LoaderState> chosen = std::exchange(next_, nullopt);
+  if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
+  epoch_ = start_epoch(chosen ? chosen->epoch : epoch_ + 1, chosen.has_value());
+  exhausted_ = false;
+  position_ = asked_ = 0;
+  for (int64_t skip = chosen ? chosen->position : 0; position_ < skip && !exhausted_;) {
+    exhausted_ = !skip_batch();
+    if (!exhausted_) asked_ = ++position_;
+  }
+  if (queue_->workers() > 0) ask();
+}
+
+void LoaderCore::ask() {
+  const size_t ahead = queue_->workers() == 0 ? 1 : std::max<size_t>(1, options_.max_jobs);
+  while (!exhausted_ && queue_->pending() < static_cast<int64_t>(ahead)) {
+    JobQueue::Job job = next_job();
+    exhausted_ = !job;
+    if (exhausted_) return;
+    queue_->push(asked_, [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_](int worker) {
+      const GeneratorGuard random(batch_generator(seed, epoch, batch));
+      return job(worker);
+    });
+    ++asked_;
+  }
+}
+
+JobQueue::Result LoaderCore::next() {
+  ask();
+  if (queue_->pending() == 0) return nullptr;
+  JobQueue::Result batch;
+  try {
+    batch = queue_->pop(options_.timeout);
+  } catch (const WorkerException& error) {
+    ++position_;
+    if (queue_->workers() == 0) std::rethrow_exception(error.original_exception);
+    throw;
+  }
+  if (batch == nullptr) {  // the data set says that the epoch has ended
+    exhausted_ = true;
+    queue_->cancel();
+    return nullptr;
+  }
+  ++position_;
+  ask();
+  return batch;
+}
+
+void pin_batch(Tensor& tensor) {
+  if (device_count(kCUDA) > 0 && tensor.defined() && tensor.is_cpu()) tensor = tensor.pin_memory();
+}
+void pin_batch(std::vector<Tensor>& tensors) {
+  for (Tensor& t : tensors) pin_batch(t);
+}
+
+}  // namespace tandem::data::detail

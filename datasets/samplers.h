@@ -1,0 +1,138 @@
+// Samplers: which examples the batches of an epoch hold.
+//
+// A sampler's order is a pure function of its seed, its epoch and its size. reset() begins an epoch: the
+// first time epoch 0, then the next, or the one that set_epoch named.
+#pragma once
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/options.h"
+
+namespace tandem::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tandem::serialize
+
+namespace tandem::data::samplers {
+
+/// Base of all samplers, and of yours.
+template <typename BatchRequest = std::vector<size_t>>
+class Sampler {
+ public:
+  using BatchRequestType = BatchRequest;
+  virtual ~Sampler() = default;
+  /// Begins an epoch, of another size where one is given.
+  virtual void reset(optional<size_t> new_size) = 0;
+  /// Up to `batch_size` further indices; nothing at the end of the epoch.
+  virtual optional<BatchRequest> next(size_t batch_size) = 0;
+  virtual void save(serialize::OutputArchive&) const { fail("this sampler does not save its state"); }
+  virtual void load(serialize::InputArchive&) { fail("this sampler does not load its state"); }
+};
+
+/// Base of the samplers that know an epoch's order beforehand.
+class IndexSampler : public Sampler<> {
+ public:
+  void reset(optional<size_t> new_size = nullopt) override;
+  optional<std::vector<size_t>> next(size_t batch_size) override;
+  /// Indices given so far in this epoch.
+  size_t index() const noexcept { return index_; }
+  size_t epoch() const { return epoch_; }
+  /// The next reset() begins this epoch.
+  void set_epoch(size_t epoch);
+  /// None: taken from the default generator by the first reset().
+  optional<uint64_t> seed() const { return seed_; }
+  void set_seed(uint64_t seed) { seed_ = seed; }
+
+ protected:
+  IndexSampler(size_t size, optional<uint64_t> seed) : size_(size), seed_(seed) {}
+  /// The order of the epoch epoch_.
+  virtual std::vector<size_t> order() = 0;
+  /// 0 … size_ - 1 shuffled by (*seed_, epoch_).
+  std::vector<size_t> shuffled() const;
+
+  size_t size_;
+
+ private:
+  optional<uint64_t> seed_;
+  size_t epoch_ = 0, index_ = 0;
+  bool begun_ = false, advance_ = false;
+  std::vector<size_t> order_;
+};
+
+/// 0, 1, 2, …
+class SequentialSampler : public IndexSampler {
+ public:
+  explicit SequentialSampler(size_t size) : IndexSampler(size, 0) {}
+
+ protected:
+  std::vector<size_t> order() override;
+};
+
+/// Every index once, each epoch in another order.
+class RandomSampler : public IndexSampler {
+ public:
+  explicit RandomSampler(int64_t size, ScalarType index_dtype = kInt64);
+  RandomSampler(int64_t size, uint64_t seed) : IndexSampler(static_cast<size_t>(size), seed) {}
+
+ protected:
+  std::vector<size_t> order() override { return shuffled(); }
+};
+
+/// Every one of the given indices once, each epoch in another order.
+class SubsetRandomSampler : public IndexSampler {
+ public:
+  explicit SubsetRandomSampler(std::vector<size_t> indices, optional<uint64_t> seed = nullopt)
+      : IndexSampler(indices.size(), seed), indices_(std::move(indices)) {}
+  /// Throws Error for a new size: the indices are given.
+  void reset(optional<size_t> new_size = nullopt) override;
+
+ protected:
+  std::vector<size_t> order() override;
+
+ private:
+  std::vector<size_t> indices_;
+};
+
+/// Base of the samplers that give each of num_replicas processes its share: runs of equal length. Where they
+/// do not come out even, allow_duplicates pads with the first of the order, else the last are left out.
+class DistributedIndexSampler : public IndexSampler {
+ protected:
+  /// Throws Error unless rank < num_replicas.
+  DistributedIndexSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates);
+  size_t local_sample_count() const;
+  std::vector<size_t> share(const std::vector<size_t>& order) const;
+
+  size_t num_replicas_, rank_;
+  bool allow_duplicates_;
+};
+template <typename BatchRequest = std::vector<size_t>>
+using DistributedSampler = DistributedIndexSampler;
+
+/// Shares of a shuffled order. The seed is 0 where none is set: it must be one for all ranks, as must the
+/// epoch.
+class DistributedRandomSampler : public DistributedIndexSampler {
+ public:
+  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
+                                    bool allow_duplicates = true)
+      : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {}
+
+ protected:
+  std::vector<size_t> order() override { return share(shuffled()); }
+};
+
+/// Shares of 0, 1, 2, …
+class DistributedSequentialSampler : public DistributedIndexSampler {
+ public:
+  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
+                                        bool allow_duplicates = true)
+      : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {}
+
+ protected:
+  std::vector<size_t> order() override;
+};
+
+}  // namespace tandem::data::samplers
+
+#include "tandem/datasets/batch_samplers.h"

@@ -1,0 +1,94 @@
+// DataLoader: PyTorch's, in one line:
+//
+//   data::DataLoader loader(dataset, {.batch_size = 30, .shuffle = true, .num_workers = 2});
+//   for (auto& batch : loader) …
+//
+// The third argument collates a vector of examples into a batch; default: transforms::Stack.
+#pragma once
+#include "tandem/datasets/data_loader.h"
+
+namespace tandem::data {
+
+struct LoaderOptions {
+  size_t batch_size = 1;
+  bool shuffle = false;
+  size_t num_workers = 0;
+  bool drop_last = false;
+  bool pin_memory = false;
+  optional<uint64_t> seed = nullopt;  ///< default: drawn from the default generator
+  DataLoaderOptions::Timeout timeout = nullopt;
+};
+
+namespace detail {
+/// In order or shuffled, as is said when the program runs.
+class EpochSampler : public samplers::IndexSampler {
+ public:
+  EpochSampler(size_t size, bool shuffle) : IndexSampler(size, nullopt), shuffle_(shuffle) {}
+
+ protected:
+  std::vector<size_t> order() override;
+
+ private:
+  bool shuffle_;
+};
+
+DataLoaderOptions full_options(const LoaderOptions& options);
+size_t known_size(optional<size_t> size);
+
+/// How a data set's batches become one object: not at all where they are no lists of examples.
+template <typename Batch>
+struct DefaultCollate {
+  template <typename Dataset>
+  static Dataset apply(Dataset dataset) {
+    return dataset;
+  }
+};
+template <typename E>
+struct DefaultCollate<std::vector<E>> {
+  template <typename Dataset>
+  static auto apply(Dataset dataset) {
+    return datasets::MapDataset<Dataset, transforms::Stack<E>>(std::move(dataset), {});
+  }
+};
+template <typename Dataset, typename Collate>
+auto collate_with(Dataset dataset, Collate collate) {
+  using In = typename Dataset::BatchType;
+  using Out = std::invoke_result_t<Collate, In>;
+  return datasets::MapDataset<Dataset, transforms::BatchLambda<In, Out>>(
+      std::move(dataset), transforms::BatchLambda<In, Out>(std::move(collate)));
+}
+template <typename Dataset>
+auto collate_with(Dataset dataset) {
+  return DefaultCollate<typename Dataset::BatchType>::apply(std::move(dataset));
+}
+}  // namespace detail
+
+template <typename Dataset, typename... Collate>
+class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(),
+                                                                            std::declval<Collate>()...)),
+                                              detail::EpochSampler> {
+  using Base =
+      StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(), std::declval<Collate>()...)),
+                          detail::EpochSampler>;
+
+ public:
+  explicit DataLoader(Dataset dataset, const LoaderOptions& options = {}, Collate... collate)
+      : DataLoader(known_size(dataset), dataset, options, std::move(collate)...) {}
+  /// Batches in an epoch.
+  size_t size() const { return batches_; }
+
+ private:
+  static size_t known_size(const Dataset& dataset) { return detail::known_size(dataset.size()); }
+  DataLoader(size_t examples, Dataset& dataset, const LoaderOptions& options, Collate... collate)
+      : Base(detail::collate_with(std::move(dataset), std::move(collate)...),
+             detail::EpochSampler(examples, options.shuffle), detail::full_options(options)),
+        batches_((examples + (options.drop_last ? 0 : options.batch_size - 1)) / options.batch_size) {}
+
+  size_t batches_;
+};
+template <typename Dataset, typename... Collate>
+DataLoader(Dataset, const LoaderOptions&, Collate...) -> DataLoader<Dataset, Collate...>;
+template <typename Dataset>
+DataLoader(Dataset) -> DataLoader<Dataset>;
+
+}  // namespace tandem::data

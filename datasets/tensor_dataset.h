@@ -1,0 +1,67 @@
+// Data sets on tensors in memory (or on a device): example i is row i. With Stack as the last transform they
+// gather whole batches.
+#pragma once
+#include <vector>
+
+#include "tandem/datasets/dataset.h"
+
+namespace tandem::data::datasets {
+
+namespace detail {
+/// Rows `indices` of `tensor`, on its device. Throws IndexError outside.
+Tensor gather_rows(const Tensor& tensor, ArrayRef<size_t> indices);
+/// Row `index` of `tensor`: a view.
+Tensor row(const Tensor& tensor, size_t index);
+/// Throws Error unless there are tensors and all have one length.
+void check_rows(ArrayRef<Tensor> tensors);
+}  // namespace detail
+
+/// Rows of one tensor, without targets.
+struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
+  explicit TensorDataset(Tensor tensor) : tensor(std::move(tensor)) { detail::check_rows(this->tensor); }
+  /// Stacks `tensors`.
+  explicit TensorDataset(const std::vector<Tensor>& tensors);
+  TensorExample get(size_t index) override { return detail::row(tensor, index); }
+  TensorExample get_stacked(ArrayRef<size_t> indices) const { return detail::gather_rows(tensor, indices); }
+  optional<size_t> size() const override { return static_cast<size_t>(tensor.size(0)); }
+
+  Tensor tensor;
+};
+
+/// Rows of data with rows of targets.
+struct PairDataset : public Dataset<PairDataset> {
+  PairDataset(Tensor data, Tensor targets) : data(std::move(data)), targets(std::move(targets)) {
+    detail::check_rows({this->data, this->targets});
+  }
+  Example<> get(size_t index) override { return {detail::row(data, index), detail::row(targets, index)}; }
+  Example<> get_stacked(ArrayRef<size_t> indices) const {
+    return {detail::gather_rows(data, indices), detail::gather_rows(targets, indices)};
+  }
+  optional<size_t> size() const override { return static_cast<size_t>(data.size(0)); }
+
+  Tensor data, targets;
+};
+
+/// Rows of any number of tensors (PyTorch's TensorDataset).
+struct TensorsDataset : public Dataset<TensorsDataset, std::vector<Tensor>> {
+  explicit TensorsDataset(std::vector<Tensor> tensors) : tensors(std::move(tensors)) {
+    detail::check_rows(this->tensors);
+  }
+  std::vector<Tensor> get(size_t index) override;
+  std::vector<Tensor> get_stacked(ArrayRef<size_t> indices) const;
+  optional<size_t> size() const override { return static_cast<size_t>(tensors[0].size(0)); }
+
+  std::vector<Tensor> tensors;
+};
+
+/// `length` vectors of `size` normal random numbers, the same for the same seed.
+struct RandomDataset : public Dataset<RandomDataset, TensorExample> {
+  RandomDataset(int64_t size, int64_t length, uint64_t seed = 0);
+  TensorExample get(size_t index) override { return detail::row(data, index); }
+  TensorExample get_stacked(ArrayRef<size_t> indices) const { return detail::gather_rows(data, indices); }
+  optional<size_t> size() const override { return static_cast<size_t>(data.size(0)); }
+
+  Tensor data;  ///< float [length, size]
+};
+
+}  // namespace tandem::data::datasets
