@@ -99,7 +99,7 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
 
  public:
   StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
-      : Base(options, detail::seed_for(options, sampler), size_t{1024}), sampler_(std::move(sampler)) {
+      : Base(options, detail::seed_for(options, sampler), ~size_t{0}), sampler_(std::move(sampler)) {
     seed_changed(this->state().seed);
     if constexpr (std::is_copy_constructible_v<Dataset>)
       for (size_t w = 1; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));

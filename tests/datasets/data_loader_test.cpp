@@ -1,0 +1,342 @@
+// make_data_loader and DataLoader: batches that do not depend on workers, epochs, failures, early ends; and
+// the idioms of programs written for LibTorch.
+#include "tandem/datasets/data_loader.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/random.h"
+#include "tandem/core/generator.h"
+#include "tandem/datasets/data.h"
+#include "tandem/testing.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using namespace tandem::data;
+using test::error_of;
+using testing::identical;
+
+namespace {
+
+// Example i: data {i, i}, target i. Counts what is asked for; fails at `bad`; adds a random number on demand.
+struct Numbers : datasets::Dataset<Numbers> {
+  explicit Numbers(size_t count, int64_t bad = -1) : count(count), bad(bad) {}
+  Example<> get(size_t index) override {
+    ++*gets;
+    if (delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+    if (static_cast<int64_t>(index) == bad) throw std::out_of_range("bad example");
+    const auto i = static_cast<int64_t>(index);
+    Tensor data = full({2}, static_cast<double>(index));
+    return {noisy ? data + rand({2}) : data, full({}, i, kLong)};
+  }
+  optional<size_t> size() const override { return count; }
+
+  size_t count;
+  int64_t bad;
+  bool noisy = false;
+  int delay_ms = 0;
+  std::shared_ptr<std::atomic<int>> gets = std::make_shared<std::atomic<int>>(0);
+};
+
+std::vector<int64_t> values(const Tensor& t) {
+  return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()};
+}
+
+struct Epoch {
+  std::vector<Tensor> data, targets;
+  friend bool operator==(const Epoch& a, const Epoch& b) {
+    if (a.data.size() != b.data.size()) return false;
+    for (std::size_t i = 0; i < a.data.size(); ++i)
+      if (!identical(a.data[i], b.data[i]) || !identical(a.targets[i], b.targets[i])) return false;
+    return true;
+  }
+};
+template <class Loader>
+Epoch run(Loader& loader) {
+  Epoch out;
+  for (auto& batch : loader) {
+    out.data.push_back(batch.data);
+    out.targets.push_back(batch.target);
+  }
+  return out;
+}
+
+// Batches 0, 1, … up to `count` - 1, as a data set with an epoch of its own.
+struct Stream : datasets::StatefulDataset<Stream, std::vector<int>> {
+  explicit Stream(int count) : count(count) {}
+  optional<std::vector<int>> get_batch(size_t batch_size) override {
+    if (at == count) return nullopt;
+    return std::vector<int>(batch_size, at++);
+  }
+  optional<size_t> size() const override { return nullopt; }
+  void reset() override { at = 0; }
+  int count, at = 0;
+};
+
+struct ByCount : datasets::StreamDataset<ByCount, size_t> {
+  size_t get_batch(size_t count) override { return count; }
+  optional<size_t> size() const override { return 10; }
+};
+
+}  // namespace
+
+TEST_CASE("batches, epochs and random numbers do not depend on the number of workers") {
+  Numbers numbers(53);
+  numbers.noisy = true;
+  std::vector<Epoch> expected;
+  for (const size_t workers : {0, 1, 2, 5}) {
+    auto loader =
+        make_data_loader(numbers.map(transforms::Stack<>()), DataLoaderOptions(8).workers(workers).seed(3));
+    std::vector<Epoch> epochs = {run(*loader), run(*loader)};
+    CHECK(epochs[0].data.size() == 7);
+    CHECK_FALSE(epochs[0] == epochs[1]);
+    std::set<int64_t> seen;
+    for (const Tensor& t : epochs[1].targets)
+      for (const int64_t v : values(t)) seen.insert(v);
+    CHECK(seen.size() == 53);
+    if (workers == 0) expected = epochs;
+    CHECK(epochs == expected);
+  }
+}
+
+TEST_CASE("manual_seed fixes a loader without a seed") {
+  const auto first = [] {
+    manual_seed(5);
+    auto loader = make_data_loader(Numbers(20).map(transforms::Stack<>()), 20);
+    return run(*loader);
+  };
+  CHECK(first() == first());
+}
+
+TEST_CASE("sequential batches, drop_last, max_jobs") {
+  for (const size_t workers : {0, 3}) {
+    auto loader = make_data_loader<samplers::SequentialSampler>(
+        Numbers(10).map(transforms::Stack<>()),
+        DataLoaderOptions().batch_size(4).workers(workers).max_jobs(1));
+    const Epoch whole = run(*loader);
+    REQUIRE(whole.targets.size() == 3);
+    CHECK(values(whole.targets[1]) == std::vector<int64_t>{4, 5, 6, 7});
+    CHECK(values(whole.targets[2]) == std::vector<int64_t>{8, 9});
+    auto even = make_data_loader<samplers::SequentialSampler>(
+        Numbers(10).map(transforms::Stack<>()), DataLoaderOptions(4).workers(workers).drop_last(true));
+    CHECK(run(*even).targets.size() == 2);
+    auto none = make_data_loader(Numbers(3).map(transforms::Stack<>()), DataLoaderOptions(4).drop_last(true));
+    CHECK(run(*none).targets.empty());
+  }
+}
+
+TEST_CASE("without Stack a batch is a vector of examples; the memory path agrees with it") {
+  const Tensor x = randn({20, 3}, Generator(1)), y = randint(0, 9, {20}, Generator(2));
+  datasets::PairDataset pairs(x, y);
+  auto plain = make_data_loader(pairs, DataLoaderOptions(6).seed(1));
+  auto fast = make_data_loader(pairs.map(transforms::Stack<>()), DataLoaderOptions(6).seed(1).workers(2));
+  std::vector<Example<>> batches;
+  for (std::vector<Example<>>& batch : *plain) batches.push_back(transforms::Stack<>().apply_batch(batch));
+  std::size_t k = 0;
+  for (Example<>& batch : *fast) {
+    CHECK(identical(batch.data, batches[k].data));
+    CHECK(identical(batch.target, batches[k++].target));
+  }
+  CHECK(k == 4);
+}
+
+TEST_CASE("an exception of a data set arrives with its origin; without workers as it is") {
+  for (const size_t workers : {0, 1, 4}) {
+    auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(20, 9).map(transforms::Stack<>()),
+                                                                DataLoaderOptions(4).workers(workers));
+    auto batch = loader->begin();
+    CHECK(values(batch->target)[0] == 0);
+    ++batch;
+    if (workers == 0) {
+      CHECK_THROWS_AS(++batch, std::out_of_range);
+    } else {
+      bool thrown = false;
+      try {
+        ++batch;
+      } catch (const WorkerException& error) {
+        thrown = true;
+        CHECK(error.batch == 2);
+        CHECK(error.message == "data loader: batch 2 failed in worker " + std::to_string(error.worker) +
+                                   ". Original message: bad example");
+        CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), std::out_of_range);
+      }
+      CHECK(thrown);
+    }
+    ++batch;  // goes on behind it
+    CHECK(values(batch->target)[0] == 12);
+  }
+}
+
+TEST_CASE("leaving a loop early is safe, and the next loop is the next epoch") {
+  Numbers numbers(200);
+  numbers.delay_ms = 1;
+  for (const size_t workers : {0, 2}) {
+    auto loader = make_data_loader(numbers.map(transforms::Stack<>()),
+                                   DataLoaderOptions(2).workers(workers).seed(1).max_jobs(30));
+    std::vector<int64_t> first;
+    for (auto& batch : *loader) {
+      first = values(batch.target);
+      break;
+    }
+    CHECK(loader->epoch() == 0);
+    for (auto& batch : *loader) {
+      CHECK(values(batch.target) != first);
+      break;
+    }
+    CHECK(loader->epoch() == 1);
+    CHECK(loader->position() == 1);
+    loader->join();
+  }
+  CHECK(*numbers.gets < 400);
+}
+
+TEST_CASE("a loader continues where another one stood, bit for bit") {
+  Numbers numbers(40);
+  numbers.noisy = true;
+  for (const size_t workers : {0, 2}) {
+    const auto make = [&](uint64_t seed) {
+      return make_data_loader(numbers.map(transforms::Stack<>()),
+                              DataLoaderOptions(8).workers(workers).seed(seed));
+    };
+    auto whole = make(3);
+    run(*whole);
+    const Epoch second = run(*whole), third = run(*whole);
+    auto part = make(3);
+    run(*part);
+    LoaderState state;
+    for ([[maybe_unused]] auto& batch : *part)
+      if (part->position() == 2) {
+        state = part->state();
+        break;
+      }
+    CHECK((state.epoch == 1 && state.position == 2 && state.seed == 3));
+    auto resumed = make(99);
+    *numbers.gets = 0;
+    resumed->load_state(state);
+    CHECK(resumed->state().position == 2);
+    const Epoch rest = run(*resumed);
+    CHECK(*numbers.gets == 24);  // what was done is not made again
+    REQUIRE(rest.data.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(identical(rest.data[i], second.data[i + 2]));
+    CHECK(run(*resumed) == third);
+    resumed->set_epoch(1);
+    CHECK(run(*resumed) == second);
+    resumed->seek(1, 5);
+    CHECK(run(*resumed).data.empty());
+    CHECK(run(*resumed) == third);
+  }
+}
+
+TEST_CASE("a slow worker is given up after the timeout, and can still be waited for") {
+  Numbers numbers(4);
+  numbers.delay_ms = 300;
+  auto loader =
+      make_data_loader(numbers, DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(20)));
+  CHECK(error_of([&] { loader->begin(); }) == "data loader: timeout: no batch within 20 ms");
+  CHECK(loader->position() == 0);
+}
+
+TEST_CASE("without enforced order every batch still comes once") {
+  auto loader = make_data_loader(Numbers(60).map(transforms::Stack<>()),
+                                 DataLoaderOptions(7).workers(3).enforce_ordering(false));
+  std::multiset<int64_t> seen;
+  for (auto& batch : *loader)
+    for (const int64_t v : values(batch.target)) seen.insert(v);
+  CHECK(seen.size() == 60);
+  CHECK(std::set<int64_t>(seen.begin(), seen.end()).size() == 60);
+}
+
+TEST_CASE("stateful data sets end their epochs themselves") {
+  for (const size_t workers : {0, 1, 3}) {
+    auto loader = make_data_loader(Stream(5), DataLoaderOptions(2).workers(workers));
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      std::vector<int> seen;
+      for (std::vector<int>& batch : *loader) seen.push_back(batch.at(1));
+      CHECK(seen == std::vector<int>{0, 1, 2, 3, 4});
+    }
+    auto mapped = make_data_loader(Stream(3).map(transforms::BatchLambda<std::vector<int>, int>(
+                                       [](std::vector<int> b) { return b[0] * 10; })),
+                                   DataLoaderOptions(2).workers(workers));
+    std::vector<int> seen;
+    for (int batch : *mapped) seen.push_back(batch);
+    CHECK(seen == std::vector<int>{0, 10, 20});
+  }
+}
+
+TEST_CASE("stream data sets are asked for counts; shared ones are not copied") {
+  auto loader = make_data_loader(ByCount(), samplers::StreamSampler(10), DataLoaderOptions(4).workers(2));
+  std::vector<size_t> counts;
+  for (size_t count : *loader) counts.push_back(count);
+  CHECK(counts == std::vector<size_t>{4, 4, 2});
+  auto shared = datasets::make_shared_dataset<Numbers>(10);
+  auto over = make_data_loader(shared, DataLoaderOptions(5).workers(3));
+  for ([[maybe_unused]] auto& batch : *over) {
+  }
+  CHECK(*shared->gets == 10);
+}
+
+TEST_CASE("distributed loaders obey set_epoch") {
+  const auto labels = [](size_t rank, int64_t epoch) {
+    auto loader = make_data_loader(Numbers(10).map(transforms::Stack<>()),
+                                   samplers::DistributedRandomSampler(10, 2, rank), DataLoaderOptions(5));
+    loader->set_epoch(epoch);
+    return values(loader->begin()->target);
+  };
+  CHECK(labels(0, 1) == labels(0, 1));
+  CHECK(labels(0, 1) != labels(0, 2));
+  auto all = labels(0, 7);
+  for (const int64_t v : labels(1, 7)) all.push_back(v);
+  CHECK(std::set<int64_t>(all.begin(), all.end()).size() == 10);
+}
+
+TEST_CASE("DataLoader in PyTorch's form") {
+  manual_seed(0);
+  DataLoader tour(datasets::RandomDataset(5, 100), {.batch_size = 30, .shuffle = true});
+  std::vector<int64_t> sizes;
+  for (Tensor& batch : tour) sizes.push_back(batch.size(0));
+  CHECK(sizes == std::vector<int64_t>{30, 30, 30, 10});
+  CHECK(tour.size() == 4);
+  DataLoader collated(Numbers(10), {.batch_size = 4, .num_workers = 2, .drop_last = true},
+                      [](std::vector<Example<>> examples) { return examples.size(); });
+  std::vector<size_t> counts;
+  for (size_t count : collated) counts.push_back(count);
+  CHECK(counts == std::vector<size_t>{4, 4});
+  CHECK(collated.size() == 2);
+}
+
+TEST_CASE("LibTorch's idioms compile and run") {
+  auto dataset = Numbers(12)
+                     .map(transforms::Lambda<Example<>>([](Example<> e) { return e; }))
+                     .map(transforms::TensorLambda<>([](Tensor t) { return t; }))
+                     .map(transforms::Stack<>());
+  const size_t size = dataset.size().value();
+  auto loader = make_data_loader<samplers::SequentialSampler>(
+      std::move(dataset), DataLoaderOptions().batch_size(5).workers(2).enforce_ordering(true));
+  size_t seen = 0, index = 0;
+  for (const auto& batch : *loader) {
+    seen += static_cast<size_t>(batch.data.size(0));
+    ++index;
+  }
+  CHECK((seen == size && index == 3));
+  Example<Tensor, Tensor> batch = *loader->begin();
+  CHECK(batch.target.size(0) == 5);
+  int64_t total = 0;
+  for (auto it = loader->begin(); it != loader->end(); ++it) total += it->data.size(0);
+  CHECK(total == 12);
+  CHECK(loader->options().workers == 2);
+}
+
+TEST_CASE("impossible requests are refused") {
+  CHECK(error_of([] { make_data_loader(Numbers(3), 0); }) == "data loader: batch_size = 0");
+  CHECK(error_of([] { make_data_loader(Numbers(3), DataLoaderOptions(1).workers(5000)); }) ==
+        "data loader: workers = 5000, expected 0 to 1024");
+  auto loader = make_data_loader(Numbers(3), 1);
+  CHECK(error_of([&] { loader->seek(-1, 0); }) ==
+        "data loader: epoch -1, position 0: neither may be negative");
+  CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ at the end");
+}
