@@ -54,7 +54,7 @@ template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset() {
   std::vector<int64_t> sizes{options.out_channels(), options.in_channels() / options.groups()};
   for (const int64_t k : *options.kernel_size()) sizes.push_back(k);
-  weight = this->register_parameter("weight", empty(sizes));
+  weight = this->register_parameter("weight", tandem::empty(sizes));
   bias = options.bias() ? this->register_parameter("bias", empty({options.out_channels()}))
                         : this->register_parameter("bias", {}, false);
   reset_parameters();
