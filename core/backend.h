@@ -4,7 +4,8 @@
 #include "tandem/core/kernels/conv.h"
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
-#include "tandem/core/kernels/optim.h"
+#include "tandem/core/kernels/loss.h"
+#include "tandem/core/kernels/norm.h"
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/pool.h"
@@ -28,7 +29,8 @@ struct Backend {
   const RandomKernels& random;
   const ConvKernels& conv;
   const PoolKernels& pool;
-  const OptimKernels& optim;
+  const LossKernels& loss;
+  const NormKernels& norm;
 };
 
 extern const Backend cpu_backend;

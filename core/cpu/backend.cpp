@@ -14,6 +14,7 @@ constinit const Backend cpu_backend{
     .random = cpu::random_kernels,
     .conv = cpu::conv_kernels,
     .pool = cpu::pool_kernels,
-    .optim = cpu::optim_kernels,
+    .loss = cpu::loss_kernels,
+    .norm = cpu::norm_kernels,
 };
 }  // namespace tandem

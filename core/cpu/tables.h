@@ -14,5 +14,6 @@ extern const LinalgKernels linalg_kernels;
 extern const RandomKernels random_kernels;
 extern const ConvKernels conv_kernels;
 extern const PoolKernels pool_kernels;
-extern const OptimKernels optim_kernels;
+extern const LossKernels loss_kernels;
+extern const NormKernels norm_kernels;
 }  // namespace tandem::cpu

@@ -1,0 +1,133 @@
+// batch_norm. Gradients: with h = (x - mean) / s, s = sqrt(var + eps): dw = sum g h, db = sum g,
+// dx = w / s (g - mean(g) - h mean(g h)), or w / s g where the statistics are constants.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/norm.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// [N, C, ...] as [N, C, S]. Not recorded.
+Tensor as_channels(const Tensor& t) {
+  int64_t inner = 1;
+  for (int64_t d = 2; d < t.dim(); ++d) inner *= t.size(d);
+  const Dims sizes{t.size(0), t.size(1), inner};
+  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset());
+}
+
+struct BatchNormBackward final : Node {
+  const char* name() const override { return "BatchNormBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
+    const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
+    if (GradMode::is_enabled()) return differentiable(g, x, w, out);
+    const auto wanted = [&](std::size_t j, IntArrayRef sizes) {
+      return needs(j) ? empty_raw(sizes, x.dtype(), x.device()) : Tensor();
+    };
+    out[0] = wanted(0, x.sizes());
+    out[1] = wanted(1, {x.size(1)});
+    out[2] = wanted(2, {x.size(1)});
+    backend(x).norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
+                                   as_channels(g), as_channels(x), mean.unpack(*this), variance.unpack(*this),
+                                   w, eps, of_batch);
+  }
+  void release() override {
+    input.release();
+    weight.release();
+    mean.release();
+    variance.release();
+  }
+
+  // The statistics of the batch are functions of x here.
+  void differentiable(const Tensor& g, const Tensor& x, const Tensor& w, std::span<Tensor> out) const {
+    Dims dims{0}, row(x.sizes().size(), 1);
+    for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
+    row[1] = x.size(1);
+    const Tensor center = of_batch ? x.mean(dims, true) : mean.unpack(*this).view(row), far = x - center,
+                 var = of_batch ? (far * far).mean(dims, true) : variance.unpack(*this).view(row),
+                 inverse = (var + eps).rsqrt(), h = far * inverse;
+    if (needs(1)) out[1] = (g * h).sum(dims);
+    if (needs(2)) out[2] = g.sum(dims);
+    if (!needs(0)) return;
+    const Tensor scale = w.defined() ? inverse * w.view(row) : inverse;
+    out[0] = of_batch ? scale * (g - g.mean(dims, true) - h * (g * h).mean(dims, true)) : scale * g;
+  }
+
+  SavedTensor input, weight, mean, variance;
+  double eps = 0;
+  bool of_batch = false;
+};
+
+void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Tensor& running_mean, const Tensor& running_var, bool of_batch) {
+  check(input.dim() >= 2, "batch_norm: expected input [N, C, ...], got ", input);
+  check(input.is_floating_point(), "batch_norm: expected floating point, got ", input);
+  check(running_mean.defined() == running_var.defined(),
+        "batch_norm: running_mean and running_var come together or not at all");
+  const auto fits = [&](const char* what, const Tensor& t) {
+    if (!t.defined()) return;
+    check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " has to be [", input.size(1),
+          "]\n  input  ", input, "\n  ", what, " ", t);
+    check_alike("batch_norm", "input", input, what, t);
+  };
+  fits("weight", weight);
+  fits("bias", bias);
+  fits("running_mean", running_mean);
+  fits("running_var", running_var);
+  const int64_t values = input.size(1) == 0 ? 0 : input.numel() / input.size(1);
+  check(!of_batch || values != 1, "batch_norm: expected more than one value a channel when training, got ",
+        input);
+}
+
+void update(Tensor running, const Tensor& batch, double momentum, double factor) {
+  running.mul_(1 - momentum).add_(batch, momentum * factor);
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum, double eps) {
+  const bool of_batch = training || !running_mean.defined();
+  check_batch_norm(self, weight, bias, running_mean, running_var, training);
+  const Tensor input = self.contiguous(), w = weight.defined() ? weight.contiguous() : weight;
+  const Tensor x = as_channels(input);
+  Tensor mean, variance;
+  if (of_batch) {
+    mean = empty_raw({x.size(1)}, x.dtype(), x.device());
+    variance = empty_raw({x.size(1)}, x.dtype(), x.device());
+    backend(x).norm.batch_statistics(mean, variance, x);
+  } else {
+    // Copies: a later training step may overwrite the running ones before backward.
+    mean =
+        recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
+    variance =
+        recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
+  }
+  Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
+  backend(x).norm.batch_normalize(as_channels(out), x, mean, variance, w,
+                                  bias.defined() ? bias.contiguous() : bias, eps);
+  if (training && running_mean.defined()) {
+    NoGradGuard no_grad;
+    const double count = static_cast<double>(x.size(0) * x.size(2));
+    if (count > 0) {
+      update(running_mean, mean, momentum, 1);
+      update(running_var, variance, momentum, count / (count - 1));
+    }
+  }
+  if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
+    node->input.save(input);
+    node->weight.save(w);
+    node->mean.save(mean);
+    node->variance.save(variance);
+    node->eps = eps;
+    node->of_batch = of_batch;
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,50 @@
+// dropout: the product with a random mask of zeros and 1 / (1 - p). Gradient: g times the mask.
+#include "tandem/autograd/ops/dropout.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+
+namespace tandem {
+namespace {
+
+bool identity(const char* operation, const Tensor& input, double p, bool train) {
+  check(p >= 0 && p <= 1, operation, ": p is a probability, got ", p);
+  if (!train || p == 0 || input.numel() == 0) return true;
+  check(input.is_floating_point(), operation, ": expected floating point, got ", input);
+  return false;
+}
+
+Tensor mask(const Tensor& input, IntArrayRef sizes, double p) {
+  NoGradGuard no_grad;
+  Tensor out = empty(sizes, input.options());
+  if (p == 1) return out.zero_();
+  out.bernoulli_(1 - p);
+  return out.mul_(1 / (1 - p));
+}
+
+Dims feature_sizes(const Tensor& input) {
+  check(input.dim() >= 2, "feature_dropout: expected [N, C, ...], got ", input);
+  Dims sizes(input.sizes().size(), 1);
+  sizes[0] = input.size(0);
+  sizes[1] = input.size(1);
+  return sizes;
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& input, double p, bool train) {
+  return identity("dropout", input, p, train) ? input : input * mask(input, input.sizes(), p);
+}
+Tensor& dropout_(Tensor& input, double p, bool train) {
+  return identity("dropout_", input, p, train) ? input : input.mul_(mask(input, input.sizes(), p));
+}
+Tensor feature_dropout(const Tensor& input, double p, bool train) {
+  return identity("feature_dropout", input, p, train) ? input : input * mask(input, feature_sizes(input), p);
+}
+Tensor& feature_dropout_(Tensor& input, double p, bool train) {
+  return identity("feature_dropout_", input, p, train) ? input
+                                                       : input.mul_(mask(input, feature_sizes(input), p));
+}
+
+}  // namespace tandem

@@ -1,0 +1,27 @@
+// Normalisation. float32 and float64; weight, bias and running statistics of the input's dtype and device.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// (x - mean) / sqrt(var + eps) weight + bias for each channel of input [N, C, ...]; weight, bias,
+/// running_mean, running_var [C], each may be undefined.
+///
+/// training: mean and (biased) variance are those of the batch; the running ones, where given, become
+/// (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used
+/// (those of the batch where there are none). Throws Error on shapes and types that do not fit, and in
+/// training for one value a channel. S. Ioffe, C. Szegedy: Batch Normalization, ICML 2015.
+Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum = 0.1, double eps = 1e-5);
+
+/// The same over the last dimensions, which are normalized_shape; weight and bias have that shape.
+/// J. L. Ba, J. R. Kiros, G. E. Hinton: Layer Normalization, 2016.
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {},
+                  const Tensor& bias = {}, double eps = 1e-5);
+
+/// The same over each of num_groups groups of channels of input [N, C, ...]; weight and bias [C].
+/// Y. Wu, K. He: Group Normalization, ECCV 2018.
+Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5);
+
+}  // namespace tandem

@@ -1,0 +1,113 @@
+// Batch normalisation on the CPU: one task a channel, so that every sum has one order.
+#include <cmath>
+
+#include "tandem/core/cpu/tables.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int kLanes = 16;
+
+template <class T>
+const T* data_or_null(const Tensor& t) {
+  return t.defined() ? t.ptr<T>() : nullptr;
+}
+
+// The sum of f(position) over channel c of [N, C, S]: lanes in a run, runs in double.
+template <class T, class F>
+double channel_sum(const Tensor& input, int64_t c, F&& f) {
+  const int64_t channels = input.size(1), inner = input.size(2);
+  double total = 0;
+  for (int64_t n = 0; n < input.size(0); ++n) {
+    const int64_t start = (n * channels + c) * inner;
+    for (int64_t block = 0; block < inner; block += 4096) {
+      const int64_t end = std::min(inner, block + 4096);
+      T lanes[kLanes] = {}, rest = 0;
+      int64_t i = block;
+      for (; i + kLanes <= end; i += kLanes)
+        for (int k = 0; k < kLanes; ++k) lanes[k] += f(start + i + k);
+      for (; i < end; ++i) rest += f(start + i);
+      for (int k = 0; k < kLanes; ++k) total += static_cast<double>(lanes[k]);
+      total += static_cast<double>(rest);
+    }
+  }
+  return total;
+}
+
+template <class F>
+void for_channel(const Tensor& input, int64_t c, F&& f) {
+  const int64_t inner = input.size(2);
+  for (int64_t n = 0; n < input.size(0); ++n) {
+    const int64_t start = (n * input.size(1) + c) * inner;
+    for (int64_t i = start; i < start + inner; ++i) f(i);
+  }
+}
+
+template <class F>
+void parallel_channels(const Tensor& input, F&& body) {
+  const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2));
+  parallel_for(input.size(1), std::max<int64_t>(1, 16384 / elements), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) body(c);
+  });
+}
+
+void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
+  dispatch(input.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
+    const T* x = input.ptr<T>();
+    const double count = static_cast<double>(input.size(0) * input.size(2));
+    parallel_channels(input, [&](int64_t c) {
+      const T m = static_cast<T>(channel_sum<T>(input, c, [=](int64_t i) { return x[i]; }) / count);
+      mean.ptr<T>()[c] = m;
+      variance.ptr<T>()[c] = static_cast<T>(
+          channel_sum<T>(input, c, [=](int64_t i) { return (x[i] - m) * (x[i] - m); }) / count);
+    });
+  });
+}
+
+void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean, const Tensor& variance,
+                     const Tensor& weight, const Tensor& bias, double eps) {
+  dispatch(out.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
+    const T *x = input.ptr<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
+    T* y = out.ptr<T>();
+    parallel_channels(input, [&](int64_t c) {
+      const T m = mean.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0),
+              scale = (w != nullptr ? w[c] : T(1)) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
+      for_channel(input, c, [=](int64_t i) { y[i] = (x[i] - m) * scale + shift; });
+    });
+  });
+}
+
+// With h = (x - mean) / s, s = sqrt(variance + eps): dw = sum g h, db = sum g, and
+// dx = w / s (g - db / count - h dw / count), or w / s g where mean and variance are constants.
+void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+                    const Tensor& grad_output, const Tensor& input, const Tensor& mean,
+                    const Tensor& variance, const Tensor& weight, double eps, bool of_batch) {
+  dispatch(input.dtype(), FloatTypes{}, "batch_norm_backward", [&]<class T>(Type<T>) {
+    const T *x = input.ptr<T>(), *g = grad_output.ptr<T>(), *w = data_or_null<T>(weight);
+    const double count = static_cast<double>(input.size(0) * input.size(2));
+    parallel_channels(input, [&](int64_t c) {
+      const T m = mean.ptr<T>()[c], inverse = T(1) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
+      double dw = 0, db = 0;
+      if (of_batch || grad_weight.defined())
+        dw = channel_sum<T>(input, c, [=](int64_t i) { return g[i] * ((x[i] - m) * inverse); });
+      if (of_batch || grad_bias.defined()) db = channel_sum<T>(input, c, [=](int64_t i) { return g[i]; });
+      if (grad_weight.defined()) grad_weight.ptr<T>()[c] = static_cast<T>(dw);
+      if (grad_bias.defined()) grad_bias.ptr<T>()[c] = static_cast<T>(db);
+      if (!grad_input.defined()) return;
+      T* out = grad_input.ptr<T>();
+      const T scale = (w != nullptr ? w[c] : T(1)) * inverse;
+      const T level = of_batch ? static_cast<T>(db / count) : T(0),
+              slope = of_batch ? static_cast<T>(dw / count) * inverse : T(0);
+      for_channel(input, c, [=](int64_t i) { out[i] = scale * (g[i] - level - (x[i] - m) * slope); });
+    });
+  });
+}
+
+}  // namespace
+
+constinit const NormKernels norm_kernels{.batch_statistics = batch_statistics,
+                                         .batch_normalize = batch_normalize,
+                                         .batch_backward = batch_backward};
+
+}  // namespace tandem::cpu
