@@ -6,6 +6,7 @@
 #include "tandem/core/kernels/linalg.h"
 #include "tandem/core/kernels/loss.h"
 #include "tandem/core/kernels/norm.h"
+#include "tandem/core/kernels/optim.h"
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/pool.h"
@@ -31,6 +32,7 @@ struct Backend {
   const PoolKernels& pool;
   const LossKernels& loss;
   const NormKernels& norm;
+  const OptimKernels& optim;
 };
 
 extern const Backend cpu_backend;

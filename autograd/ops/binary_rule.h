@@ -15,7 +15,7 @@
 
 namespace tandem::autograd {
 
-enum Reads : unsigned { kNone = 0, kA = 1, kB = 2, kBoth = 3 };
+enum Reads : unsigned { kNeither = 0, kA = 1, kB = 2, kBoth = 3 };
 
 /// The result's type of functions with real values: that of the arguments, or the default dtype.
 inline ScalarType float_type(ScalarType type) { return is_floating_point(type) ? type : get_default_dtype(); }
@@ -62,7 +62,7 @@ Tensor binary(const Tensor& a, const Tensor& b) {
   Tensor out = binary_raw<typename Rule::Op>(a, b, Rule::type(result_type(a, b)));
   if (auto* node = record<BinaryNode<Rule>>(out, a, b)) {
     const unsigned reads =
-        (node->needs(0) ? Rule::da_reads : kNone) | (node->needs(1) ? Rule::db_reads : kNone);
+        (node->needs(0) ? Rule::da_reads : kNeither) | (node->needs(1) ? Rule::db_reads : kNeither);
     if (reads & kA) node->a.save(a);
     if (reads & kB) node->b.save(b);
   }

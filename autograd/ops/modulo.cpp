@@ -10,7 +10,7 @@ namespace {
 using namespace autograd;
 
 struct NoGradientRule {
-  static constexpr Reads da_reads = kNone, db_reads = kNone;
+  static constexpr Reads da_reads = kNeither, db_reads = kNeither;
   static ScalarType type(ScalarType promoted) { return promoted; }
   template <class A, class B>
   static Tensor da(const Tensor& g, const A&, const B&) {
@@ -33,7 +33,7 @@ struct FloorDivideRule : NoGradientRule {
 struct FmodRule {
   using Op = ops::Fmod;
   static constexpr const char *name = "fmod_", *backward_name = "FmodBackward";
-  static constexpr Reads da_reads = kNone, db_reads = kBoth;
+  static constexpr Reads da_reads = kNeither, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return promoted; }
   template <class A, class B>
   static Tensor da(const Tensor& g, const A&, const B&) {
@@ -47,7 +47,7 @@ struct FmodRule {
 struct RemainderRule {
   using Op = ops::Remainder;
   static constexpr const char *name = "remainder_", *backward_name = "RemainderBackward";
-  static constexpr Reads da_reads = kNone, db_reads = kBoth;
+  static constexpr Reads da_reads = kNeither, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return promoted; }
   template <class A, class B>
   static Tensor da(const Tensor& g, const A&, const B&) {

@@ -16,5 +16,6 @@ constinit const Backend cpu_backend{
     .pool = cpu::pool_kernels,
     .loss = cpu::loss_kernels,
     .norm = cpu::norm_kernels,
+    .optim = cpu::optim_kernels,
 };
 }  // namespace tandem

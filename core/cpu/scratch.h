@@ -16,6 +16,8 @@ enum class Scratch {
   kConvWeight,
   kConvColumns,
   kConvPartial,
+  kConvRows,
+  kConvCols,
   kLossTerms,
   kReduceLevels,
   kReducePartial,

@@ -16,4 +16,5 @@ extern const ConvKernels conv_kernels;
 extern const PoolKernels pool_kernels;
 extern const LossKernels loss_kernels;
 extern const NormKernels norm_kernels;
+extern const OptimKernels optim_kernels;
 }  // namespace tandem::cpu
