@@ -13,7 +13,10 @@ namespace tandem::autograd {
 
 Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor view = alias(base, sizes, strides, offset);
-  if (!GradMode::is_enabled()) return view;
+  if (!GradMode::is_enabled()) {
+    view.impl()->untracked_view = !view.is_inference();
+    return view;
+  }
   AutogradMeta& m = meta(view);
   const AutogradMeta* base_meta = find_meta(base);
   m.view_base = base_meta != nullptr && base_meta->view_base.defined() ? base_meta->view_base : base;
@@ -42,6 +45,15 @@ void check_inplace(const Tensor& self, const char* operation) {
   if (const auto* m = find_meta(self); m != nullptr && m->view_base.defined())
     check(!m->view_base.requires_grad() || !m->view_base.is_leaf(), operation,
           ": a view of a leaf that requires a gradient cannot be written in place: ", self);
+}
+
+void check_recorded_inplace(const Tensor& self, const char* operation) {
+  const TensorImpl& impl = *self.impl();
+  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
+        ": a view that was made under NoGradGuard is written where gradients are recorded, so its base would "
+        "not learn "
+        "of it: ",
+        self, "; make the view outside of the guard, or clone() it");
 }
 
 void check_become_view(const Tensor& self, const char* operation) {

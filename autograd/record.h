@@ -63,6 +63,8 @@ Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int
 /// Whether an in-place operation on `self` with `inputs` must take the recorded way (assign) or may write at
 /// once. Throws Error for a leaf that requires a gradient and for a tensor that overlaps itself.
 void check_inplace(const Tensor& self, const char* operation);
+/// Throws Error for a view whose base was not recorded with it.
+void check_recorded_inplace(const Tensor& self, const char* operation);
 /// Ends an unrecorded in-place operation: counts the version.
 inline void wrote(const Tensor& self, const char* operation) { self.storage()->bump_version(operation); }
 /// self = value, differentiably: copies the values of `value` (same shape; any dtype) and takes over its
@@ -83,7 +85,10 @@ template <class Direct, class Value, class... Inputs>
 inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direct&& direct, Value&& value,
                        const Inputs&... inputs) {
   check_inplace(self, operation);
-  if (recording(self, inputs...)) return assign(self, value(before_inplace(self, before)), operation);
+  if (recording(self, inputs...)) {
+    check_recorded_inplace(self, operation);
+    return assign(self, value(before_inplace(self, before)), operation);
+  }
   direct();
   wrote(self, operation);
   return self;

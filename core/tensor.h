@@ -33,6 +33,14 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  /// x[0] = value: assigning to a temporary writes its elements (copy_, fill_).
+  Tensor& operator=(const Tensor& value) && { return copy_(value); }
+  Tensor& operator=(Tensor&& value) && { return copy_(value); }
+  Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
   // ---- what it is
   // -------------------------------------------------------------------------------------------------

@@ -31,8 +31,9 @@ class TensorImpl : public RefCounted {
   void* data = nullptr;  // storage->data() + offset
   ScalarType dtype;
   bool contiguous = true;
-  bool tracks_grad = false;  // a leaf that requires a gradient, or a tensor with a grad_fn
-  bool inference = false;    // made in InferenceMode
+  bool tracks_grad = false;     // a leaf that requires a gradient, or a tensor with a grad_fn
+  bool inference = false;       // made in InferenceMode
+  bool untracked_view = false;  // a view made while nothing was recorded: its base does not know of it
   Dims sizes, strides;
 
   bool requires_grad() const {

@@ -12,14 +12,12 @@ namespace {
 
 // A batch in memory of its own, so that a transform in place never reaches the data set.
 Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t count) {
+  if (order.defined()) return rows.detach().index_select(0, alias(order, {count}, {1}, first));
   Dims sizes(rows.sizes());
   sizes[0] = count;
   Tensor out = empty_raw(sizes, rows.dtype(), rows.device());
-  if (order.defined())
-    backend(rows).index.index_select(out, rows, 0, alias(order, {count}, {1}, first));
-  else
-    backend(rows).pointwise.copy(
-        out, alias(rows, sizes, rows.strides(), rows.storage_offset() + first * rows.stride(0)));
+  backend(rows).pointwise.copy(
+      out, alias(rows, sizes, rows.strides(), rows.storage_offset() + first * rows.stride(0)));
   return out;
 }
 

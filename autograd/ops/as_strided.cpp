@@ -2,6 +2,8 @@
 // into zeros at W (several times where W overlaps itself).
 #include "tandem/autograd/ops/as_strided.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
@@ -44,28 +46,57 @@ Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
   return buffer.index_add(0, element_numbers(g, length, values.device()), values.reshape({-1}));
 }
 
+// Both geometries counted from the first element of either, so that a small base deep in a large storage
+// costs no more than another.
+struct Pair {
+  static Pair of(const Tensor& base, const Tensor& window) {
+    Pair p{Geometry::of(base), Geometry::of(window), 0};
+    const int64_t first = std::min(p.base.offset, p.window.offset);
+    p.base.offset -= first;
+    p.window.offset -= first;
+    p.length = std::max(extent(p.base), extent(p.window));
+    return p;
+  }
+  Geometry base, window;
+  int64_t length = 0;
+};
+
+Tensor window_of(const Tensor& buffer, const Geometry& g) {
+  return buffer.as_strided(g.sizes, g.strides, g.offset);
+}
+
 struct AsStridedBackward final : autograd::Node {
   const char* name() const override { return "AsStridedBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = place(g[0], window, std::max(extent(base), extent(window)))
-                 .as_strided(base.sizes, base.strides, base.offset);
+    out[0] = window_of(place(g[0], at.window, at.length), at.base);
+    if (!overlaps_itself(at.base.sizes, at.base.strides)) return;
+    // Elements of an expanded base that are one in memory share the gradient.
+    const Tensor shares = place(ones(at.base.sizes, g[0].options()), at.base, at.length);
+    out[0] = out[0] / window_of(shares, at.base);
   }
-  Geometry base, window;
+  Pair at;
 };
 
 // Of base = as_strided_scatter(base, value): the old base's gradient is zero inside the window.
 struct AsStridedScatterBackward final : autograd::Node {
   const char* name() const override { return "AsStridedScatterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const int64_t length = std::max(extent(base), extent(window));
-    const Tensor dense = place(g[0], base, length);
-    if (needs(1)) out[1] = dense.as_strided(window.sizes, window.strides, window.offset);
+    const Tensor dense = place(g[0], at.base, at.length);
+    const auto fill = backend(g[0]).pointwise.fill;
+    if (!GradMode::is_enabled()) {
+      const Tensor inside = alias(dense, at.window.sizes, at.window.strides, at.window.offset);
+      if (needs(1)) out[1] = inside.clone();
+      fill(inside, 0);
+      if (needs(0)) out[0] = window_of(dense, at.base);
+      return;
+    }
+    if (needs(1)) out[1] = window_of(dense, at.window);
     if (!needs(0)) return;
-    Tensor outside = ones({length}, g[0].options());
-    backend(g[0]).pointwise.fill(alias(outside, window.sizes, window.strides, window.offset), 0);
-    out[0] = (dense * outside).as_strided(base.sizes, base.strides, base.offset);
+    const Tensor outside = ones({at.length}, g[0].options());
+    fill(alias(outside, at.window.sizes, at.window.strides, at.window.offset), 0);
+    out[0] = window_of(dense * outside, at.base);
   }
-  Geometry base, window;
+  Pair at;
 };
 
 }  // namespace
@@ -76,8 +107,7 @@ void record_as_strided(const Tensor& view, const Tensor& base) {
   auto* node = new AsStridedBackward;
   NodePtr hold(node);
   detail::add_input(*node, base);
-  node->base = Geometry::of(base);
-  node->window = Geometry::of(view);
+  node->at = Pair::of(base, view);
   detail::add_output(*node, view);
 }
 
@@ -86,8 +116,7 @@ void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
   NodePtr hold(node);
   detail::add_input(*node, base);
   node->next.push_back(std::move(value_edge));
-  node->base = Geometry::of(base);
-  node->window = Geometry::of(view);
+  node->at = Pair::of(base, view);
   detail::add_output(*node, base);
 }
 

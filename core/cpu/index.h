@@ -35,14 +35,10 @@ inline int64_t positions_grain(int64_t count) {
   return std::max<int64_t>(16, kGrain / std::max<int64_t>(1, count));
 }
 
-// Kernels of the other files of this family.
+// The kernels of this family.
 void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index);
 void scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
 void scatter_add(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
-void offsets(const Tensor& out, TensorList indices, const IndexedDims& at);
-void get(const Tensor& out, const Tensor& in, const Tensor& offsets);
-void put(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
-void put_add(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
 int64_t count_nonzero(const Tensor& in);
 void nonzero(const Tensor& out, const Tensor& in);
 void cat(const Tensor& out, TensorList parts, int64_t dim);

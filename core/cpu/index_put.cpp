@@ -1,5 +1,6 @@
-// Reads and writes displaced by offsets: the kernels of advanced indexing.
+// Reads and writes displaced by offsets: the kernels of advanced indexing; and the table of the family.
 #include "tandem/core/cpu/index.h"
+#include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
@@ -23,6 +24,10 @@ void put_with(const Tensor& out, int64_t dim, const Tensor& offsets, const Tenso
     for_runs(plan, begin, end, [&](const auto& p, const auto& s, int64_t n) {
       T* target = reinterpret_cast<T*>(p[0]);
       const T* value = reinterpret_cast<const T*>(p[1]);
+      if (n == 1) {
+        for (int64_t i = 0; i < count; ++i) f(target[where[i]], value[i * from]);
+        return;
+      }
       for (int64_t i = 0; i < count; ++i) {
         T* to = target + where[i];
         const T* row = value + i * from;
@@ -34,8 +39,6 @@ void put_with(const Tensor& out, int64_t dim, const Tensor& offsets, const Tenso
     });
   });
 }
-
-}  // namespace
 
 void offsets(const Tensor& out, TensorList indices, const IndexedDims& at) {
   for (std::size_t k = 0; k < indices.size(); ++k)
@@ -78,5 +81,21 @@ void put_add(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor
     put_with<T>(out, dim, offsets, source, [](T& o, T x) { o = static_cast<T>(o + x); });
   });
 }
+
+}  // namespace
+
+constinit const IndexKernels index_kernels{
+    .offsets = offsets,
+    .get = get,
+    .put = put,
+    .put_add = put_add,
+    .gather = gather,
+    .scatter = scatter,
+    .scatter_add = scatter_add,
+    .count_nonzero = count_nonzero,
+    .nonzero = nonzero,
+    .cat = cat,
+    .triangle = triangle,
+};
 
 }  // namespace tandem::cpu

@@ -18,13 +18,6 @@ struct IndexedDims {
 };
 
 struct IndexKernels {
-  /// out[…, index[i], …] += alpha source[…, i, …] along `dim`, in the order of i. out and source of one
-  /// numeric dtype.
-  Kernel<void(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha)>
-      index_add;
-  /// out[…, i, …] = in[…, index[i], …] along `dim`. One dtype, any.
-  Kernel<void(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index)> index_select;
-
   /// out[p] = Σ_k indices[k][p] strides[k]: offsets in elements. out int64, row-major; the indices broadcast
   /// to it.
   Kernel<void(const Tensor& out, TensorList indices, const IndexedDims& at)> offsets;

@@ -1,0 +1,97 @@
+// index_copy, index_fill, take, masked_select, bincount: uses of advanced indexing.
+#include <algorithm>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/index.h"
+#include "tandem/autograd/ops/index_add.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+AdvancedIndex copy_index(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check(self.dtype() == source.dtype(), "index_copy: dtypes differ\n  self   ", self, "\n  source ", source);
+  Dims expected(self.sizes());
+  if (!expected.empty()) expected[static_cast<std::size_t>(dim)] = index.numel();
+  check(Dims(source.sizes()) == expected, "index_copy: source must be ", expected, ", got ", source,
+        "\n  self  ", self, "\n  index ", index);
+  return along("index_copy", self, dim, index, false);
+}
+
+void check_not_number(const Tensor& self, const char* operation) {
+  check(self.dim() > 0, operation, ": expected at least 1 dimension, got ", self);
+}
+
+Tensor number_of(const Tensor& self, const Scalar& value) {
+  return full({}, value, TensorOptions(self.dtype()).device(self.device()));
+}
+
+}  // namespace
+
+Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_not_number(self, "index_copy");
+  dim = wrap_dim(dim, self.dim());
+  return index_write(self, copy_index(self, dim, index, source), source, false);
+}
+Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) {
+  check_not_number(*this, "index_copy");
+  dim = wrap_dim(dim, this->dim());
+  return index_write_(*this, copy_index(*this, dim, index, source), source, false);
+}
+
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  check_not_number(self, "index_fill");
+  return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true),
+                     number_of(self, value), false);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) {
+  check_not_number(*this, "index_fill");
+  return index_write_(*this, along("index_fill", *this, wrap_dim(dim, this->dim()), index, true),
+                      number_of(*this, value), false);
+}
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  check(mask.dtype() == kBool, "masked_select: expected a mask of bool, got ", mask);
+  const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
+  if (sizes.empty()) return masked_select(self.reshape({1}), mask);
+  return tandem::index(self.expand(sizes), {mask.expand(sizes)});
+}
+Tensor Tensor::masked_select(const Tensor& mask) const { return tandem::masked_select(*this, mask); }
+
+Tensor take(const Tensor& self, const Tensor& index) {
+  check(index.dtype() == kLong || index.dtype() == kInt, "take: expected an index of int64 or int32, got ",
+        index);
+  AdvancedIndex at = along("take", self, 0, index.reshape({-1}), true);
+  return index_read(self.reshape({-1}), at).reshape(index.sizes());
+}
+Tensor Tensor::take(const Tensor& index) const { return tandem::take(*this, index); }
+
+Tensor nonzero(const Tensor& self) {
+  const auto& kernels = backend(self).index;
+  Tensor out = empty_raw({kernels.count_nonzero(self), self.dim()}, kLong, self.device());
+  kernels.nonzero(out, self);
+  return out;
+}
+Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
+
+Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
+  check(self.dim() == 1 && is_integral(self.dtype(), false), "bincount: expected a vector of integers, got ",
+        self);
+  check(minlength >= 0, "bincount: minlength must not be negative, got ", minlength);
+  check(!weights.defined() || weights.sizes() == self.sizes(), "bincount: weights ", weights, " for ", self);
+  const Tensor host = self.to(kCPU).to(kLong).contiguous();
+  int64_t length = minlength;
+  for (int64_t i = 0; i < host.numel(); ++i) {
+    check(host.ptr<int64_t>()[i] >= 0, "bincount: expected no negative numbers, got ",
+          host.ptr<int64_t>()[i]);
+    length = std::max(length, host.ptr<int64_t>()[i] + 1);
+  }
+  const Tensor parts = !weights.defined() ? ones(self.sizes(), TensorOptions(kLong).device(self.device()))
+                       : weights.is_floating_point() ? weights.detach()
+                                                     : weights.to(kDouble);
+  return zeros({length}, parts.options()).index_add_(0, self.to(kLong), parts);
+}
+
+}  // namespace tandem
