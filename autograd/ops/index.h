@@ -27,8 +27,6 @@ Tensor masked_select(const Tensor& self, const Tensor& mask);
 Tensor take(const Tensor& self, const Tensor& index);
 /// int64 [count, rank of self]: the positions of elements that are not 0, in row-major order.
 Tensor nonzero(const Tensor& self);
-/// How often each of 0 … max (at least minlength numbers) comes in the vector self; with weights their sums.
-Tensor bincount(const Tensor& self, const Tensor& weights = {}, int64_t minlength = 0);
 
 namespace autograd {
 /// Advanced indices of a tensor, one for each dimension (undefined: the whole dimension), masks resolved.

@@ -1,4 +1,4 @@
-// index_copy, index_fill, take, masked_select, bincount: uses of advanced indexing.
+// index_copy, index_fill, take, masked_select: uses of advanced indexing.
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
@@ -75,23 +75,5 @@ Tensor nonzero(const Tensor& self) {
   return out;
 }
 Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
-
-Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
-  check(self.dim() == 1 && is_integral(self.dtype(), false), "bincount: expected a vector of integers, got ",
-        self);
-  check(minlength >= 0, "bincount: minlength must not be negative, got ", minlength);
-  check(!weights.defined() || weights.sizes() == self.sizes(), "bincount: weights ", weights, " for ", self);
-  const Tensor host = self.to(kCPU).to(kLong).contiguous();
-  int64_t length = minlength;
-  for (int64_t i = 0; i < host.numel(); ++i) {
-    check(host.ptr<int64_t>()[i] >= 0, "bincount: expected no negative numbers, got ",
-          host.ptr<int64_t>()[i]);
-    length = std::max(length, host.ptr<int64_t>()[i] + 1);
-  }
-  const Tensor parts = !weights.defined() ? ones(self.sizes(), TensorOptions(kLong).device(self.device()))
-                       : weights.is_floating_point() ? weights.detach()
-                                                     : weights.to(kDouble);
-  return zeros({length}, parts.options()).index_add_(0, self.to(kLong), parts);
-}
 
 }  // namespace tandem

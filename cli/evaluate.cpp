@@ -1,0 +1,27 @@
+// Sums stay on the device until the end: nothing waits for a number in between.
+#include "tandem/cli/evaluate.h"
+
+namespace tandem::cli {
+
+Tensor to_input(const Tensor& images) { return images.unsqueeze(1).to(kFloat).div_(255); }
+
+Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch_size) {
+  NoGradGuard guard;
+  model->eval();
+  const int64_t count = data.images.size(0);
+  const Device device = data.images.device();
+  Tensor loss = zeros({}, TensorOptions(kDouble).device(optional<Device>(device)));
+  Tensor correct = zeros({}, TensorOptions(kLong).device(optional<Device>(device)));
+  for (int64_t at = 0; at < count; at += batch_size) {
+    const int64_t size = std::min(batch_size, count - at);
+    const Tensor labels = data.labels.narrow(0, at, size);
+    const Tensor output = model->forward(to_input(data.images.narrow(0, at, size)));
+    loss.add_(cross_entropy_loss(output, labels, {}, Reduction::Sum).to(kDouble));
+    correct.add_((output.argmax(1) == labels).sum());
+  }
+  model->train();
+  return {loss.item<double>() / static_cast<double>(count),
+          static_cast<double>(correct.item<int64_t>()) / static_cast<double>(count)};
+}
+
+}  // namespace tandem::cli

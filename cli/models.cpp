@@ -1,0 +1,79 @@
+// lenet is SPEC's P2: weights normal with standard deviation 0.01, biases zero.
+#include "tandem/cli/models.h"
+
+#include "tandem/cli/options.h"
+#include "tandem/core/suggest.h"
+
+namespace tandem::cli {
+namespace {
+
+void initialise(nn::Sequential& model) {
+  NoGradGuard guard;
+  for (auto& parameter : model->named_parameters()) {
+    if (parameter.key().ends_with("weight"))
+      nn::init::normal_(parameter.value(), 0, 0.01);
+    else
+      nn::init::zeros_(parameter.value());
+  }
+}
+
+nn::Sequential lenet(const ModelShape& s) {
+  // conv 3x3, pool 2x2, conv 5x5, pool 2x2
+  const int64_t height = ((s.height - 2) / 2 - 4) / 2, width = ((s.width - 2) / 2 - 4) / 2;
+  if (height < 1 || width < 1)
+    throw UsageError(
+        concat("lenet needs pictures of at least 14 x 14 pixels, these have ", s.height, " x ", s.width));
+  nn::Sequential model;
+  model->push_back("conv1", nn::Conv2d(nn::Conv2dOptions(s.channels, 20, 3)));
+  model->push_back("relu1", nn::ReLU());
+  model->push_back("pool1", nn::AvgPool2d(nn::AvgPool2dOptions(2)));
+  model->push_back("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)));
+  model->push_back("relu2", nn::ReLU());
+  model->push_back("pool2", nn::AvgPool2d(nn::AvgPool2dOptions(2)));
+  model->push_back("flatten", nn::Flatten());
+  model->push_back("fc1", nn::Linear(50 * height * width, 128));
+  model->push_back("relu3", nn::ReLU());
+  model->push_back("fc2", nn::Linear(128, s.classes));
+  initialise(model);
+  return model;
+}
+
+nn::Sequential mlp(const ModelShape& s) {
+  nn::Sequential model;
+  model->push_back("flatten", nn::Flatten());
+  model->push_back("fc1", nn::Linear(s.channels * s.height * s.width, 256));
+  model->push_back("relu", nn::ReLU());
+  model->push_back("fc2", nn::Linear(256, s.classes));
+  return model;
+}
+
+nn::Sequential linear(const ModelShape& s) {
+  nn::Sequential model;
+  model->push_back("flatten", nn::Flatten());
+  model->push_back("fc", nn::Linear(s.channels * s.height * s.width, s.classes));
+  return model;
+}
+
+}  // namespace
+
+const std::vector<ModelInfo>& known_models() {
+  static const std::vector<ModelInfo> models{
+      {"lenet", "two convolutions and two linear layers, average pooling", lenet},
+      {"mlp", "one hidden layer of 256", mlp},
+      {"linear", "softmax regression", linear},
+  };
+  return models;
+}
+
+nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) {
+    if (name == model.name) return model.make(shape);
+    names.emplace_back(model.name);
+  }
+  std::string all;
+  for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
+  throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,156 @@
+// The order of an epoch is a function of (seed, epoch), so that a place in it is two numbers.
+#include "tandem/cli/trainer.h"
+
+#include <chrono>
+
+#include "tandem/datasets/loader.h"
+
+namespace tandem::cli {
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
+
+}  // namespace
+
+Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
+                 const Terminal& terminal)
+    : options_(options),
+      checkpoint_(std::move(checkpoint)),
+      data_(std::move(data)),
+      terminal_(terminal),
+      bar_(terminal),
+      model_(make_model(checkpoint_.config.model, shape_of(checkpoint_.config))),
+      optimizer_(model_->parameters(), optim::SGDOptions(checkpoint_.config.lr)
+                                           .momentum(checkpoint_.config.momentum)
+                                           .weight_decay(checkpoint_.config.weight_decay)) {
+  model_->to(options_.device);
+  if (!checkpoint_.model.keys().empty()) {
+    model_->load(checkpoint_.model);
+    optimizer_.load(checkpoint_.optimizer);
+    default_generator().set_current_seed(checkpoint_.progress.random_seed);
+    default_generator().set_offset(checkpoint_.progress.random_offset);
+  }
+  const TensorOptions here{options_.device};
+  loss_sum_ = full({}, checkpoint_.progress.loss_sum, here.dtype(kDouble));
+  correct_ = full({}, checkpoint_.progress.correct, here.dtype(kLong));
+}
+
+bool Trainer::run() {
+  save();
+  while (checkpoint_.progress.epoch < checkpoint_.config.epochs) {
+    if (!epoch()) {
+      save();
+      return false;
+    }
+    end_epoch();
+  }
+  return true;
+}
+
+// False when a signal ended it.
+bool Trainer::epoch() {
+  Progress& p = checkpoint_.progress;
+  const RunConfig& c = checkpoint_.config;
+  data::BatchLoader loader({data_.train.images, data_.train.labels},
+                           {.batch_size = c.batch_size,
+                            .shuffle = true,
+                            .workers = options_.workers,
+                            .seed = c.seed,
+                            .epoch = p.epoch,
+                            .first_batch = p.batch},
+                           [](std::vector<Tensor>& batch) { batch[0] = to_input(batch[0]); });
+  double begun = now();
+  model_->train();
+  while (auto batch = loader.next()) {
+    const Tensor& labels = (*batch)[1];
+    optimizer_.zero_grad();
+    const Tensor output = model_->forward((*batch)[0]);
+    const Tensor loss = cross_entropy_loss(output, labels);
+    loss.backward();
+    optimizer_.step();
+    NoGradGuard guard;
+    loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
+    correct_.add_((output.argmax(1) == labels).sum());
+    p.images += labels.size(0);
+    ++p.batch;
+    show(loader.batches(), begun);
+    if (stop_signal == 0 && now() - saved_at_ < options_.save_every) continue;
+    p.seconds += now() - begun;
+    if (stop_signal != 0) return false;
+    save();
+    begun = now();
+  }
+  collect();
+  p.seconds += now() - begun;
+  return true;
+}
+
+void Trainer::show(int64_t batches, double begun) {
+  if (!bar_.due()) return;
+  collect();
+  const Progress& p = checkpoint_.progress;
+  const RunConfig& c = checkpoint_.config;
+  const double seconds = p.seconds + now() - begun, images = static_cast<double>(p.images);
+  const double rate = images / std::max(seconds, 1e-9);
+  const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.images.size(0)) - images;
+  bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
+             .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
+             .fields = training_fields({.loss = p.loss_sum / images,
+                                        .accuracy = static_cast<double>(p.correct) / images,
+                                        .images_per_second = rate,
+                                        .seconds_left = left / rate})});
+}
+
+void Trainer::collect() {
+  checkpoint_.progress.loss_sum = loss_sum_.item<double>();
+  checkpoint_.progress.correct = correct_.item<int64_t>();
+}
+
+void Trainer::end_epoch() {
+  Progress& p = checkpoint_.progress;
+  const Score test = evaluate(model_, data_.test, 1000);
+  const double images = static_cast<double>(p.images);
+  const double loss = p.loss_sum / images, accuracy = static_cast<double>(p.correct) / images;
+  p.history.push_back({{"epoch", p.epoch + 1},
+                       {"train_loss", loss},
+                       {"train_accuracy", accuracy},
+                       {"test_loss", test.loss},
+                       {"test_accuracy", test.accuracy},
+                       {"seconds", p.seconds},
+                       {"images_per_second", images / std::max(p.seconds, 1e-9)},
+                       {"device", options_.device.str()}});
+  char line[256];
+  std::snprintf(
+      line, sizeof line,
+      "epoch %lld/%lld  train loss %.4f  accuracy %.4f   test loss %.4f  accuracy %.4f   %.2f s  %s images/s",
+      static_cast<long long>(p.epoch + 1), static_cast<long long>(checkpoint_.config.epochs), loss, accuracy,
+      test.loss, test.accuracy, p.seconds,
+      with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))).c_str());
+  bar_.print(line);
+  std::fflush(stdout);
+  ++p.epoch;
+  p.batch = p.images = p.correct = 0;
+  p.loss_sum = p.seconds = 0;
+  loss_sum_.zero_();
+  correct_.zero_();
+  save();
+  write_run_files(options_.folder, checkpoint_.config, p);
+}
+
+void Trainer::save() {
+  collect();
+  Progress& p = checkpoint_.progress;
+  p.random_seed = default_generator().current_seed();
+  p.random_offset = default_generator().offset();
+  save_checkpoint(options_.folder, checkpoint_.config, p, model_, optimizer_);
+  saved_at_ = now();
+}
+
+}  // namespace tandem::cli

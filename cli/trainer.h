@@ -1,0 +1,54 @@
+// Training of one run, on one device: steps, metrics, checkpoints, and an end at any step that loses nothing.
+#pragma once
+#include <csignal>
+
+#include "tandem/cli/evaluate.h"
+#include "tandem/cli/models.h"
+#include "tandem/cli/progress.h"
+#include "tandem/cli/run_folder.h"
+
+namespace tandem::cli {
+
+struct TrainerOptions {
+  std::string folder;
+  Device device;
+  int workers = 0;
+  double save_every = 60;  ///< seconds
+};
+
+/// The signal that asked for an end, or 0. Set by the handlers that train_command installs.
+extern volatile std::sig_atomic_t stop_signal;
+
+class Trainer {
+ public:
+  /// Continues from checkpoint.progress with its parameters, or starts where it has none. `data` on the
+  /// device.
+  Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
+          const Terminal& terminal);
+  /// Until the last epoch, or until stop_signal. True when the run is complete.
+  bool run();
+  const RunConfig& config() const { return checkpoint_.config; }
+  const Progress& progress() const { return checkpoint_.progress; }
+  nn::Sequential& model() { return model_; }
+
+ private:
+  bool epoch();
+  void end_epoch();
+  void show(int64_t batches, double begun);
+  void save();
+  /// Figures that live on the device, into progress.
+  void collect();
+
+  TrainerOptions options_;
+  Checkpoint checkpoint_;
+  data::ImageDataPair data_;
+  Terminal terminal_;
+  ProgressBar bar_;
+  nn::Sequential model_;
+  optim::SGD optimizer_;
+  Tensor loss_sum_,
+      correct_;  // of this epoch: read now and then, never restarted within it, so sums keep their bits
+  double saved_at_ = 0;
+};
+
+}  // namespace tandem::cli

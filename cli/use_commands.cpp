@@ -1,0 +1,105 @@
+// tandem eval and tandem predict: what a trained run is good for.
+#include <cstdio>
+
+#include "tandem/cli/evaluate.h"
+#include "tandem/cli/find_data.h"
+#include "tandem/cli/image.h"
+#include "tandem/cli/models.h"
+#include "tandem/cli/plot.h"
+#include "tandem/cli/run_folder.h"
+
+namespace tandem::cli {
+namespace {
+
+Checkpoint run_of(const std::string& folder) {
+  try {
+    return load_checkpoint(folder);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+nn::Sequential model_of(Checkpoint& checkpoint, Device device) {
+  const RunConfig& c = checkpoint.config;
+  nn::Sequential model = make_model(c.model, {c.input[0], c.input[1], c.input[2], c.class_count});
+  model->load(checkpoint.model);
+  model->to(device);
+  model->eval();
+  return model;
+}
+
+std::string class_name(const RunConfig& c, int64_t number) {
+  const auto i = static_cast<std::size_t>(number);
+  return i < c.classes.size() ? printable(c.classes[i]) : concat("class ", number);
+}
+
+// A picture as one input: gray, of the run's size, 0 to 1. [1, 1, H, W]
+Tensor input_of(const Image& picture) {
+  Tensor pixels =
+      from_blob(const_cast<uint8_t*>(picture.pixels.data()), {1, picture.height, picture.width}, kByte);
+  return to_input(pixels);
+}
+
+}  // namespace
+
+int eval_command(const EvalOptions& o) {
+  use_threads(o.threads);
+  const Device device = use_device(o.device);
+  Checkpoint checkpoint = run_of(o.folder);
+  const Terminal terminal = detect_terminal();
+  const data::DatasetFiles files =
+      find_data(o.data.empty() ? checkpoint.config.data : o.data, terminal, o.json ? stderr : stdout);
+  data::ImageData test = data::read_image_data(files.test_images, files.test_labels);
+  const std::vector<int64_t> input{1, test.images.size(1), test.images.size(2)};
+  check(input == checkpoint.config.input, files.name, ": pictures of ", input, ", the run takes ",
+        checkpoint.config.input);
+  check(test.classes <= checkpoint.config.class_count, files.name, ": label ", test.classes - 1,
+        ", the run knows ", checkpoint.config.class_count, " classes");
+  nn::Sequential model = model_of(checkpoint, device);
+  const Score score =
+      evaluate(model, {test.images.to(device), test.labels.to(device), test.classes}, o.batch_size);
+  if (o.json)
+    std::printf("%s\n", Json{{"images", test.images.size(0)},
+                             {"loss", score.loss},
+                             {"accuracy", score.accuracy},
+                             {"device", device.str()}}
+                            .dump()
+                            .c_str());
+  else
+    std::printf("%s test images of %s on %s: loss %.4f, accuracy %.4f\n",
+                with_commas(test.images.size(0)).c_str(), files.name.c_str(), device.str().c_str(),
+                score.loss, score.accuracy);
+  return 0;
+}
+
+int predict_command(const PredictOptions& o) {
+  const Device device = use_device(o.device);
+  Checkpoint checkpoint = run_of(o.folder);
+  const RunConfig& c = checkpoint.config;
+  const Terminal terminal = detect_terminal();
+  nn::Sequential model = model_of(checkpoint, device);
+  NoGradGuard guard;
+  int failures = 0;
+  for (const std::string& path : o.images) {
+    try {
+      Image image =
+          resize(to_gray(read_image(path)), static_cast<int>(c.input[2]), static_cast<int>(c.input[1]));
+      if (o.invert)
+        for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(255 - pixel);
+      const Tensor probability = softmax(model->forward(input_of(image).to(device)), 1).cpu().squeeze(0);
+      const auto [top, which] = probability.topk(std::min<int64_t>(o.top, c.class_count));
+      std::vector<std::pair<std::string, double>> rows;
+      for (int64_t i = 0; i < top.numel(); ++i)
+        rows.emplace_back(class_name(c, which[i].item<int64_t>()), top[i].item<double>());
+      std::printf("%s\n%s%s\n", printable(path).c_str(), picture(image, terminal).c_str(),
+                  probability_bars(rows, terminal).c_str());
+    } catch (const Error& error) {  // the other pictures are still of use
+      std::fflush(stdout);
+      std::fprintf(stderr, "tandem: %s\n", error.what());
+      ++failures;
+    }
+  }
+  return failures == 0 ? 0 : failures == static_cast<int>(o.images.size()) ? 2 : 1;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,43 @@
+// A data set of one's own: points of two spirals, made when they are asked for, loaded by worker threads.
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+// Example i: a point [2] and its spiral, 0 or 1.
+class Spirals : public data::datasets::Dataset<Spirals> {
+ public:
+  explicit Spirals(std::size_t count) : count_(count) {}
+  data::Example<> get(std::size_t index) override {
+    const double t = 0.5 + 4 * static_cast<double>(index / 2) / static_cast<double>(count_ / 2);
+    const double angle = t + (index % 2 == 0 ? 0 : 3.14159265358979);
+    return {tensor({0.3 * t * std::cos(angle), 0.3 * t * std::sin(angle)}).to(kFloat),
+            tensor(static_cast<int64_t>(index % 2))};
+  }
+  optional<std::size_t> size() const override { return count_; }
+
+ private:
+  std::size_t count_;
+};
+
+int main() {
+  manual_seed(1);
+  auto loader = data::make_data_loader(Spirals(1000).map(data::transforms::Stack<>()),
+                                       data::DataLoaderOptions().batch_size(50).workers(2));
+  nn::Sequential net(nn::Linear(2, 32), nn::Tanh(), nn::Linear(32, 32), nn::Tanh(), nn::Linear(32, 2));
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(0.01));
+  for (int epoch = 1; epoch <= 30; ++epoch) {
+    double correct = 0, seen = 0;
+    for (auto& batch : *loader) {
+      optimizer.zero_grad();
+      const Tensor output = net->forward(batch.data);
+      cross_entropy_loss(output, batch.target).backward();
+      optimizer.step();
+      correct += (output.argmax(1) == batch.target).sum().item<double>();
+      seen += static_cast<double>(batch.target.numel());
+    }
+    if (epoch % 5 == 0) std::printf("epoch %2d: accuracy %.3f\n", epoch, correct / seen);
+  }
+}

@@ -1,0 +1,32 @@
+// A differentiable operation of one's own: x ↦ x³ with a backward written by hand, checked against
+// differences.
+#include <cstdio>
+
+#include "tandem/autograd/function.h"
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+
+using namespace tandem;
+
+struct Cube : autograd::Function<Cube> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x) {
+    ctx->save_for_backward({x});
+    return x * x * x;
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list grads) {
+    const Tensor x = ctx->get_saved_variables()[0];
+    return {grads[0] * 3 * x * x};
+  }
+};
+
+int main() {
+  Tensor x = linspace(-1, 1, 5, kDouble).requires_grad_();
+  Cube::apply(x).sum().backward();
+  for (int64_t i = 0; i < x.numel(); ++i)
+    std::printf("x = %5.2f   x^3 = %7.4f   gradient = %7.4f\n", x[i].item<double>(),
+                x[i].pow(3).item<double>(), x.grad()[i].item<double>());
+  const auto f = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{Cube::apply(in[0])}; };
+  testing::gradcheck(f, {x});
+  testing::gradgradcheck(f, {x});
+  std::printf("gradients of first and second order agree with differences\n");
+}

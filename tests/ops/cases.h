@@ -1,0 +1,36 @@
+// The framework's operations as descriptions for the harness of tandem/testing.h, one file a family.
+#pragma once
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+
+namespace tandem::testing {
+
+std::vector<OpTest> unary_cases();
+std::vector<OpTest> binary_cases();
+std::vector<OpTest> reduce_cases();
+std::vector<OpTest> view_cases();
+std::vector<OpTest> index_cases();
+std::vector<OpTest> linalg_cases();
+std::vector<OpTest> nn_cases();
+
+inline std::vector<OpTest> all_cases() {
+  std::vector<OpTest> all;
+  for (auto list : {unary_cases, binary_cases, reduce_cases, view_cases, index_cases, linalg_cases, nn_cases})
+    for (OpTest& test : list()) all.push_back(std::move(test));
+  return all;
+}
+
+/// A description of an operation with one output.
+template <class F>
+OpTest op(std::string name, std::string torch, F f, std::vector<std::vector<InputSpec>> cases) {
+  return {.name = std::move(name),
+          .torch = std::move(torch),
+          .fn = [f](const Tensors& x) { return Tensors{f(x)}; },
+          .cases = std::move(cases)};
+}
+inline OpTest without_gradient(OpTest test) {
+  test.first_order = test.second_order = false;
+  return test;
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""PyTorch's results for the operations of test_ops: outputs and gradients.
+
+  test_ops --dump inputs.safetensors
+  torch_references.py inputs.safetensors references.safetensors
+  test_ops --references references.safetensors
+"""
+import json
+import struct
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
+          "U8": np.uint8, "BOOL": np.bool_}
+NAMES = {np.dtype(v): k for k, v in DTYPES.items()}
+
+
+def read(path):
+    data = open(path, "rb").read()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for key, entry in header.items():
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        array = np.frombuffer(data[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[key] = torch.from_numpy(array.copy())
+    return tensors, metadata
+
+
+def write(path, tensors):
+    header, blobs, at = {}, [], 0
+    for key, tensor in tensors.items():
+        array = np.ascontiguousarray(tensor.detach().numpy())
+        header[key] = {"dtype": NAMES[array.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + array.nbytes]}
+        blobs.append(array.tobytes())
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def writes(x0, x1):
+    y = x0 * 1
+    y.select(0, 1).mul_(x1)
+    y.transpose(0, 1)[1:3].add_(x1.sum())
+    y[0].copy_(x1 * 2)
+    return y * y
+
+
+def put(x0, x1):
+    y = x0 * 1
+    y[1:3, ::2] = x1
+    return y
+
+
+def evaluate(key, expression, tensors, results):
+    wanted, expression = expression.split(" ", 1)
+    inputs = {f"x{i}": tensors[f"{key}/x{i}"] for i in range(len(wanted))}
+    for i, flag in enumerate(wanted):
+        inputs[f"x{i}"].requires_grad_(flag == "1")
+    out = eval(expression, {"torch": torch, "F": F, "writes": writes, "put": put}, inputs)
+    outputs = list(out) if isinstance(out, (tuple, list)) else [out]
+    for i, tensor in enumerate(outputs):
+        results[f"{key}/output{i}"] = tensor
+    leaves = [inputs[f"x{i}"] for i, flag in enumerate(wanted) if flag == "1"]
+    roots = [(t, tensors[f"{key}/g{i}"]) for i, t in enumerate(outputs) if t.requires_grad]
+    if not leaves or not roots:
+        return
+    grads = torch.autograd.grad([t for t, _ in roots], leaves, [g for _, g in roots], allow_unused=True)
+    for i, grad in enumerate(grads):
+        if grad is not None:
+            results[f"{key}/gradient{i}"] = grad
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    tensors, expressions = read(sys.argv[1])
+    results, failures = {}, 0
+    for key, expression in expressions.items():
+        try:
+            evaluate(key, expression, tensors, results)
+        except Exception as error:  # an expression that this PyTorch does not have is named, the others go on
+            failures += 1
+            print(f"{key}: {expression}: {error}", file=sys.stderr)
+    write(sys.argv[2], results)
+    print(f"{len(results)} results of PyTorch {torch.__version__}, {failures} expressions failed")
+
+
+if __name__ == "__main__":
+    main()
