@@ -8,8 +8,8 @@
 #include "tandem/core/kernels/norm.h"
 #include "tandem/core/kernels/optim.h"
 #include "tandem/core/kernels/pointwise.h"
-#include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/pool.h"
+#include "tandem/core/kernels/random.h"
 #include "tandem/core/kernels/reduce.h"
 #include "tandem/core/kernels/runtime.h"
 #include "tandem/core/kernels/scan.h"
@@ -33,6 +33,8 @@ struct Backend {
   const LossKernels& loss;
   const NormKernels& norm;
   const OptimKernels& optim;
+  const LossKernels& loss;
+  const NormKernels& norm;
 };
 
 extern const Backend cpu_backend;
