@@ -7,6 +7,7 @@
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/core/reduction.h"
 
 namespace tandem::cpu {
 namespace {

@@ -5,12 +5,13 @@
 //   None: the terms; Sum: their sum; Mean: their sum / W (NaN where nothing counts)
 #pragma once
 #include "tandem/core/kernels/kernel.h"
-#include "tandem/core/reduction.h"
 
 namespace tandem {
 
+enum class Reduction : int8_t;  // core/reduction.h
+
 struct ClassLoss {
-  Reduction reduction = Reduction::Mean;
+  Reduction reduction;
   int64_t ignore_index = -100;
   double label_smoothing = 0;  // of cross_entropy; in [0, 1]
 };
