@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/nn/functional/activation.h"
 #include "tandem/nn/functional/conv.h"
+#include "tandem/nn/functional/dropout.h"
 #include "tandem/nn/functional/embedding.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/functional/norm.h"

@@ -5,6 +5,7 @@
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/conv.h"
+#include "tandem/nn/layers/dropout.h"
 #include "tandem/nn/layers/embedding.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/layers/loss.h"

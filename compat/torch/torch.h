@@ -1,7 +1,7 @@
 // LibTorch's entry: programs written for it compile against Tandem by this include path alone.
 //
-// torch, at and c10 are other names of tandem; the macros below are those that such programs use. The standard
-// headers are those that programs get from LibTorch's without asking.
+// torch, at and c10 are other names of tandem; the macros below are those that such programs use. The
+// standard headers are those that programs get from LibTorch's without asking.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -31,11 +31,12 @@ namespace c10 = tandem;
 #define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
 #define TORCH_ARG(T, name) TANDEM_ARG(T, name)
 
-/// Throws torch::Error with the parts as its text unless the condition holds. Parts may be anything that can be
-/// written to a stream.
-#define TORCH_CHECK(condition, ...)                                                                     \
-  do {                                                                                                  \
-    if (!(condition)) ::tandem::compat::fail("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
+/// Throws torch::Error with the parts as its text unless the condition holds. Parts may be anything that can
+/// be written to a stream.
+#define TORCH_CHECK(condition, ...)                                                            \
+  do {                                                                                         \
+    if (!(condition))                                                                          \
+      ::tandem::compat::fail("Expected " #condition " to be true" __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 #define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN(...) ::tandem::compat::warn(__VA_ARGS__)

@@ -1,8 +1,7 @@
-// Functional forms of activations and dropout.
+// Functional forms of activations.
 #include "tandem/nn/functional/activation.h"
 
 #include "tandem/autograd/ops/activation.h"
-#include "tandem/autograd/ops/dropout.h"
 
 namespace tandem::nn::functional {
 
@@ -42,13 +41,4 @@ Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options) {
 Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
   return input.log_softmax(options.dim(), options.dtype());
 }
-Tensor dropout(Tensor input, const DropoutFuncOptions& options) {
-  if (options.inplace()) return tandem::dropout_(input, options.p(), options.training());
-  return tandem::dropout(input, options.p(), options.training());
-}
-Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
-  if (options.inplace()) return tandem::feature_dropout_(input, options.p(), options.training());
-  return tandem::feature_dropout(input, options.p(), options.training());
-}
-
 }  // namespace tandem::nn::functional

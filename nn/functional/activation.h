@@ -1,4 +1,4 @@
-// Functional forms of activations and dropout. `inplace` changes the input and gives it back.
+// Functional forms of activations. `inplace` changes the input and gives it back.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/nn/options/activation.h"
@@ -19,8 +19,4 @@ Tensor logsigmoid(const Tensor& input);
 Tensor softsign(const Tensor& input);
 Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
 Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
-/// Throws Error unless p is in [0, 1].
-Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
-Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {});
-
 }  // namespace tandem::nn::functional

@@ -1,5 +1,4 @@
-// Activations and dropout. Elementwise but for Softmax and LogSoftmax (along dim) and Dropout2d (whole
-// planes); floating point.
+// Activations. Elementwise but for Softmax and LogSoftmax (along dim); floating point.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -159,23 +158,5 @@ class LogSoftmaxImpl : public detail::Optioned<LogSoftmaxImpl, LogSoftmaxOptions
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(LogSoftmax);
-
-/// While training each element is zero with probability p, the others are divided by 1 - p.
-class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
- public:
-  explicit DropoutImpl(const DropoutOptions& options = {}) : Optioned(options) {}
-  Tensor forward(Tensor input);
-  void pretty_print(std::ostream& stream) const override;
-};
-TANDEM_MODULE(Dropout);
-
-/// The same for whole planes [N, C] of [N, C, H, W].
-class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
- public:
-  explicit Dropout2dImpl(const Dropout2dOptions& options = {}) : Optioned(options) {}
-  Tensor forward(Tensor input);
-  void pretty_print(std::ostream& stream) const override;
-};
-TANDEM_MODULE(Dropout2d);
 
 }  // namespace tandem::nn

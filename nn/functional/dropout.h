@@ -1,0 +1,12 @@
+// Functional forms of dropout.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/options/activation.h"
+
+namespace tandem::nn::functional {
+
+/// Throws Error unless p is in [0, 1].
+Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
+Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {});
+
+}  // namespace tandem::nn::functional

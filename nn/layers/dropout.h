@@ -1,0 +1,25 @@
+// Dropout, Dropout2d.
+#pragma once
+#include "tandem/nn/layers/activation.h"
+
+namespace tandem::nn {
+
+/// While training each element is zero with probability p, the others are divided by 1 - p.
+class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
+ public:
+  explicit DropoutImpl(const DropoutOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Dropout);
+
+/// The same for whole planes [N, C] of [N, C, H, W].
+class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
+ public:
+  explicit Dropout2dImpl(const Dropout2dOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Dropout2d);
+
+}  // namespace tandem::nn
