@@ -1,8 +1,7 @@
 // Functional forms of linear and embedding.
 #include "tandem/nn/functional/embedding.h"
 
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/linalg.h"
 
 namespace tandem::nn::functional {
@@ -13,15 +12,9 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options) {
   check(weight.dim() == 2, "embedding: weight must be [rows, columns], got ", weight);
-  check(is_integral(input.dtype(), false), "embedding: input must be integers, got ", input);
-  const Tensor rows = input.reshape({-1}).to(kLong);
-  Dims sizes(input.sizes());
-  sizes.push_back(weight.size(1));
-  const Tensor out = weight.index_select(0, rows).view(sizes);
-  if (!options.padding_idx() || !out.requires_grad()) return out;
-  const int64_t padding = wrap_dim(*options.padding_idx(), weight.size(0));
-  const Tensor counts = (input != padding).to(weight.dtype()).unsqueeze(-1);
-  return out * counts + out.detach() * (1 - counts);
+  int64_t padding = -1;  // none
+  if (options.padding_idx()) padding = wrap_dim(*options.padding_idx(), weight.size(0));
+  return tandem::embedding(weight, input, padding);
 }
 
 }  // namespace tandem::nn::functional
