@@ -33,8 +33,6 @@ struct Backend {
   const LossKernels& loss;
   const NormKernels& norm;
   const OptimKernels& optim;
-  const LossKernels& loss;
-  const NormKernels& norm;
 };
 
 extern const Backend cpu_backend;

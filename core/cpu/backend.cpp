@@ -17,7 +17,5 @@ constinit const Backend cpu_backend{
     .loss = cpu::loss_kernels,
     .norm = cpu::norm_kernels,
     .optim = cpu::optim_kernels,
-    .loss = cpu::loss_kernels,
-    .norm = cpu::norm_kernels,
 };
 }  // namespace tandem

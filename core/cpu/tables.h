@@ -17,6 +17,4 @@ extern const PoolKernels pool_kernels;
 extern const LossKernels loss_kernels;
 extern const NormKernels norm_kernels;
 extern const OptimKernels optim_kernels;
-extern const LossKernels loss_kernels;
-extern const NormKernels norm_kernels;
 }  // namespace tandem::cpu
