@@ -89,9 +89,9 @@ LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(optio
 }
 void LayerNormImpl::reset() {
   const bool affine = options.elementwise_affine();
-  weight = affine ? register_parameter("weight", empty(options.normalized_shape()))
+  weight = affine ? register_parameter("weight", tandem::empty(options.normalized_shape()))
                   : register_parameter("weight", {}, false);
-  bias = affine ? register_parameter("bias", empty(options.normalized_shape()))
+  bias = affine ? register_parameter("bias", tandem::empty(options.normalized_shape()))
                 : register_parameter("bias", {}, false);
   reset_parameters();
 }
