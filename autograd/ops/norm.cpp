@@ -35,7 +35,8 @@ struct NormBackward final : Node {
       const Tensor sign = sign_of(x), equal = (x.detach() * sign == n.detach()).to(x.dtype());
       out[0] = grad * sign * (equal / equal.sum(reduced.dims(), /*keepdim=*/true));
     } else {
-      throw NotImplementedError("norm: no gradient for this p yet");
+      const Tensor sign = sign_of(x), zero = indicator(x, 0);
+      out[0] = grad * sign * pow((x * sign + zero) / divisor, p - 1);
     }
   }
   void release() override {

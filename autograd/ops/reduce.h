@@ -9,6 +9,10 @@ namespace tandem {
 /// Integers and bool are summed as int64 unless `dtype` says otherwise. The sum of nothing is 0.
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
+/// The same with NaN counting as 0.
+Tensor nansum(const Tensor& self, optional<ScalarType> dtype = nullopt);
+Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim = false,
+              optional<ScalarType> dtype = nullopt);
 /// Floating point, or with a floating point `dtype`. The mean of nothing is NaN.
 Tensor mean(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);

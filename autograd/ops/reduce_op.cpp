@@ -12,7 +12,7 @@ struct SharedBackward final : Node {
   const char* name() const override { return backward_name; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this).detach(), y = reduced.restore(chosen.unpack(*this).detach());
-    const Tensor equal = (x == y).to(g[0].dtype());
+    const Tensor equal = ((x == y) | ((x != x) & (y != y))).to(g[0].dtype());
     out[0] = reduced.restore(g[0]) * (equal / equal.sum(reduced.dims(), /*keepdim=*/true));
   }
   void release() override {

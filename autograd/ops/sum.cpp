@@ -1,4 +1,5 @@
-// sum. Gradient: g expanded to the input's shape.
+// sum, nansum. Gradient: g expanded to the input's shape.
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
@@ -63,6 +64,13 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
 }
 Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
   return tandem::sum(self, IntArrayRef{}, false, dtype);
+}
+Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  if (!self.is_floating_point()) return tandem::sum(self, dim, keepdim, dtype);
+  return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);
+}
+Tensor nansum(const Tensor& self, optional<ScalarType> dtype) {
+  return nansum(self, IntArrayRef{}, false, dtype);
 }
 Tensor Tensor::sum(optional<ScalarType> dtype) const { return tandem::sum(*this, dtype); }
 Tensor Tensor::sum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {

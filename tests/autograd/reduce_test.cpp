@@ -88,6 +88,7 @@ TEST_CASE("var, std, norm, logsumexp") {
       {.name = "norm 1", .torch = "x0.norm(1, [1])", .fn = TENSORS(norm(x[0], 1, {1})), .cases = kDistinct});
   check_op(
       {.name = "norm 3", .torch = "x0.norm(3, [1])", .fn = TENSORS(norm(x[0], 3, {1})), .cases = kDistinct});
+  check_op({.name = "norm 1.5", .torch = "x0.norm(1.5)", .fn = TENSORS(norm(x[0], 1.5)), .cases = kDistinct});
   check_op({.name = "norm inf",
             .torch = "x0.norm(float('inf'), [0])",
             .fn = TENSORS(norm(x[0], kInf, {0})),
@@ -134,6 +135,7 @@ TEST_CASE("NaN wins max and min; infinities are ordinary") {
   CHECK(logsumexp(values({-kInf, -kInf}), 0).item<double>() == -kInf);
   CHECK(logsumexp(values({kInf, 1}), 0).item<double>() == kInf);
   CHECK(logsumexp(values({1000, 1000}), 0).item<double>() == doctest::Approx(1000 + std::log(2.0)));
+  CHECK(nansum(values({1, kNan, 2})).item<double>() == 3);
 }
 
 TEST_CASE("equal elements: max shares the gradient, max along a dimension takes the first") {
