@@ -71,9 +71,19 @@ template <class M, class C, class Result, class... Args>
 std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module, Result (C::*)(Args...) const) {
   return std::make_unique<AnyModuleHolder<M, std::decay_t<Result>, Args...>>(std::move(module));
 }
+template <class M, class R, class C, class... Args>
+void is_plain(R (C::*)(Args...));
+template <class M, class R, class C, class... Args>
+void is_plain(R (C::*)(Args...) const);
+/// forward is one function: neither a template nor overloaded.
+template <class M>
+concept PlainForward = requires {
+  is_plain<M>(&M::forward);
+};
+
 template <class M>
 std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module) {
-  if constexpr (requires { &M::forward; })
+  if constexpr (PlainForward<M>)
     return hold(std::move(module), &M::forward);
   else
     return std::make_unique<AnyModuleHolder<M, Tensor, const Tensor&>>(std::move(module));
@@ -81,8 +91,8 @@ std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module) {
 
 /// A module whose forward can be called.
 template <class M>
-concept HasForward = std::is_base_of_v<Module, M> &&(
-    requires { &M::forward; } || requires(M & m, Tensor x) { m.forward(x); });
+concept HasForward = std::is_base_of_v<Module, M> &&
+    (PlainForward<M> || requires(M & m, Tensor x) { m.forward(x); });
 
 }  // namespace detail
 

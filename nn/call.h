@@ -47,6 +47,7 @@ __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
 
 /// module.forward(args...) with the module's forward hooks around it.
 template <class M, class... Args>
+requires std::is_base_of_v<Module, M>
 auto call(M& module, Args&&... args) {
   if (module.has_forward_hooks()) [[unlikely]]
     return detail::call_hooked<M, std::decay_t<Args>...>(module, std::forward<Args>(args)...);

@@ -81,7 +81,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
   /// A module, its holder, a shared_ptr to it, an AnyModule or a function of one tensor. Its name is its
   /// index unless given.
   template <class M>
-  void push_back(M&& module) {
+  requires(!std::is_same_v<std::decay_t<M>, NamedAnyModule>) void push_back(M&& module) {
     push_back(std::to_string(modules_.size()), std::forward<M>(module));
   }
   template <class M>

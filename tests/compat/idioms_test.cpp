@@ -81,8 +81,8 @@ TEST_CASE("losses as modules and functions") {
 }
 
 TEST_CASE("checks, guards, names") {
-  CHECK_THROWS_WITH_AS(TORCH_CHECK(1 + 1 == 3, "sum is ", 2), "sum is 2", c10::Error);
-  CHECK_THROWS_AS(TORCH_CHECK(false), torch::Error);
+  CHECK_THROWS_WITH_AS([] { TORCH_CHECK(1 + 1 == 3, "sum is ", 2); }(), "sum is 2", c10::Error);
+  CHECK_THROWS_AS([] { TORCH_CHECK(false); }(), torch::Error);
   at::Tensor t = at::zeros({2, 2});
   c10::optional<int64_t> none = c10::nullopt;
   CHECK(!none.has_value());

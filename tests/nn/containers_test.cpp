@@ -73,7 +73,7 @@ TEST_CASE("a sequence with names, nested, printed and cloned") {
 }
 
 TEST_CASE("types along a sequence") {
-  nn::Sequential net(TwoInputs(), Count());
+  nn::Sequential net{TwoInputs(), Count()};
   CHECK(net->forward<int64_t>(ones({2, 3}), ones({2, 3})) == 6);
   CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"),
                        Error);
