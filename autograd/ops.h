@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/dropout.h"
+#include "tandem/autograd/ops/einsum.h"
 #include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/fill.h"

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tandem/datasets/image_data.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tandem/datasets/image_data.h"
+#include "tandem/datasets/loader.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

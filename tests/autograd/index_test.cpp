@@ -1,5 +1,6 @@
 // Indexing: placement of dimensions, masks, writes, repeated positions, gradients of both orders, error
 // texts. Expected shapes and elements follow PyTorch.
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/index.h"
 
 #include <random>

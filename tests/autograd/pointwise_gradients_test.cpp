@@ -1,5 +1,6 @@
 // Elementwise operations in every mode of the harness: non-contiguous inputs, threads, first and second
 // derivatives against differences; and the fused gradients against the differentiable ones.
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"

@@ -29,17 +29,17 @@ TEST_CASE("types of results") {
   CHECK((ints({1}, kByte) - ints({1}, kChar)).dtype() == kShort);
   CHECK((ints({1}, kBool) * 2).dtype() == kLong);
   CHECK((ints({1}, kChar) * 2).dtype() == kChar);
-  CHECK(exp(ints({1})).dtype() == kFloat);
-  CHECK(sqrt(ints({1}, kBool)).dtype() == kFloat);
-  CHECK(atan2(ints({1}), ints({1})).dtype() == kFloat);
-  CHECK(pow(ints({2}), 2).dtype() == kLong);
-  CHECK(pow(ints({2}), 0.5).dtype() == kFloat);
-  CHECK(floor(ints({2})).dtype() == kLong);
-  CHECK(where(ints({1}, kBool), 1, 2).dtype() == kLong);
-  CHECK(where(ints({1}, kBool), 1, 2.5).dtype() == kFloat);
-  CHECK(where(ints({1}, kBool), ones({1}, kFloat), ones({1}, kDouble)).dtype() == kDouble);
-  CHECK(clamp(ints({3}), Scalar(0.5)).dtype() == kFloat);
-  CHECK(div(ints({7}), 2, "floor").dtype() == kLong);
+  CHECK((exp(ints({1})).dtype() == kFloat));
+  CHECK((sqrt(ints({1}, kBool)).dtype() == kFloat));
+  CHECK((atan2(ints({1}), ints({1})).dtype() == kFloat));
+  CHECK((pow(ints({2}), 2).dtype() == kLong));
+  CHECK((pow(ints({2}), 0.5).dtype() == kFloat));
+  CHECK((floor(ints({2})).dtype() == kLong));
+  CHECK((where(ints({1}, kBool), 1, 2).dtype() == kLong));
+  CHECK((where(ints({1}, kBool), 1, 2.5).dtype() == kFloat));
+  CHECK((where(ints({1}, kBool), ones({1}, kFloat), ones({1}, kDouble)).dtype() == kDouble));
+  CHECK((clamp(ints({3}), Scalar(0.5)).dtype() == kFloat));
+  CHECK((div(ints({7}), 2, "floor").dtype() == kLong));
 }
 
 TEST_CASE("integer arithmetic of every type") {
@@ -192,7 +192,7 @@ TEST_CASE("where and masked_fill broadcast") {
   CHECK(show(counting({3}).where(c, 9)) == "[3] 0 9 2");
   CHECK(show(masked_fill(counting({2, 3}), c, 7)) == "[2, 3] 7 1 7 7 4 7");
   CHECK(show(masked_fill(counting({3}), c, full({}, 4.0))) == "[3] 4 1 4");
-  CHECK(masked_fill(arange(3), c, 2.0).dtype() == kLong);
+  CHECK((masked_fill(arange(3), c, 2.0).dtype() == kLong));
   Tensor value = full({}, 4.0, requires_grad());
   masked_fill(zeros({2, 3}), c, value).sum().backward();
   CHECK(value.grad().item<float>() == 4);

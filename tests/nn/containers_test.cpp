@@ -1,8 +1,11 @@
 // Sequential, AnyModule, ModuleList, ModuleDict, ParameterList, OrderedDict.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include <sstream>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/nn/layers/linear.h"
@@ -88,7 +91,7 @@ TEST_CASE("types along a sequence") {
 TEST_CASE("AnyModule") {
   nn::AnyModule any(nn::Linear(2, 1));
   CHECK(any.forward(ones({3, 2})).sizes() == IntArrayRef{3, 1});
-  CHECK(any.get<nn::Linear>().options.in_features() == 2);
+  CHECK(any.get<nn::LinearImpl>().options.in_features() == 2);
   CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(), doctest::Contains("is a tandem::nn::LinearImpl"), Error);
   CHECK(nn::AnyModule().is_empty());
   CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("empty"), Error);

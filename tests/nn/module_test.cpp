@@ -1,4 +1,5 @@
 // Module: registration, names, modes, conversion, clone, hooks, printing, state dicts.
+#include "tandem/autograd/ops.h"
 #include "tandem/nn/module.h"
 
 #include <doctest/doctest.h>
@@ -102,14 +103,14 @@ TEST_CASE("to changes floating point tensors in place") {
   auto net = std::make_shared<Net>();
   const Tensor handle = net->fc1->weight;
   net->to(kDouble);
-  CHECK(handle.dtype() == kDouble);
+  CHECK((handle.dtype() == kDouble));
   CHECK(net->fc1->weight.is_same(net->named_parameters()["fc1.weight"]));
-  CHECK(net->steps.dtype() == kLong);
+  CHECK((net->steps.dtype() == kLong));
   CHECK(net->fc1->weight.requires_grad());
   net->forward(ones({1, 4}, TensorOptions(kDouble))).sum().backward();
-  CHECK(handle.grad().dtype() == kDouble);
+  CHECK((handle.grad().dtype() == kDouble));
   net->to(Device(kCPU), kFloat);
-  CHECK(handle.grad().dtype() == kFloat);
+  CHECK((handle.grad().dtype() == kFloat));
   CHECK_THROWS_WITH_AS(net->to(kLong), doctest::Contains("floating point"), Error);
 }
 

@@ -1,6 +1,7 @@
 // Optimizers: values of PyTorch 1.13 after four steps, groups, options, closures, allocations.
 #include <doctest/doctest.h>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/nn/layers/linear.h"

@@ -44,7 +44,7 @@ TEST_CASE("all dtypes and shapes come back") {
   CHECK(back.metadata["format"] == "pt");
   for (const auto& item : tensors) {
     const Tensor &t = item.value().contiguous(), &read = back.tensors[item.key()];
-    CHECK(read.dtype() == t.dtype());
+    CHECK((read.dtype() == t.dtype()));
     CHECK(read.sizes() == t.sizes());
     CHECK(std::memcmp(read.data_ptr(), t.data_ptr(), t.nbytes()) == 0);
   }

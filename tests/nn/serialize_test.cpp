@@ -1,4 +1,5 @@
 // save and load of tensors, modules and optimizers.
+#include "tandem/autograd/ops.h"
 #include "tandem/nn/serialize.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +34,7 @@ TEST_CASE("modules, tensors and lists to files and back") {
   Tensor t = arange(6, kDouble).view({2, 3}), back;
   save(t, path);
   load(back, path);
-  CHECK(back.dtype() == kDouble);
+  CHECK((back.dtype() == kDouble));
   CHECK(back.sizes() == t.sizes());
   CHECK(back.data_ptr<double>()[5] == 5);
 
