@@ -80,7 +80,7 @@ TEST_CASE("data sets of tensors: examples, batches, sizes") {
 TEST_CASE("RandomDataset: 100 random vectors of length 5, the same for a seed") {
   RandomDataset dataset(5, 100);
   CHECK(*dataset.size() == 100);
-  const Tensor& first = dataset.get(0);
+  const Tensor first = dataset.get(0);
   CHECK((first.sizes() == IntArrayRef{5}));
   CHECK(identical(RandomDataset(5, 100).data, dataset.data));
   CHECK_FALSE(identical(RandomDataset(5, 100, 1).data, dataset.data));
