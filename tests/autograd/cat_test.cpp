@@ -18,7 +18,7 @@ TEST_CASE("cat and stack") {
   CHECK(show(stack({a, a + 4}, -1)) == "[2, 2, 2] 0 4 1 5 2 6 3 7");
   CHECK(show(stack({counting({}), counting({})})) == "[2] 0 0");
   CHECK(show(cat({empty_raw({0}, kFloat, Device(kCPU, 0)), a})) == show(a));
-  CHECK((cat({counting({2}, kInt), counting({1}, kDouble)}).dtype() == kDouble));
+  CHECK(((cat({counting({2}, kInt), counting({1}, kDouble)}).dtype() == kDouble)));
   CHECK(show(hstack({counting({2}), counting({1})})) == "[3] 0 1 0");
   CHECK(show(vstack({counting({2}), counting({2})})) == "[2, 2] 0 1 0 1");
   CHECK(show(meshgrid({counting({2}), counting({3})})[1]) == "[2, 3] 0 1 2 0 1 2");

@@ -20,26 +20,26 @@ const ScalarType kIntegers[] = {kByte, kChar, kShort, kInt, kLong};
 }  // namespace
 
 TEST_CASE("types of results") {
-  CHECK((ints({1}) / ints({2})).dtype() == kFloat);
-  CHECK((ints({1}) / 2).dtype() == kFloat);
-  CHECK((ones({1}, kDouble) / ints({2})).dtype() == kDouble);
-  CHECK((ints({1}) + 1.5).dtype() == kFloat);
-  CHECK((ones({1}, kFloat) + ones({}, kDouble)).dtype() == kFloat);
-  CHECK((ones({}, kDouble) - ones({1}, kFloat)).dtype() == kFloat);
-  CHECK((ints({1}, kByte) - ints({1}, kChar)).dtype() == kShort);
-  CHECK((ints({1}, kBool) * 2).dtype() == kLong);
-  CHECK((ints({1}, kChar) * 2).dtype() == kChar);
-  CHECK((exp(ints({1})).dtype() == kFloat));
-  CHECK((sqrt(ints({1}, kBool)).dtype() == kFloat));
-  CHECK((atan2(ints({1}), ints({1})).dtype() == kFloat));
-  CHECK((pow(ints({2}), 2).dtype() == kLong));
-  CHECK((pow(ints({2}), 0.5).dtype() == kFloat));
-  CHECK((floor(ints({2})).dtype() == kLong));
-  CHECK((where(ints({1}, kBool), 1, 2).dtype() == kLong));
-  CHECK((where(ints({1}, kBool), 1, 2.5).dtype() == kFloat));
-  CHECK((where(ints({1}, kBool), ones({1}, kFloat), ones({1}, kDouble)).dtype() == kDouble));
-  CHECK((clamp(ints({3}), Scalar(0.5)).dtype() == kFloat));
-  CHECK((div(ints({7}), 2, "floor").dtype() == kLong));
+  CHECK(((ints({1}) / ints({2})).dtype() == kFloat));
+  CHECK(((ints({1}) / 2).dtype() == kFloat));
+  CHECK(((ones({1}, kDouble) / ints({2})).dtype() == kDouble));
+  CHECK(((ints({1}) + 1.5).dtype() == kFloat));
+  CHECK(((ones({1}, kFloat) + ones({}, kDouble)).dtype() == kFloat));
+  CHECK(((ones({}, kDouble) - ones({1}, kFloat)).dtype() == kFloat));
+  CHECK(((ints({1}, kByte) - ints({1}, kChar)).dtype() == kShort));
+  CHECK(((ints({1}, kBool) * 2).dtype() == kLong));
+  CHECK(((ints({1}, kChar) * 2).dtype() == kChar));
+  CHECK(((exp(ints({1})).dtype() == kFloat)));
+  CHECK(((sqrt(ints({1}, kBool)).dtype() == kFloat)));
+  CHECK(((atan2(ints({1}), ints({1})).dtype() == kFloat)));
+  CHECK(((pow(ints({2}), 2).dtype() == kLong)));
+  CHECK(((pow(ints({2}), 0.5).dtype() == kFloat)));
+  CHECK(((floor(ints({2})).dtype() == kLong)));
+  CHECK(((where(ints({1}, kBool), 1, 2).dtype() == kLong)));
+  CHECK(((where(ints({1}, kBool), 1, 2.5).dtype() == kFloat)));
+  CHECK(((where(ints({1}, kBool), ones({1}, kFloat), ones({1}, kDouble)).dtype() == kDouble)));
+  CHECK(((clamp(ints({3}), Scalar(0.5)).dtype() == kFloat)));
+  CHECK(((div(ints({7}), 2, "floor").dtype() == kLong)));
 }
 
 TEST_CASE("integer arithmetic of every type") {
@@ -112,7 +112,7 @@ TEST_CASE("bool") {
   CHECK(show(a ^ b) == "[4] 0 1 1 0");
   CHECK(show(~a) == "[4] 1 1 0 0");
   CHECK(show(!a) == "[4] 1 1 0 0");
-  CHECK((~a).dtype() == kBool);
+  CHECK(((~a).dtype() == kBool));
   CHECK(show(logical_xor(arange(4), ints({0, 1, 0, 1}))) == "[4] 0 0 1 0");
   CHECK(show(logical_and(arange(4, kFloat), b)) == "[4] 0 1 0 1");
   CHECK(show(logical_or(zeros({4}), b)) == "[4] 0 1 0 1");
@@ -192,7 +192,7 @@ TEST_CASE("where and masked_fill broadcast") {
   CHECK(show(counting({3}).where(c, 9)) == "[3] 0 9 2");
   CHECK(show(masked_fill(counting({2, 3}), c, 7)) == "[2, 3] 7 1 7 7 4 7");
   CHECK(show(masked_fill(counting({3}), c, full({}, 4.0))) == "[3] 4 1 4");
-  CHECK((masked_fill(arange(3), c, 2.0).dtype() == kLong));
+  CHECK(((masked_fill(arange(3), c, 2.0).dtype() == kLong)));
   Tensor value = full({}, 4.0, requires_grad());
   masked_fill(zeros({2, 3}), c, value).sum().backward();
   CHECK(value.grad().item<float>() == 4);

@@ -147,7 +147,7 @@ TEST_CASE("randint: even, in range, for every range") {
   CHECK(std::abs(chi_square(high)) < 3.5);
   CHECK(std::abs(chi_square(low)) < 3.5);
   CHECK(randint(5, 6, {3}).data_ptr<int64_t>()[2] == 5);
-  CHECK((randint(10, {2}, kByte).dtype() == kByte));
+  CHECK(((randint(10, {2}, kByte).dtype() == kByte)));
   CHECK_THROWS_WITH_AS(randint(3, 3, {2}), doctest::Contains("low < high"), Error);
   CHECK_THROWS_WITH_AS(randint(257, {2}, kByte), doctest::Contains("does not fit in uint8"), Error);
   const auto full = values(empty({10000}, kChar).random_(make_generator(7)));
@@ -171,7 +171,7 @@ TEST_CASE("randperm: a permutation; each of the 24 orders of four is equally lik
   CHECK(counts.size() == 24);
   CHECK(std::abs(chi_square(counts)) < 3.5);
   CHECK(randperm(0).numel() == 0);
-  CHECK((randperm(3, kInt).dtype() == kInt));
+  CHECK(((randperm(3, kInt).dtype() == kInt)));
 }
 
 TEST_CASE("multinomial with replacement follows the weights") {
@@ -272,8 +272,8 @@ TEST_CASE("seed and offset are the whole state of a generator") {
 
 TEST_CASE("like, requires_grad, empty, wrong types") {
   const Tensor x = empty({2, 3}, kDouble);
-  CHECK((rand_like(x).dtype() == kDouble));
-  CHECK((randn_like(x, kFloat).dtype() == kFloat));
+  CHECK(((rand_like(x).dtype() == kDouble)));
+  CHECK(((randn_like(x, kFloat).dtype() == kFloat)));
   CHECK(randint_like(x, 3).sizes() == x.sizes());
   CHECK(rand({2}, requires_grad()).requires_grad());
   CHECK(rand({0, 3}).numel() == 0);
@@ -312,7 +312,7 @@ TEST_CASE("linspace, logspace, eye") {
   CHECK(values(logspace(0, 3, 4, 2)) == std::vector<double>{1, 2, 4, 8});
   CHECK(values(eye(2, 3)) == std::vector<double>{1, 0, 0, 0, 1, 0});
   CHECK(values(eye(3, 2)) == std::vector<double>{1, 0, 0, 1, 0, 0});
-  CHECK((eye(2, kLong).dtype() == kLong));
+  CHECK(((eye(2, kLong).dtype() == kLong)));
   CHECK(eye(0).numel() == 0);
   CHECK_THROWS_WITH_AS(linspace(0, 1, -1), doctest::Contains("steps"), Error);
 }

@@ -167,12 +167,12 @@ TEST_CASE("gradients at the places where formulas divide by zero") {
 TEST_CASE("dtypes") {
   for (ScalarType type : {kByte, kChar, kShort, kInt, kLong, kBool}) {
     const Tensor x = ones({300}, type);
-    CHECK((sum(x).dtype() == kLong));
+    CHECK(((sum(x).dtype() == kLong)));
     CHECK(sum(x).item<int64_t>() == 300);
-    CHECK((prod(x, 0).dtype() == kLong));
-    CHECK((sum(x, kFloat).dtype() == kFloat));
-    CHECK((max(x).dtype() == type));
-    CHECK((any(x).dtype() == (type == kByte ? kByte : kBool)));
+    CHECK(((prod(x, 0).dtype() == kLong)));
+    CHECK(((sum(x, kFloat).dtype() == kFloat)));
+    CHECK(((max(x).dtype() == type)));
+    CHECK(((any(x).dtype() == (type == kByte ? kByte : kBool))));
   }
   CHECK(sum(full({300}, 100, kInt), kByte).item<int64_t>() == 30000 % 256);
   CHECK(count_nonzero(values({0, 2, kNan})).item<int64_t>() == 2);

@@ -44,7 +44,7 @@ TEST_CASE("a product's gradient with several zeros") {
 
 TEST_CASE("scans of integers count in int64") {
   const Tensor x = full({3}, 100, kByte);
-  CHECK((cumsum(x, 0).dtype() == kLong));
+  CHECK(((cumsum(x, 0).dtype() == kLong)));
   CHECK(cumsum(x, 0).data_ptr<int64_t>()[2] == 300);
   CHECK(cumprod(x, 0).data_ptr<int64_t>()[2] == 1000000);
   CHECK(cumsum(x, 0, kByte).data_ptr<uint8_t>()[2] == 300 % 256);

@@ -87,7 +87,7 @@ TEST_CASE("extreme values") {
 }
 
 TEST_CASE("dtype, refusals and threads") {
-  CHECK((softmax(ones({4}, kLong), 0, kFloat).dtype() == kFloat));
+  CHECK(((softmax(ones({4}, kLong), 0, kFloat).dtype() == kFloat)));
   CHECK(softmax(full({}, 3, kFloat), 0).item<float>() == 1);
   CHECK_THROWS_WITH_AS(softmax(ones({4}, kLong), 0),
                        doctest::Contains("softmax: expected a floating point tensor, got [4] int64"), Error);

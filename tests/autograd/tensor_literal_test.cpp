@@ -17,7 +17,7 @@ TEST_CASE("numbers") {
   CHECK(holds<int64_t>(tensor(5), {}, {5}));
   CHECK(holds<float>(tensor(2.5), {}, {2.5f}));
   CHECK(tensor(true).item<bool>());
-  CHECK((tensor(true).dtype() == kBool));
+  CHECK(((tensor(true).dtype() == kBool)));
   CHECK(holds<double>(tensor(3, kDouble), {}, {3}));
   CHECK(holds<int64_t>(tensor(uint64_t{1} << 40), {}, {int64_t{1} << 40}));
   CHECK(holds<int64_t>(tensor(INT64_MIN), {}, {INT64_MIN}));
@@ -34,7 +34,7 @@ TEST_CASE("braces") {
   CHECK(holds<int64_t>(tensor({{{{{{7}}}}}}), {1, 1, 1, 1, 1, 1}, {7}));
   CHECK(holds<float>(tensor({1, 2.5}), {2}, {1, 2.5f}));  // promotes
   CHECK(holds<int64_t>(tensor({true, 2}), {2}, {1, 2}));
-  CHECK((tensor({true, false}).dtype() == kBool));
+  CHECK(((tensor({true, false}).dtype() == kBool)));
   CHECK(tensor({true, false}).sizes() == IntArrayRef{2});
   CHECK(holds<double>(tensor({{1, 2}, {3, 4}}, kDouble), {2, 2}, {1, 2, 3, 4}));
   CHECK(holds<int32_t>(tensor({1.9, -1.9}, kInt), {2}, {1, -1}));

@@ -60,7 +60,7 @@ TEST_CASE("a loss module keeps its weights as a buffer and clones deeply") {
   nn::CrossEntropyLoss loss(nn::CrossEntropyLossOptions().weight(w));
   CHECK(loss->named_buffers().keys() == std::vector<std::string>{"weight"});
   loss->to(kDouble);
-  CHECK((loss->options.weight().dtype() == kDouble));
+  CHECK(((loss->options.weight().dtype() == kDouble)));
   auto copy = std::dynamic_pointer_cast<nn::CrossEntropyLossImpl>(loss->clone());
   copy->options.weight().fill_(0);
   CHECK(loss->options.weight().data_ptr<double>()[1] == 2);

@@ -108,9 +108,9 @@ TEST_CASE("to changes floating point tensors in place") {
   CHECK((net->steps.dtype() == kLong));
   CHECK(net->fc1->weight.requires_grad());
   net->forward(ones({1, 4}, TensorOptions(kDouble))).sum().backward();
-  CHECK((handle.grad().dtype() == kDouble));
+  CHECK(((handle.grad().dtype() == kDouble)));
   net->to(Device(kCPU), kFloat);
-  CHECK((handle.grad().dtype() == kFloat));
+  CHECK(((handle.grad().dtype() == kFloat)));
   CHECK_THROWS_WITH_AS(net->to(kLong), doctest::Contains("floating point"), Error);
 }
 
