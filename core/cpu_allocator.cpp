@@ -54,7 +54,7 @@ struct SizeClass {
   int index;
   std::size_t bytes;
 };
-SizeClass size_class(std::size_t bytes) {
+[[maybe_unused]] SizeClass size_class(std::size_t bytes) {
   if (bytes <= kAlign) return {0, kAlign};
   const std::size_t units = (bytes + kAlign - 1) / kAlign;  // of 64 bytes
   const int log = std::bit_width(units - 1) - 1;            // 2^log < units <= 2^(log+1), units >= 2
@@ -104,7 +104,7 @@ ThreadCache::~ThreadCache() {
     while (Block* block = lists[i].pop()) c.lists[i].push(block);
 }
 
-ThreadCache* cache() {
+[[maybe_unused]] ThreadCache* cache() {
   if (thread_cache != nullptr) [[likely]]
     return thread_cache;
   if (thread_ended) return nullptr;
@@ -113,7 +113,7 @@ ThreadCache* cache() {
 }
 
 // A batch of small blocks from the central list, or cut from a slab; one is returned, the rest go to `local`.
-void* refill(List* local, SizeClass sc) {
+[[maybe_unused]] void* refill(List* local, SizeClass sc) {
   Central& c = central();
   std::lock_guard lock(c.mutex);
   const std::size_t batch = sc.bytes <= 1024 ? 16 : 4;
@@ -141,7 +141,7 @@ void* refill(List* local, SizeClass sc) {
   return first;
 }
 
-void* allocate_large(SizeClass sc) {
+[[maybe_unused]] void* allocate_large(SizeClass sc) {
   check(sc.index < kClasses, "out of memory: could not allocate ", sc.bytes, " bytes on the CPU");
   {
     Central& c = central();

@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
       optimizer.step();
       // Output the loss and checkpoint every 100 batches.
       if (++batch_index % 100 == 0) {
-        std::cout << "Epoch: " << epoch << " | Batch: " << batch_index
-                  << " | Loss: " << loss.item<float>() << std::endl;
+        std::cout << "Epoch: " << epoch << " | Batch: " << batch_index << " | Loss: " << loss.item<float>()
+                  << std::endl;
         // Serialize your model periodically as a checkpoint.
         torch::save(net, "net.pt");
       }

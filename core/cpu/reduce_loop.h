@@ -76,7 +76,8 @@ struct InnerFold {
   }
 
   // lanes[i % kWide] takes x[i].
-  [[gnu::noinline]] static void accumulate(const R& r, Acc* __restrict to, const In* x, int64_t stride, int64_t n, Out p) {
+  [[gnu::noinline]] static void accumulate(const R& r, Acc* __restrict to, const In* x, int64_t stride,
+                                           int64_t n, Out p) {
     Acc lanes[kWide];
     for (int k = 0; k < kWide; ++k) lanes[k] = to[k];
     int64_t i = 0;
@@ -98,7 +99,8 @@ struct InnerFold {
     return acc;
   }
 
-  [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end, Out p) {
+  [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin,
+                                     int64_t end, Out p) {
     if (plan.sizes.size() == 1 && end - begin < 32)
       return few(r, x + begin * plan.strides[0], plan.strides[0], end - begin, p);
     alignas(64) Acc lanes[kWide];
@@ -135,8 +137,8 @@ struct OuterFold {
 
   // acc[j] takes x[i * row + j * column] for i < rows.
   template <class Column>
-  [[gnu::noinline]] static void fold_rows(const R& r, Acc* __restrict acc, const In* x, int64_t row, int64_t rows,
-                        int64_t width, Column column, const Out* p) {
+  [[gnu::noinline]] static void fold_rows(const R& r, Acc* __restrict acc, const In* x, int64_t row,
+                                          int64_t rows, int64_t width, Column column, const Out* p) {
     int64_t i = 0;
     const auto at = [&](const In* from, int64_t j) {
       return map_value(r, from[j * column], R::kParameter ? p[j] : Out());
@@ -152,7 +154,8 @@ struct OuterFold {
   }
 
   // Narrow rows that follow one another are taken several at once, as one wide row.
-  [[gnu::noinline]] static void narrow(const R& r, Acc* acc, const In* x, int64_t rows, int64_t width, const Out* p) {
+  [[gnu::noinline]] static void narrow(const R& r, Acc* acc, const In* x, int64_t rows, int64_t width,
+                                       const Out* p) {
     const int64_t group = 128 / width, wide = group * width, groups = rows / group;
     Acc lanes[128];
     [[maybe_unused]] Out parameters[R::kParameter ? 128 : 1];
@@ -178,8 +181,8 @@ struct OuterFold {
   }
 
   // The rows [begin, end) of one tile into acc.
-  [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x, int64_t begin, int64_t end,
-                    int64_t width, const Out* p) {
+  [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x,
+                                      int64_t begin, int64_t end, int64_t width, const Out* p) {
     const int64_t block = std::max<int64_t>(kRows, plan.width <= 32 ? 4096 / plan.width : 0);
     const int levels_count = std::bit_width(static_cast<uint64_t>((end - begin) / block)) + 1;
     Acc* levels = scratch<Acc>(Scratch::kReduceLevels, levels_count * width);

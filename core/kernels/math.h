@@ -127,7 +127,8 @@ TANDEM_HD inline T expm1(T x) {
   const T k = round_to(y * T(1.4426950408889634), n);
   const T r = fma(k, -Float<T>::ln2_low, fma(k, -Float<T>::ln2_high, y));
   const T half = power_of_two<T>(n - 1);  // 2^n may overflow where the result does not
-  return T(2) * fma(half, expm1_small(r), half - T(0.5)) + (x == T(0) ? x : T(0));
+  const T value = T(2) * fma(half, expm1_small(r), half - T(0.5));
+  return x == T(0) ? x : value;  // keeps the sign of zero
 #endif
 }
 

@@ -13,7 +13,7 @@ struct Sin {
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T x) {
-    return math::sin(x);
+    return x == T(0) ? x : math::sin(x);  // keeps the sign of zero
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x) {

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "op_testing.h"
-#include "tandem/autograd/ops.h"
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/reduce.h"

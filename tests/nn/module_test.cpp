@@ -1,6 +1,6 @@
 // Module: registration, names, modes, conversion, clone, hooks, printing, state dicts.
-#include "tandem/autograd/ops.h"
 #include "tandem/nn/module.h"
+#include "tandem/autograd/ops.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // save and load of tensors, modules and optimizers.
-#include "tandem/autograd/ops.h"
 #include "tandem/nn/serialize.h"
+#include "tandem/autograd/ops.h"
 
 #include <doctest/doctest.h>
 
