@@ -15,9 +15,9 @@ Device use_device(const std::string& name) {
   try {
     return resolve(Device(name.empty() ? best_device() : name));
   } catch (const Error& error) {
-    const std::string hint = did_you_mean(name, std::vector<std::string>{"cpu", "cpu:0", "cuda", "cuda:0"});
-    throw UsageError(error.what() +
-                     (std::string(error.what()).find("did you mean") == std::string::npos ? hint : ""));
+    const std::vector<std::string> known{"cpu", "cpu:0", "cuda", "cuda:0"};
+    const bool misspelt = name.find("cpu") == std::string::npos && name.find("cuda") == std::string::npos;
+    throw UsageError(error.what() + (misspelt ? did_you_mean(name, known) : ""));
   }
 }
 

@@ -30,12 +30,13 @@ int mistake(const std::string& prefix, const std::string& text) {
 }
 
 // CLI11's words for a wrong command line, in one line that names the command.
-int parse_error(const CLI::App& app, const CLI::ParseError& error) {
+int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string prefix = chosen.empty() ? "tandem" : "tandem " + command.get_name();
-  const std::vector<std::string> extra = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extra.empty()) {
+  std::vector<std::string> extra = app.remaining(true);
+  if (chosen.empty() && first_word != nullptr && *first_word != '\0') extra = {first_word};
+  if ((chosen.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && !extra.empty()) {
     std::string word = extra.front();
     if (chosen.empty() && !word.starts_with("-"))
       return mistake(prefix, "unknown command " + word + did_you_mean(word, command_names(app)) +
@@ -121,7 +122,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return parse_error(app, error);
+    return parse_error(app, error, argc > 1 ? argv[1] : nullptr);
   }
   if (app.got_subcommand("train")) return train_command(train);
   if (app.got_subcommand("eval")) return eval_command(eval);
