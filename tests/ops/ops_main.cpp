@@ -16,7 +16,7 @@ namespace {
 
 void dump(const char* path) {
   OrderedDict<std::string, Tensor> tensors;
-  std::map<std::string, std::string> expressions;
+  OrderedDict<std::string, std::string> expressions;
   for (const OpTest& test : all_cases()) {
     if (test.torch.empty()) continue;
     for (std::size_t i = 0; i < test.cases.size(); ++i)
@@ -31,10 +31,10 @@ void dump(const char* path) {
         }
         for (std::size_t k = 0; k < e.cotangents.size(); ++k)
           if (e.cotangents[k].defined()) tensors.insert(concat(key, "/g", k), e.cotangents[k]);
-        expressions[key] = wanted + " " + test.torch;
+        expressions.insert(key, wanted + " " + test.torch);
       }
   }
-  save_safetensors(path, tensors, expressions);
+  serialize::save_safetensors(path, tensors, expressions);
   std::printf("%zu tensors of %zu cases\n", tensors.size(), expressions.size());
 }
 
@@ -59,10 +59,10 @@ int check_all(const References& references, const std::vector<std::string>& name
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--dump") == 0) return dump(argv[2]), 0;
   References references;
-  SafetensorsFile file;
+  serialize::SafeTensors file;
   std::vector<std::string> names(argv + 1, argv + argc);
   if (names.size() >= 2 && names[0] == "--references") {
-    file = load_safetensors(names[1]);
+    file = serialize::load_safetensors(names[1]);
     references = [&file](const std::string& key) {
       return file.tensors.contains(key) ? file.tensors[key] : Tensor();
     };
