@@ -1,52 +1,57 @@
-// The loop of two-argument functions: tensors or numbers on either side.
+// Two-argument functions as entries of kernel tables: tensors or numbers on either side. The hot ones (add,
+// mul and div of floating point) have loops of their own for a number on either side and for strides.
 #pragma once
-#include "tandem/core/cpu/loop.h"
-#include "tandem/core/kernels/kernel.h"
+#include "tandem/core/cpu/blocks.h"
 
 namespace tandem::cpu {
 
 /// binary_run, compiled once for both ways of getting there.
-template <class Out, class In, class F>
-[[gnu::noinline]] void binary_block(Out* out, int64_t so, const In* a, int64_t sa, const In* b, int64_t sb,
-                                    int64_t n, F f) {
+template <class T, class F>
+[[gnu::noinline]] void hot_run(T* out, int64_t so, const T* a, int64_t sa, const T* b, int64_t sb, int64_t n,
+                               F f) {
   binary_run(out, so, a, sa, b, sb, n, f);
 }
 
-/// out = f(a, b) with inputs of type In.
-template <class Out, class In, class F>
-void binary_typed(const Tensor& out, const Operand& a, const Operand& b, F f) {
-  const In number_a = a.tensor == nullptr ? a.scalar.to<In>() : In(),
-           number_b = b.tensor == nullptr ? b.scalar.to<In>() : In();
+/// out = f(a, b).
+template <class T, class F>
+void hot_binary(const Tensor& out, const Operand& a, const Operand& b, F f) {
+  const T number_a = a.tensor == nullptr ? a.scalar.to<T>() : T(),
+          number_b = b.tensor == nullptr ? b.scalar.to<T>() : T();
   const auto flat = [&out](const Operand& x) {
     return x.tensor == nullptr || x.tensor->numel() == 1 ||
            (x.tensor->is_contiguous() && x.tensor->numel() == out.numel());
   };
   if (out.is_contiguous() && flat(a) && flat(b)) {
-    Out* o = out.ptr<Out>();
-    const In* x = a.tensor != nullptr ? a.tensor->ptr<In>() : &number_a;
-    const In* y = b.tensor != nullptr ? b.tensor->ptr<In>() : &number_b;
+    T* o = out.ptr<T>();
+    const T* x = a.tensor != nullptr ? a.tensor->ptr<T>() : &number_a;
+    const T* y = b.tensor != nullptr ? b.tensor->ptr<T>() : &number_b;
     const int64_t n = out.numel();
     const int64_t sx = a.tensor != nullptr && (n == 1 || a.tensor->numel() != 1),
                   sy = b.tensor != nullptr && (n == 1 || b.tensor->numel() != 1);
     parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
-      binary_block(o + begin, 1, x + begin * sx, sx, y + begin * sy, sy, end - begin, f);
+      hot_run(o + begin, 1, x + begin * sx, sx, y + begin * sy, sy, end - begin, f);
     });
     return;
   }
   parallel_runs(make_plan<3>({&out, a.tensor, b.tensor}), [&](const auto& p, const auto& s, int64_t n) {
-    binary_block(reinterpret_cast<Out*>(p[0]), s[0],
-                 p[1] != nullptr ? reinterpret_cast<const In*>(p[1]) : &number_a, s[1],
-                 p[2] != nullptr ? reinterpret_cast<const In*>(p[2]) : &number_b, s[2], n, f);
+    hot_run(reinterpret_cast<T*>(p[0]), s[0], p[1] != nullptr ? reinterpret_cast<const T*>(p[1]) : &number_a,
+            s[1], p[2] != nullptr ? reinterpret_cast<const T*>(p[2]) : &number_b, s[2], n, f);
   });
 }
 
 /// An op applied with or without its parameter.
 template <class Op, class T>
-T apply_binary(T a, T b, T p) {
+TANDEM_HD inline auto apply_binary(T a, T b, T p) {
   if constexpr (requires { Op::apply(a, b); })
     return Op::apply(a, b);
   else
     return Op::apply(a, b, p);
+}
+
+template <class Op, class Out, class In>
+void binary_loop(Out* out, const std::array<const In*, 2>& in, int64_t n, In p, In) {
+  const In *a = in[0], *b = in[1];
+  for (int64_t i = 0; i < n; ++i) out[i] = apply_binary<Op>(a[i], b[i], p);
 }
 
 template <class T>
@@ -60,7 +65,7 @@ void check_divisor(const Operand& b, const char* operation) {
   check(!zero, operation, ": integer division by zero");
 }
 
-/// Makes the entries of a KernelArray of two-argument ops.
+/// Ops with a result of the arguments' type.
 struct BinaryMaker {
   template <class Op>
   static constexpr auto make() {
@@ -69,7 +74,10 @@ struct BinaryMaker {
         if constexpr (std::is_integral_v<T> && requires { Op::divides; })
           if (out.numel() != 0) check_divisor<T>(b, Op::name);
         const T p = parameter.to<T>();
-        binary_typed<T, T>(out, a, b, [p](T x, T y) { return apply_binary<Op, T>(x, y, p); });
+        if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
+          hot_binary<T>(out, a, b, [p](T x, T y) { return apply_binary<Op>(x, y, p); });
+        else
+          elementwise<T, T, 2>(out, {a, b}, binary_loop<Op, T, T>, p);
       });
     };
   }

@@ -13,7 +13,7 @@ struct Maker {
     return +[](const Tensor& out, const Operand& a, const Operand& b) {
       const ScalarType type = a.tensor != nullptr ? a.tensor->dtype() : b.tensor->dtype();
       dispatch(type, ComputedTypes{}, Op::name, [&]<class T>(Type<T>) {
-        binary_typed<bool, T>(out, a, b, [](T x, T y) { return Op::apply(x, y); });
+        elementwise<bool, T, 2>(out, {a, b}, binary_loop<Op, bool, T>);
       });
     };
   }

@@ -1,7 +1,8 @@
 // Elementwise arithmetic of two arguments, for host and device; both have the output's type. A third one,
 // `p`, is a parameter of the call (alpha of add).
 //
-// Integers wrap around. Ops marked `divides` must not meet an integer zero divisor: backends check first.
+// Integers wrap around. Ops marked `hot` deserve loops of their own. Ops marked `divides` must not meet an
+// integer zero divisor: backends check first.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,6 +20,7 @@ using Wrapping =
 /// a + p b
 struct Add {
   static constexpr const char* name = "add";
+  static constexpr bool hot = true;
   using Types = ComputedTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b, T p) {
@@ -31,6 +33,7 @@ struct Add {
 };
 struct Mul {
   static constexpr const char* name = "mul";
+  static constexpr bool hot = true;
   using Types = ComputedTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
@@ -43,6 +46,7 @@ struct Mul {
 };
 struct Div {
   static constexpr const char* name = "div";
+  static constexpr bool hot = true;
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
