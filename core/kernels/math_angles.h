@@ -45,7 +45,7 @@ TANDEM_HD inline T sin(T x) {
 #ifdef __CUDA_ARCH__
   return ::sin(x);
 #else
-  return sine(x, 0);
+  return x == T(0) ? x : sine(x, 0);  // keeps the sign of zero
 #endif
 }
 template <class T>
@@ -64,7 +64,8 @@ TANDEM_HD inline T tan(T x) {
   int64_t k;
   const double r = reduce_angle(static_cast<double>(x), k);
   const double s = sin_small(r), c = cos_small(r);
-  return static_cast<T>((k & 1) != 0 ? -c / s : s / c);
+  const T value = static_cast<T>((k & 1) != 0 ? -c / s : s / c);
+  return x == T(0) ? x : value;
 #endif
 }
 
