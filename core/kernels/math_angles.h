@@ -45,7 +45,7 @@ TANDEM_HD inline T sin(T x) {
 #ifdef __CUDA_ARCH__
   return ::sin(x);
 #else
-  return x == T(0) ? x : sine(x, 0);  // keeps the sign of zero
+  return sine(x, 0);
 #endif
 }
 template <class T>
