@@ -147,8 +147,9 @@ class AnyModule {
           " was asked for");
     return typed;
   }
+  /// By the module's type or its holder's.
   template <class M>
-  M& get() const {
+  auto& get() const {
     if constexpr (detail::is_module_holder<M>)
       return *ptr<typename M::ContainedType>();
     else
