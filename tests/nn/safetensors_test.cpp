@@ -66,6 +66,22 @@ TEST_CASE("the bytes") {
   CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));
 }
 
+TEST_CASE("a file by Python's safetensors 0.8.0") {
+  const std::string header =
+      "{\"__metadata__\":{\"k\":\"\u00e9\",\"format\":\"pt\"},\"step\":{\"dtype\":\"I64\",\"shape\":[],"
+      "\"data_offsets\":[0,8]},\"weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[8,32]},"
+      "\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[32,34]}}";
+  REQUIRE(header.size() == 0xd8);
+  const std::string data("\7\0\0\0\0\0\0\0\0\0\0\0\0\0\x80?\0\0\0@\0\0@@\0\0\x80@\0\0\xa0@\1\0", 34);
+  const std::string bytes = file(header, data);
+  const auto read = serialize::parse_safetensors(bytes.data(), bytes.size(), "x");
+  CHECK(read.metadata["k"] == "\u00e9");
+  CHECK(read.tensors["step"].item<int64_t>() == 7);
+  CHECK(read.tensors["weight"].sizes() == IntArrayRef{2, 3});
+  for (int64_t i = 0; i < 6; ++i) CHECK(read.tensors["weight"].data_ptr<float>()[i] == static_cast<float>(i));
+  CHECK(read.tensors["mask"].data_ptr<bool>()[0]);
+}
+
 TEST_CASE("white space and escapes in a header are fine, tensors in any order") {
   const std::string bytes = file(
       "{ \"\\u00e9\\ud83d\\ude00\" :\t{\"shape\": [ ], \"data_offsets\":[2 ,4], \"dtype\":\"I16\"} , "
