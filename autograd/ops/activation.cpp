@@ -14,7 +14,7 @@ using namespace autograd;
 
 struct LogSigmoidRule {
   using Op = ops::LogSigmoid;
-  static constexpr const char *name = "log_sigmoid_", *backward_name = "LogSigmoidBackward";
+  static constexpr const char* backward_name = "LogSigmoidBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) { return g * sigmoid(-x); }
 };
@@ -31,7 +31,7 @@ struct SiluRule {
 
 struct GeluRule {
   using Op = ops::Gelu;
-  static constexpr const char *name = "gelu_", *backward_name = "GeluBackward";
+  static constexpr const char* backward_name = "GeluBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) {
     const Tensor cdf = 0.5 * erfc(x * -0.70710678118654752);
@@ -41,7 +41,7 @@ struct GeluRule {
 
 struct GeluTanhRule {
   using Op = ops::GeluTanh;
-  static constexpr const char *name = "gelu_tanh_", *backward_name = "GeluTanhBackward";
+  static constexpr const char* backward_name = "GeluTanhBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) {
     const Tensor t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
@@ -62,7 +62,7 @@ struct MishRule {
 
 struct SoftsignRule {
   using Op = ops::Softsign;
-  static constexpr const char *name = "softsign_", *backward_name = "SoftsignBackward";
+  static constexpr const char* backward_name = "SoftsignBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) {
     const Tensor d = abs(x) + 1;
@@ -90,7 +90,7 @@ struct HardswishRule {
 
 struct SoftplusRule {
   using Op = ops::Softplus;
-  static constexpr const char *name = "softplus_", *backward_name = "SoftplusBackward";
+  static constexpr const char* backward_name = "SoftplusBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
     return where(x * p[0] > p[1], g, g * sigmoid(x * p[0]));

@@ -17,7 +17,7 @@ Tensor share(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& lo
 
 struct MaximumRule {
   using Op = ops::Maximum;
-  static constexpr const char *name = "maximum_", *backward_name = "MaximumBackward";
+  static constexpr const char* backward_name = "MaximumBackward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return promoted; }
   static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, a < b); }
@@ -25,7 +25,7 @@ struct MaximumRule {
 };
 struct MinimumRule {
   using Op = ops::Minimum;
-  static constexpr const char *name = "minimum_", *backward_name = "MinimumBackward";
+  static constexpr const char* backward_name = "MinimumBackward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return promoted; }
   static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, a > b); }

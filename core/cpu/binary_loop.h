@@ -48,9 +48,12 @@ TANDEM_HD inline auto apply_binary(T a, T b, T p) {
     return Op::apply(a, b, p);
 }
 
+/// A UnitLoop; its parameter is one In.
 template <class Op, class Out, class In>
-void binary_loop(Out* out, const std::array<const In*, 2>& in, int64_t n, In p, In) {
-  const In *a = in[0], *b = in[1];
+void binary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
+  Out* out = static_cast<Out*>(to);
+  const In *a = static_cast<const In*>(in[0]), *b = static_cast<const In*>(in[1]);
+  const In p = parameters != nullptr ? *static_cast<const In*>(parameters) : In();
   for (int64_t i = 0; i < n; ++i) out[i] = apply_binary<Op>(a[i], b[i], p);
 }
 
@@ -77,7 +80,7 @@ struct BinaryMaker {
         if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
           hot_binary<T>(out, a, b, [p](T x, T y) { return apply_binary<Op>(x, y, p); });
         else
-          elementwise<T, T, 2>(out, {a, b}, binary_loop<Op, T, T>, p);
+          elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
       });
     };
   }

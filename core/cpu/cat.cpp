@@ -73,9 +73,9 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
             // Columns [low, high) stay.
             const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, columns);
             const int64_t low = upper ? edge : 0, high = upper ? columns : edge;
-            std::fill(to, to + low, Bits(0));
+            for (int64_t c = 0; c < low; ++c) to[c] = 0;
             for (int64_t c = low; c < high; ++c) to[c] = row[c * from];
-            std::fill(to + high, to + columns, Bits(0));
+            for (int64_t c = high; c < columns; ++c) to[c] = 0;
           }
         });
   });

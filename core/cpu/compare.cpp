@@ -13,7 +13,7 @@ struct Maker {
     return +[](const Tensor& out, const Operand& a, const Operand& b) {
       const ScalarType type = a.tensor != nullptr ? a.tensor->dtype() : b.tensor->dtype();
       dispatch(type, ComputedTypes{}, Op::name, [&]<class T>(Type<T>) {
-        elementwise<bool, T, 2>(out, {a, b}, binary_loop<Op, bool, T>);
+        elementwise(out, {a, b}, type, binary_loop<Op, bool, T>);
       });
     };
   }

@@ -1,7 +1,7 @@
 // Copies between any two dtypes, and fills.
 #include <cstring>
 
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 
 namespace tandem::cpu {
@@ -35,8 +35,14 @@ inline bool convert<bool, double>(double value) {
 template <class Bits>
 void copy_bits(const Tensor& out, const Tensor& in) {
   parallel_runs(make_plan<2>({&out, &in}), [](const auto& p, const auto& s, int64_t n) {
-    unary_run(reinterpret_cast<Bits*>(p[0]), s[0], reinterpret_cast<const Bits*>(p[1]), s[1], n,
-              [](Bits x) { return x; });
+    Bits* to = reinterpret_cast<Bits*>(p[0]);
+    const Bits* from = reinterpret_cast<const Bits*>(p[1]);
+    if (s[0] == 1 && s[1] == 1)
+      std::memmove(to, from, static_cast<std::size_t>(n) * sizeof(Bits));
+    else if (s[0] == 1 && s[1] == 0)
+      std::fill_n(to, n, *from);
+    else
+      for (int64_t i = 0; i < n; ++i) to[i * s[0]] = from[i * s[1]];
   });
 }
 
@@ -49,44 +55,42 @@ void copy_same(const Tensor& out, const Tensor& in) {
     });
     return;
   }
-  switch (out.element_size()) {
-    case 1:
-      return copy_bits<uint8_t>(out, in);
-    case 2:
-      return copy_bits<uint16_t>(out, in);
-    case 4:
-      return copy_bits<uint32_t>(out, in);
-    default:
-      return copy_bits<uint64_t>(out, in);
-  }
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { copy_bits<Bits>(out, in); });
+}
+
+template <class To, class From>
+void convert_loop(void* to, const void* const* in, int64_t n, const void*) {
+  To* out = static_cast<To*>(to);
+  const From* from = static_cast<const From*>(in[0]);
+  for (int64_t i = 0; i < n; ++i) out[i] = convert<To>(from[i]);
 }
 
 void copy(const Tensor& out, const Tensor& in) {
   if (out.numel() == 0) return;
   if (out.dtype() == in.dtype()) return copy_same(out, in);
-  const auto plan = make_plan<2>({&out, &in});
   dispatch(out.dtype(), AllTypes{}, "copy_", [&]<class To>(Type<To>) {
-    dispatch(in.dtype(), AllTypes{}, "copy_", [&]<class From>(Type<From>) {
-      parallel_runs(plan, [](const auto& p, const auto& s, int64_t n) {
-        unary_run(reinterpret_cast<To*>(p[0]), s[0], reinterpret_cast<const From*>(p[1]), s[1], n,
-                  [](From x) { return convert<To>(x); });
-      });
-    });
+    dispatch(in.dtype(), AllTypes{}, "copy_",
+             [&]<class From>(Type<From>) { elementwise(out, {in}, in.dtype(), convert_loop<To, From>); });
   });
+}
+
+template <class Bits>
+void fill_bits(const Tensor& out, const void* value) {
+  parallel_runs(make_plan<1>({&out}),
+                [x = *static_cast<const Bits*>(value)](const auto& p, const auto& s, int64_t n) {
+                  Bits* o = reinterpret_cast<Bits*>(p[0]);
+                  if (s[0] == 1)
+                    std::fill_n(o, n, x);
+                  else
+                    for (int64_t i = 0; i < n; ++i) o[i * s[0]] = x;
+                });
 }
 
 void fill(const Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
-  dispatch(out.dtype(), AllTypes{}, "fill_", [&]<class T>(Type<T>) {
-    const T x = value.to<T>();
-    parallel_runs(make_plan<1>({&out}), [x](const auto& p, const auto& s, int64_t n) {
-      T* o = reinterpret_cast<T*>(p[0]);
-      if (s[0] == 1)
-        std::fill_n(o, n, x);
-      else
-        for (int64_t i = 0; i < n; ++i) o[i * s[0]] = x;
-    });
-  });
+  alignas(8) char bits[8];
+  store(value, out.dtype(), bits);
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { fill_bits<Bits>(out, bits); });
 }
 
 }  // namespace

@@ -5,21 +5,6 @@
 
 namespace tandem::cpu {
 
-/// Calls f(Type<Bits>{}) with an unsigned type of `bytes` bytes: for kernels that only move elements.
-template <class F>
-void dispatch_bits(int64_t bytes, F&& f) {
-  switch (bytes) {
-    case 1:
-      return f(Type<uint8_t>{});
-    case 2:
-      return f(Type<uint16_t>{});
-    case 4:
-      return f(Type<uint32_t>{});
-    default:
-      return f(Type<uint64_t>{});
-  }
-}
-
 /// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
 inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
   Dims left(sizes), strides(t.strides());

@@ -13,6 +13,21 @@ namespace tandem::cpu {
 
 inline constexpr int64_t kGrain = 16384;
 
+/// Calls f(Type<Bits>{}) with an unsigned type of `bytes` bytes: for kernels that only move elements.
+template <class F>
+void dispatch_bits(int64_t bytes, F&& f) {
+  switch (bytes) {
+    case 1:
+      return f(Type<uint8_t>{});
+    case 2:
+      return f(Type<uint16_t>{});
+    case 4:
+      return f(Type<uint32_t>{});
+    default:
+      return f(Type<uint64_t>{});
+  }
+}
+
 template <int N>
 struct LoopPlan {
   int ndim = 0;
@@ -109,20 +124,7 @@ void parallel_runs(const LoopPlan<N>& plan, Run&& run) {
   parallel_for(plan.numel, kGrain, [&](int64_t begin, int64_t end) { for_runs(plan, begin, end, run); });
 }
 
-/// out[i] = f(in[i]). The forms with unit strides are the ones that compilers vectorise.
-template <class Out, class In, class F>
-void unary_run(Out* out, int64_t so, const In* in, int64_t si, int64_t n, F f) {
-  if (so == 1 && si == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
-  } else if (so == 1 && si == 0) {
-    const Out value = f(*in);
-    for (int64_t i = 0; i < n; ++i) out[i] = value;
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i * so] = f(in[i * si]);
-  }
-}
-
-/// out[i] = f(a[i], b[i]).
+/// out[i] = f(a[i], b[i]). The forms with unit strides are the ones that compilers vectorise.
 template <class Out, class In, class F>
 void binary_run(Out* out, int64_t so, const In* a, int64_t sa, const In* b, int64_t sb, int64_t n, F f) {
   if (so == 1 && sa == 1 && sb == 1) {

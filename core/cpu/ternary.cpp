@@ -8,8 +8,11 @@ namespace tandem::cpu {
 namespace {
 
 template <class Op, class T>
-void ternary_loop(T* out, const std::array<const T*, 3>& in, int64_t n, T p, T) {
-  const T *a = in[0], *b = in[1], *c = in[2];
+void ternary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
+  T* out = static_cast<T*>(to);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
+          *c = static_cast<const T*>(in[2]);
+  const T p = *static_cast<const T*>(parameters);
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i], c[i], p);
 }
 
@@ -19,7 +22,8 @@ struct Maker {
     return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
                const Scalar& parameter) {
       dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        elementwise<T, T, 3>(out, {a, b, c}, ternary_loop<Op, T>, parameter.to<T>());
+        const T p = parameter.to<T>();
+        elementwise(out, {a, b, c}, out.dtype(), ternary_loop<Op, T>, &p);
       });
     };
   }

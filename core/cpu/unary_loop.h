@@ -23,9 +23,12 @@ TANDEM_HD inline T apply_gradient(T g, T saved, T p, T q) {
     return Op::gradient(g, saved, p, q);
 }
 
+/// UnitLoops; the parameters are two T.
 template <class Op, class T>
-void unary_loop(T* out, const std::array<const T*, 1>& in, int64_t n, T p, T q) {
-  const T* x = in[0];
+void unary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
+  T* out = static_cast<T*>(to);
+  const T *x = static_cast<const T*>(in[0]), *pq = static_cast<const T*>(parameters);
+  const T p = pq[0], q = pq[1];
   if constexpr (requires(T value) { Op::outside(value); }) {
     bool any = false;
     for (int64_t i = 0; i < n; ++i) any |= Op::outside(x[i]);
@@ -38,8 +41,11 @@ void unary_loop(T* out, const std::array<const T*, 1>& in, int64_t n, T p, T q) 
   for (int64_t i = 0; i < n; ++i) out[i] = apply_unary<Op>(x[i], p, q);
 }
 template <class Op, class T>
-void gradient_loop(T* out, const std::array<const T*, 2>& in, int64_t n, T p, T q) {
-  const T *g = in[0], *saved = in[1];
+void gradient_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
+  T* out = static_cast<T*>(to);
+  const T *g = static_cast<const T*>(in[0]), *saved = static_cast<const T*>(in[1]),
+          *pq = static_cast<const T*>(parameters);
+  const T p = pq[0], q = pq[1];
   for (int64_t i = 0; i < n; ++i) out[i] = apply_gradient<Op>(g[i], saved[i], p, q);
 }
 
@@ -48,9 +54,9 @@ struct UnaryMaker {
   static constexpr auto make() {
     return +[](const Tensor& out, const Tensor& in, const Scalar* parameters) {
       dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        const bool has = parameters != nullptr;
-        elementwise<T, T, 1>(out, {in}, unary_loop<Op, T>, has ? parameters[0].to<T>() : T(),
-                             has ? parameters[1].to<T>() : T());
+        T pq[2] = {};
+        if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
+        elementwise(out, {in}, in.dtype(), unary_loop<Op, T>, pq);
       });
     };
   }
@@ -60,9 +66,9 @@ struct GradientMaker {
   static constexpr auto make() {
     return +[](const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
       dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
-        const bool has = parameters != nullptr;
-        elementwise<T, T, 2>(out, {g, saved}, gradient_loop<Op, T>, has ? parameters[0].to<T>() : T(),
-                             has ? parameters[1].to<T>() : T());
+        T pq[2] = {};
+        if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
+        elementwise(out, {g, saved}, out.dtype(), gradient_loop<Op, T>, pq);
       });
     };
   }

@@ -1,7 +1,7 @@
 // where: a choice of bytes, whatever they mean.
 #include <cstring>
 
-#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 
 namespace tandem::cpu {
@@ -12,10 +12,9 @@ template <class Bits>
 Bits bits_of(const Operand& x, ScalarType type) {
   Bits bits{};
   if (x.tensor != nullptr) return bits;
-  dispatch(type, AllTypes{}, "where", [&]<class T>(Type<T>) {
-    const T value = x.scalar.to<T>();
-    if constexpr (sizeof(T) == sizeof(Bits)) std::memcpy(&bits, &value, sizeof bits);
-  });
+  alignas(8) char bytes[8];
+  store(x.scalar, type, bytes);
+  std::memcpy(&bits, bytes, sizeof bits);
   return bits;
 }
 
@@ -43,16 +42,7 @@ void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, co
 
 void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
   if (out.numel() == 0) return;
-  switch (out.element_size()) {
-    case 1:
-      return where_bits<uint8_t>(out, condition, a, b);
-    case 2:
-      return where_bits<uint16_t>(out, condition, a, b);
-    case 4:
-      return where_bits<uint32_t>(out, condition, a, b);
-    default:
-      return where_bits<uint64_t>(out, condition, a, b);
-  }
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { where_bits<Bits>(out, condition, a, b); });
 }
 
 }  // namespace tandem::cpu

@@ -1,0 +1,116 @@
+#include "tandem/core/cpu/blocks.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kBlock = 512;
+constexpr std::size_t kMaxItem = 8;  // bytes of the largest dtype
+
+void gather(int64_t item, void* to, const void* from, int64_t stride, int64_t n) {
+  dispatch_bits(item, [&]<class Bits>(Type<Bits>) {
+    Bits* t = static_cast<Bits*>(to);
+    const Bits* f = static_cast<const Bits*>(from);
+    if (stride == 0)
+      std::fill_n(t, n, *f);
+    else
+      for (int64_t i = 0; i < n; ++i) t[i] = f[i * stride];
+  });
+}
+void scatter(int64_t item, void* to, const void* from, int64_t stride, int64_t n) {
+  dispatch_bits(item, [&]<class Bits>(Type<Bits>) {
+    Bits* t = static_cast<Bits*>(to);
+    const Bits* f = static_cast<const Bits*>(from);
+    for (int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
+  });
+}
+
+struct Call {
+  UnitLoop loop;
+  const void* parameters;
+  int64_t item_out, item_in;
+};
+
+// One run of elements by blocks; out's pointer and stride come first.
+template <std::size_t N>
+void run_blocks(const Call& call, char* out, int64_t out_stride, const std::array<const char*, N>& in,
+                const int64_t* strides, int64_t n) {
+  alignas(64) char buffers[N][kBlock * kMaxItem];
+  alignas(64) char results[kBlock * kMaxItem];
+  const void* at[N];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t count = std::min(kBlock, n - i);
+    for (std::size_t k = 0; k < N; ++k) {
+      const char* from = in[k] + i * strides[k] * call.item_in;
+      at[k] = strides[k] == 1 ? from : buffers[k];
+      // A number fills its buffer once.
+      if (strides[k] != 1 && (strides[k] != 0 || i == 0))
+        gather(call.item_in, buffers[k], from, strides[k], count);
+    }
+    char* to = out + i * out_stride * call.item_out;
+    call.loop(out_stride == 1 ? to : results, at, count, call.parameters);
+    if (out_stride != 1) scatter(call.item_out, to, results, out_stride, count);
+  }
+}
+
+template <std::size_t N>
+void run(const Call& call, char* out, int64_t out_stride, const std::array<const char*, N>& in,
+         const int64_t* strides, int64_t n) {
+  bool unit = out_stride == 1;
+  for (std::size_t k = 0; k < N; ++k) unit = unit && strides[k] == 1;
+  if (!unit) return run_blocks<N>(call, out, out_stride, in, strides, n);
+  const void* at[N];
+  for (std::size_t k = 0; k < N; ++k) at[k] = in[k];
+  call.loop(out, at, n, call.parameters);
+}
+
+template <std::size_t N>
+void elementwise_of(const Tensor& out, const Operand* in, ScalarType type, const Call& call) {
+  alignas(8) char numbers[N][kMaxItem];
+  std::array<const char*, N> data;
+  std::array<const Tensor*, N + 1> tensors;
+  int64_t strides[N];
+  tensors[0] = &out;
+  const int64_t total = out.numel();
+  bool flat = out.is_contiguous();
+  for (std::size_t k = 0; k < N; ++k) {
+    const Tensor* t = tensors[k + 1] = in[k].tensor;
+    if (t == nullptr) store(in[k].scalar, type, numbers[k]);
+    data[k] = t == nullptr ? numbers[k] : static_cast<const char*>(t->data_ptr());
+    const int64_t numel = t == nullptr ? 1 : t->numel();
+    strides[k] = t != nullptr && (total == 1 || numel != 1);
+    flat = flat && (numel == 1 || (numel == total && t->is_contiguous()));
+  }
+  if (flat) {
+    char* to = static_cast<char*>(out.data_ptr());
+    return parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
+      std::array<const char*, N> at = data;
+      for (std::size_t k = 0; k < N; ++k) at[k] += begin * strides[k] * call.item_in;
+      run<N>(call, to + begin * call.item_out, 1, at, strides, end - begin);
+    });
+  }
+  parallel_runs(make_plan<static_cast<int>(N + 1)>(tensors), [&](const auto& p, const auto& s, int64_t n) {
+    std::array<const char*, N> at;
+    for (std::size_t k = 0; k < N; ++k) at[k] = p[k + 1] != nullptr ? p[k + 1] : numbers[k];
+    run<N>(call, p[0], s[0], at, s.data() + 1, n);
+  });
+}
+
+}  // namespace
+
+void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
+                 const void* parameters) {
+  if (out.numel() == 0) return;
+  const Call call{loop, parameters, out.element_size(), item_size(type)};
+  if (in.size() == 1)
+    elementwise_of<1>(out, in.begin(), type, call);
+  else if (in.size() == 2)
+    elementwise_of<2>(out, in.begin(), type, call);
+  else
+    elementwise_of<3>(out, in.begin(), type, call);
+}
+
+void store(const Scalar& number, ScalarType type, void* to) {
+  dispatch(type, AllTypes{}, "number", [&]<class T>(Type<T>) { *static_cast<T*>(to) = number.to<T>(); });
+}
+
+}  // namespace tandem::cpu
