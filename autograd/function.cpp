@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
@@ -170,7 +171,10 @@ const char* short_name(const std::type_info& type, const char* suffix) {
     depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
     if (depth == 0 && name[i] == ':' && name[i + 1] == ':') begin = i + 2;
   }
-  return (new std::string(name.substr(begin) + suffix))->c_str();
+  static std::mutex mutex;
+  static auto& names = *new std::set<std::string>;  // never destroyed: see above
+  const std::lock_guard lock(mutex);
+  return names.insert(name.substr(begin) + suffix).first->c_str();
 }
 }  // namespace
 

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "tandem/core/scalar.h"
+
 namespace tandem {
 namespace {
 std::atomic<ScalarType> default_dtype{kFloat};
@@ -45,6 +47,10 @@ void set_default_dtype(ScalarType type) {
 
 void unsupported_dtype(const char* operation, ScalarType type) {
   throw NotImplementedError(concat(operation, ": not implemented for ", type));
+}
+
+void Scalar::overflow(ScalarType type) const {
+  throw Error(concat("the number ", *this, " does not fit in ", name(type)));
 }
 
 }  // namespace tandem

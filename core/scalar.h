@@ -2,6 +2,7 @@
 // point).
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "tandem/core/dtype.h"
@@ -35,13 +36,19 @@ class Scalar {
   /// float64, int64 or bool.
   ScalarType type() const { return isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
 
-  /// The value as T, as a C++ cast gives it.
+  /// The value as T, as a C++ cast gives it. Throws Error where an integer type does not hold it; negative
+  /// integers wrap around in uint8, as in PyTorch.
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       return T(to<float>());
     else if constexpr (std::is_same_v<T, bool>)
       return isFloatingPoint() ? real_ != 0 : integer_ != 0;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(integer(
+          scalar_type_of<T>,
+          std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
+          static_cast<int64_t>(std::numeric_limits<T>::max())));
     else
       return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
@@ -54,6 +61,17 @@ class Scalar {
   bool equal(double value) const { return to<double>() == value; }
 
  private:
+  // As an integer within [low, high].
+  int64_t integer(ScalarType type, int64_t low, int64_t high) const {
+    // 2^63 is the first double beyond int64.
+    const bool fits = !isFloatingPoint() || (real_ >= -0x1p63 && real_ < 0x1p63);
+    const int64_t value = !isFloatingPoint() ? integer_ : fits ? static_cast<int64_t>(real_) : 0;
+    if (!fits || value < low || value > high) [[unlikely]]
+      overflow(type);
+    return value;
+  }
+  [[noreturn]] void overflow(ScalarType type) const;
+
   enum class Kind : uint8_t { kReal, kInteger, kBoolean };
   union {
     double real_;

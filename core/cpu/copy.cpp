@@ -7,7 +7,11 @@
 namespace tandem::cpu {
 namespace {
 
+// Values that an integer type cannot hold become what the processor makes of them, as in PyTorch.
 template <class To, class From>
+#ifdef __clang__
+[[clang::no_sanitize("float-cast-overflow")]]
+#endif
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>)
     return static_cast<float>(value) != 0;

@@ -134,11 +134,11 @@ class Search {
       Columns::run(value, index, x, plan_.strides[0], from, part_end(from), width, One{});
     else
       Columns::run(value, index, x, plan_.strides[0], from, part_end(from), width, plan_.width_in);
-    Found<T>* partial = partial_ + part * plan_.outputs + unit / plan_.tiles * plan_.width + column;
+    const int64_t place = part * plan_.outputs + unit / plan_.tiles * plan_.width + column;
     for (int64_t j = 0; j < width; ++j) {
       const Found<T> found{value[j], index[j]};
       if (partial_ != nullptr)
-        partial[j] = found;
+        partial_[place + j] = found;
       else
         put(at.out + (column + j) * plan_.width_out, found);
     }

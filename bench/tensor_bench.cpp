@@ -1,0 +1,151 @@
+// Tensors that are larger than the caches, and the bookkeeping around them. The argument is the number of
+// threads.
+//
+//   copy, relu, add, mul, exp        16 Mi floats; bytes are those read and written
+//   sum, mean_rows, mean_columns, amax, argmax, sum_int8
+//   index                            65,536 rows of 64 floats picked by an index tensor
+//   view                             a select, a transpose and a slice: no element is touched
+//   lenet_step                       forward, backward and SGD of LeNet on 256 images; counted after warm-up:
+//                                    storages, those that came from the system, and calls of operator new
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tandem/tandem.h"
+
+namespace {
+std::atomic<uint64_t> calls_of_new{0};
+}
+// Never inlined: g++ would see malloc freed by operator delete.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  calls_of_new.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+using namespace tandem;
+
+namespace {
+
+constexpr int64_t kCount = 16 << 20;
+
+// The bytes that one call moves.
+template <class F>
+void measure(benchmark::State& state, int64_t bytes, F&& f) {
+  NoGradGuard guard;
+  set_num_threads(static_cast<int>(state.range(0)));
+  f();
+  for (auto _ : state) f();
+  state.SetBytesProcessed(state.iterations() * bytes);
+  set_num_threads(1);
+}
+
+const Tensor& large() {
+  static const Tensor x = randn({4096, kCount / 4096});
+  return x;
+}
+const Tensor& other() {
+  static const Tensor x = randn({4096, kCount / 4096});
+  return x;
+}
+Tensor& result() {
+  static Tensor x = zeros({4096, kCount / 4096});
+  return x;
+}
+
+void copy(benchmark::State& state) {
+  measure(state, 8 * kCount, [] { result().copy_(large()); });
+}
+void relu(benchmark::State& state) {
+  measure(state, 8 * kCount, [] { benchmark::DoNotOptimize(tandem::relu(large())); });
+}
+void add(benchmark::State& state) {
+  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(large() + other()); });
+}
+void mul(benchmark::State& state) {
+  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(large() * other()); });
+}
+void add_transposed(benchmark::State& state) {
+  static const Tensor square = randn({4096, 4096});
+  measure(state, 12 * kCount, [] { benchmark::DoNotOptimize(square + square.t()); });
+}
+void exp(benchmark::State& state) {
+  measure(state, 8 * kCount, [] { benchmark::DoNotOptimize(tandem::exp(large())); });
+}
+void sum(benchmark::State& state) {
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().sum()); });
+}
+void mean_rows(benchmark::State& state) {
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().mean(1)); });
+}
+void mean_columns(benchmark::State& state) {
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().mean(0)); });
+}
+void amax(benchmark::State& state) {
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().amax(1)); });
+}
+void argmax(benchmark::State& state) {
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(large().argmax(1)); });
+}
+void sum_int8(benchmark::State& state) {
+  static const Tensor x = ones({4 * kCount}, kInt8);
+  measure(state, 4 * kCount, [] { benchmark::DoNotOptimize(x.sum()); });
+}
+void index(benchmark::State& state) {
+  static const Tensor rows = randn({65536, 64}), order = randperm(65536);
+  measure(state, 2 * 65536 * 64 * 4, [] { benchmark::DoNotOptimize(rows.index({order})); });
+}
+void view(benchmark::State& state) {
+  measure(state, 0, [] {
+    benchmark::DoNotOptimize(large().select(0, 3));
+    benchmark::DoNotOptimize(large().t());
+    benchmark::DoNotOptimize(large().slice(1, 10, 90, 2));
+  });
+}
+BENCHMARK(copy)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(relu)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(add)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(mul)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(add_transposed)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(exp)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(sum)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(mean_rows)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(mean_columns)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(amax)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(argmax)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(sum_int8)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(index)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(view)->Arg(1);
+
+void lenet_step(benchmark::State& state) {
+  set_num_threads(static_cast<int>(state.range(0)));
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 20, 3)), nn::ReLU(), nn::AvgPool2d(2),
+                     nn::Conv2d(nn::Conv2dOptions(20, 50, 5)), nn::ReLU(), nn::AvgPool2d(2), nn::Flatten(),
+                     nn::Linear(800, 128), nn::ReLU(), nn::Linear(128, 10));
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1));
+  const Tensor x = rand({256, 1, 28, 28}), y = randint(10, {256}, kLong);
+  const auto step = [&] {
+    optimizer.zero_grad();
+    cross_entropy_loss(net->forward(x), y).backward();
+    optimizer.step();
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const uint64_t system = cpu::system_allocations(), storages = memory_stats(kCPU).allocations,
+                 calls = calls_of_new.load();
+  step();
+  state.counters["storages"] = static_cast<double>(memory_stats(kCPU).allocations - storages);
+  state.counters["system"] = static_cast<double>(cpu::system_allocations() - system);
+  state.counters["new"] = static_cast<double>(calls_of_new.load() - calls);
+  state.counters["peak_MiB"] = static_cast<double>(memory_stats(kCPU).peak_bytes) / (1 << 20);
+  for (auto _ : state) step();
+  set_num_threads(1);
+}
+BENCHMARK(lenet_step)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
