@@ -59,10 +59,19 @@ void add_train(CLI::App& app, TrainOptions& o) {
   c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
   c->add_option("--devices", o.devices, "cpu:0, cuda:0, …; default: the best present")->delimiter(',');
   c->add_option("--epochs", o.epochs, "passes over the training images")->capture_default_str();
-  c->add_option("--batch-size", o.batch_size, "images a step")->capture_default_str();
-  c->add_option("--lr", o.lr, "learning rate of plain SGD on the mean loss")->capture_default_str();
-  c->add_option("--momentum", o.momentum, "momentum of SGD")->capture_default_str();
-  c->add_option("--weight-decay", o.weight_decay, "weight decay of SGD")->capture_default_str();
+  RecipeOptions& r = o.recipe;
+  c->add_option("--recipe", r.name,
+                "source: plain SGD as published; best: AdamW, cosine schedule, mirrored images. The options "
+                "below change parts of it")
+      ->capture_default_str();
+  c->add_option("--batch-size", r.batch_size, "images a step; source: 256, best: 128");
+  c->add_option("--lr", r.lr, "learning rate on the mean loss; source: 0.2, best: 0.003");
+  c->add_option("--optimizer", r.optimizer, "sgd or adamw");
+  c->add_option("--momentum", r.momentum, "of sgd; default: 0");
+  c->add_option("--weight-decay", r.weight_decay, "source: 0, best: 0.01");
+  c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
+  c->add_option("--init", r.init, "normal: weights of standard deviation 0.01; default: the layers' own");
+  c->add_option("--augment", r.augment, "none, or flip: half of the training images mirrored");
   c->add_option("--seed", o.seed, "of parameters and order; the same seed gives the same bits")
       ->capture_default_str();
   c->add_option("--threads", o.threads, "CPU threads; 0: all cores. The result does not depend on it")

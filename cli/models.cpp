@@ -1,4 +1,3 @@
-// lenet is SPEC's P2: weights normal with standard deviation 0.01, biases zero.
 #include "tandem/cli/models.h"
 
 #include "tandem/cli/options.h"
@@ -6,16 +5,6 @@
 
 namespace tandem::cli {
 namespace {
-
-void initialise(nn::Sequential& model) {
-  NoGradGuard guard;
-  for (auto& parameter : model->named_parameters()) {
-    if (parameter.key().ends_with("weight"))
-      nn::init::normal_(parameter.value(), 0, 0.01);
-    else
-      nn::init::zeros_(parameter.value());
-  }
-}
 
 nn::Sequential lenet(const ModelShape& s) {
   // conv 3x3, pool 2x2, conv 5x5, pool 2x2
@@ -34,7 +23,6 @@ nn::Sequential lenet(const ModelShape& s) {
   model->push_back("fc1", nn::Linear(50 * height * width, 128));
   model->push_back("relu3", nn::ReLU());
   model->push_back("fc2", nn::Linear(128, s.classes));
-  initialise(model);
   return model;
 }
 

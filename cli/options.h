@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/cli/recipe.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {
@@ -18,10 +19,7 @@ struct TrainOptions {
   std::string data = "fashion-mnist";
   std::vector<std::string> devices;  ///< empty: the best present
   int64_t epochs = 10;
-  int64_t batch_size = 256;
-  double lr = 0.2;  ///< of the mean loss: the source's 0.2 / batch for a summed one
-  double momentum = 0;
-  double weight_decay = 0;
+  RecipeOptions recipe;
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores
   int workers = 0;

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "tandem/cli/curve_svg.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/options.h"
 #include "tandem/core/atomic_file.h"
 
 namespace tandem::cli {
@@ -13,17 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kFormat = "tandem-run-1";
-
-template <class T>
-T get(const Json& json, const char* key) {
-  const auto it = json.find(key);
-  check(it != json.end(), "no entry \"", key, "\"");
-  try {
-    return it->get<T>();
-  } catch (const nlohmann::json::exception& error) {
-    fail("entry \"", key, "\": ", error.what());
-  }
-}
 
 Json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
@@ -38,15 +29,15 @@ Json to_json(const Progress& p) {
 }
 
 Progress progress_from_json(const Json& json) {
-  Progress p{.epoch = get<int64_t>(json, "epoch"),
-             .batch = get<int64_t>(json, "batch"),
-             .images = get<int64_t>(json, "images"),
-             .loss_sum = get<double>(json, "loss_sum"),
-             .correct = get<int64_t>(json, "correct"),
-             .seconds = get<double>(json, "seconds"),
-             .random_seed = get<uint64_t>(json, "random_seed"),
-             .random_offset = get<uint64_t>(json, "random_offset"),
-             .history = get<std::vector<Json>>(json, "history")};
+  Progress p{.epoch = get_entry<int64_t>(json, "epoch"),
+             .batch = get_entry<int64_t>(json, "batch"),
+             .images = get_entry<int64_t>(json, "images"),
+             .loss_sum = get_entry<double>(json, "loss_sum"),
+             .correct = get_entry<int64_t>(json, "correct"),
+             .seconds = get_entry<double>(json, "seconds"),
+             .random_seed = get_entry<uint64_t>(json, "random_seed"),
+             .random_offset = get_entry<uint64_t>(json, "random_offset"),
+             .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   return p;
 }
@@ -54,37 +45,27 @@ Progress progress_from_json(const Json& json) {
 }  // namespace
 
 Json to_json(const RunConfig& c) {
-  return {{"model", c.model},
-          {"data", c.data},
-          {"data_folder", c.data_folder},
-          {"input", c.input},
-          {"classes", c.classes},
-          {"class_count", c.class_count},
-          {"epochs", c.epochs},
-          {"batch_size", c.batch_size},
-          {"lr", c.lr},
-          {"momentum", c.momentum},
-          {"weight_decay", c.weight_decay},
-          {"seed", c.seed}};
+  Json json{{"model", c.model},   {"data", c.data},       {"data_folder", c.data_folder},
+            {"input", c.input},   {"classes", c.classes}, {"class_count", c.class_count},
+            {"epochs", c.epochs}, {"seed", c.seed}};
+  write_recipe(json, c.recipe);
+  return json;
 }
 
 RunConfig config_from_json(const Json& json) {
-  RunConfig c{.model = get<std::string>(json, "model"),
-              .data = get<std::string>(json, "data"),
-              .data_folder = get<std::string>(json, "data_folder"),
-              .input = get<std::vector<int64_t>>(json, "input"),
-              .classes = get<std::vector<std::string>>(json, "classes"),
-              .class_count = get<int64_t>(json, "class_count"),
-              .epochs = get<int64_t>(json, "epochs"),
-              .batch_size = get<int64_t>(json, "batch_size"),
-              .lr = get<double>(json, "lr"),
-              .momentum = get<double>(json, "momentum"),
-              .weight_decay = get<double>(json, "weight_decay"),
-              .seed = get<uint64_t>(json, "seed")};
+  RunConfig c{.model = get_entry<std::string>(json, "model"),
+              .data = get_entry<std::string>(json, "data"),
+              .data_folder = get_entry<std::string>(json, "data_folder"),
+              .input = get_entry<std::vector<int64_t>>(json, "input"),
+              .classes = get_entry<std::vector<std::string>>(json, "classes"),
+              .class_count = get_entry<int64_t>(json, "class_count"),
+              .epochs = get_entry<int64_t>(json, "epochs"),
+              .recipe = recipe_from_json(json),
+              .seed = get_entry<uint64_t>(json, "seed")};
   check(c.input.size() == 3, "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "impossible \"input\" size ", size);
   check(c.class_count >= 1 && c.class_count <= 1 << 20, "impossible \"class_count\" ", c.class_count);
-  check(c.epochs >= 0 && c.batch_size >= 1, "impossible \"epochs\" or \"batch_size\"");
+  check(c.epochs >= 0, "impossible \"epochs\" ", c.epochs);
   return c;
 }
 
@@ -155,15 +136,14 @@ void write_run_files(const std::string& folder, const RunConfig& config, const P
   const fs::path base(folder);
   write_file_atomically((base / "config.json").string(), to_json(config).dump(2) + "\n");
   std::string lines;
-  Curves curves{
-      .title = config.model + " on " + config.data,
-      .note = concat("batch ", config.batch_size, ", learning rate ", config.lr, ", seed ", config.seed)};
+  Curves curves{.title = config.model + " on " + config.data,
+                .note = concat(describe(config.recipe), ", seed ", config.seed)};
   for (const Json& line : progress.history) {
     lines += line.dump() + "\n";
-    curves.train_loss.push_back(get<double>(line, "train_loss"));
-    curves.train_accuracy.push_back(get<double>(line, "train_accuracy"));
-    curves.test_loss.push_back(get<double>(line, "test_loss"));
-    curves.test_accuracy.push_back(get<double>(line, "test_accuracy"));
+    curves.train_loss.push_back(get_entry<double>(line, "train_loss"));
+    curves.train_accuracy.push_back(get_entry<double>(line, "train_accuracy"));
+    curves.test_loss.push_back(get_entry<double>(line, "test_loss"));
+    curves.test_accuracy.push_back(get_entry<double>(line, "test_accuracy"));
   }
   write_file_atomically((base / "metrics.jsonl").string(), lines);
   write_curve_svg((base / "curve.svg").string(), curves);

@@ -4,26 +4,23 @@
 // and in its metadata the configuration, the place in the epoch, the random state and the metrics so far. The
 // other files are written anew from it, so that they agree with it however a run ended.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "tandem/cli/options.h"
+#include "tandem/cli/recipe.h"
 #include "tandem/nn/archive.h"
 #include "tandem/nn/nn.h"
 #include "tandem/nn/optim/optim.h"
 
 namespace tandem::cli {
 
-using Json = nlohmann::ordered_json;
-
 /// What of a run's request decides its result, and what its pictures are.
 struct RunConfig {
   std::string model, data, data_folder;
   std::vector<int64_t> input;  ///< channels, height, width
   std::vector<std::string> classes;
-  int64_t class_count = 0, epochs = 0, batch_size = 0;
-  double lr = 0, momentum = 0, weight_decay = 0;
+  int64_t class_count = 0, epochs = 0;
+  Recipe recipe;
   uint64_t seed = 0;
 };
 Json to_json(const RunConfig& config);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tandem/cli/find_data.h"
+#include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/trainer.h"
 #include "tandem/core/backend.h"
@@ -26,11 +27,6 @@ void require(bool good, const std::string& text) {
 
 void check_options(const TrainOptions& o) {
   require(o.epochs >= 1, concat("--epochs ", o.epochs, ": expected at least 1"));
-  require(o.batch_size >= 1, concat("--batch-size ", o.batch_size, ": expected at least 1"));
-  require(o.lr > 0 && o.lr < 1e6, concat("--lr ", o.lr, ": expected a positive number"));
-  require(o.momentum >= 0 && o.momentum < 1, concat("--momentum ", o.momentum, ": expected 0 up to below 1"));
-  require(o.weight_decay >= 0 && o.weight_decay < 1e6,
-          concat("--weight-decay ", o.weight_decay, ": expected 0 or more"));
   require(o.workers >= 0 && o.workers <= 256, concat("--workers ", o.workers, ": expected 0 to 256"));
   require(o.save_every > 0, concat("--save-every ", o.save_every, ": expected a positive number of seconds"));
   require(o.out.empty() || o.resume.empty(), "--out and --resume: a resumed run stays in its folder");
@@ -46,12 +42,10 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
   for (const std::string& name : o.given) {
     if (name == "model") same(o.model == c.model, "model");
     if (name == "data") same(o.data == c.data, "data");
-    if (name == "batch-size") same(o.batch_size == c.batch_size, "batch-size");
-    if (name == "lr") same(o.lr == c.lr, "lr");
-    if (name == "momentum") same(o.momentum == c.momentum, "momentum");
-    if (name == "weight-decay") same(o.weight_decay == c.weight_decay, "weight-decay");
     if (name == "seed") same(o.seed == c.seed, "seed");
+    require(name != "recipe", "--recipe: a resumed run keeps its own; leave it out");
   }
+  check_same(o.recipe, c.recipe);
 }
 
 bool was_given(const TrainOptions& o, const char* name) {
@@ -76,14 +70,8 @@ Checkpoint resumed(const TrainOptions& o) {
 
 Checkpoint fresh(const TrainOptions& o) {
   Checkpoint checkpoint;
-  checkpoint.config = {.model = o.model,
-                       .data = o.data,
-                       .epochs = o.epochs,
-                       .batch_size = o.batch_size,
-                       .lr = o.lr,
-                       .momentum = o.momentum,
-                       .weight_decay = o.weight_decay,
-                       .seed = o.seed};
+  checkpoint.config = {
+      .model = o.model, .data = o.data, .epochs = o.epochs, .recipe = make_recipe(o.recipe), .seed = o.seed};
   manual_seed(o.seed);
   return checkpoint;
 }
@@ -115,9 +103,8 @@ void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& t
               c.data_folder.c_str());
   std::printf("device   %s, %s, %d threads, %d workers\n", device.str().c_str(), info.name.c_str(),
               info.threads, o.workers);
-  std::printf("training %lld epochs, batch %lld, learning rate %g, seed %llu\n",
-              static_cast<long long>(c.epochs), static_cast<long long>(c.batch_size), c.lr,
-              static_cast<unsigned long long>(c.seed));
+  std::printf("training %lld epochs, %s, seed %llu\n", static_cast<long long>(c.epochs),
+              describe(c.recipe).c_str(), static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", folder.c_str(), o.resume.empty() ? "" : ", resumed");
   if (!o.resume.empty())
     std::printf("resumed  after %lld epochs and %lld batches\n",
@@ -132,9 +119,10 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
   LinePlot plot{.title = "test accuracy"};
   for (const Json& line : trainer.progress().history) plot.values.push_back(line.value("test_accuracy", 0.0));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  std::printf("test accuracy %.4f after %lld epochs; everything is in %s\n",
+  std::printf("test accuracy %.4f after %lld epoch%s; everything is in %s\n",
               plot.values.empty() ? 0.0 : plot.values.back(),
-              static_cast<long long>(trainer.progress().epoch), folder.c_str());
+              static_cast<long long>(trainer.progress().epoch), trainer.progress().epoch == 1 ? "" : "s",
+              folder.c_str());
 }
 
 }  // namespace

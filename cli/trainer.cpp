@@ -26,14 +26,13 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       data_(std::move(data)),
       terminal_(terminal),
       bar_(terminal),
-      model_(make_model(checkpoint_.config.model, shape_of(checkpoint_.config))),
-      optimizer_(model_->parameters(), optim::SGDOptions(checkpoint_.config.lr)
-                                           .momentum(checkpoint_.config.momentum)
-                                           .weight_decay(checkpoint_.config.weight_decay)) {
+      model_(make_model(checkpoint_.config.model, shape_of(checkpoint_.config))) {
+  initialise(*model_, checkpoint_.config.recipe);
   model_->to(options_.device);
+  optimizer_ = make_optimizer(checkpoint_.config.recipe, model_->parameters());
   if (!checkpoint_.model.keys().empty()) {
     model_->load(checkpoint_.model);
-    optimizer_.load(checkpoint_.optimizer);
+    optimizer_->load(checkpoint_.optimizer);
     default_generator().set_current_seed(checkpoint_.progress.random_seed);
     default_generator().set_offset(checkpoint_.progress.random_offset);
   }
@@ -59,7 +58,7 @@ bool Trainer::epoch() {
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
   data::BatchLoader loader({data_.train.images, data_.train.labels},
-                           {.batch_size = c.batch_size,
+                           {.batch_size = c.recipe.batch_size,
                             .shuffle = true,
                             .workers = options_.workers,
                             .seed = c.seed,
@@ -70,17 +69,20 @@ bool Trainer::epoch() {
   model_->train();
   while (auto batch = loader.next()) {
     const Tensor& labels = (*batch)[1];
-    optimizer_.zero_grad();
-    const Tensor output = model_->forward((*batch)[0]);
+    const int64_t batches = loader.batches(), step = p.epoch * batches + p.batch;
+    for (auto& group : optimizer_->param_groups())
+      group.options().set_lr(learning_rate(c.recipe, step, c.epochs * batches));
+    optimizer_->zero_grad();
+    const Tensor output = model_->forward(augmented(c.recipe, (*batch)[0]));
     const Tensor loss = cross_entropy_loss(output, labels);
     loss.backward();
-    optimizer_.step();
+    optimizer_->step();
     NoGradGuard guard;
     loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
     correct_.add_((output.argmax(1) == labels).sum());
     p.images += labels.size(0);
     ++p.batch;
-    show(loader.batches(), begun);
+    show(batches, begun);
     if (stop_signal == 0 && now() - saved_at_ < options_.save_every) continue;
     p.seconds += now() - begun;
     if (stop_signal != 0) return false;
@@ -149,7 +151,7 @@ void Trainer::save() {
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
-  save_checkpoint(options_.folder, checkpoint_.config, p, model_, optimizer_);
+  save_checkpoint(options_.folder, checkpoint_.config, p, model_, *optimizer_);
   saved_at_ = now();
 }
 

@@ -45,7 +45,7 @@ class Trainer {
   Terminal terminal_;
   ProgressBar bar_;
   nn::Sequential model_;
-  optim::SGD optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
   Tensor loss_sum_,
       correct_;  // of this epoch: read now and then, never restarted within it, so sums keep their bits
   double saved_at_ = 0;

@@ -5,6 +5,7 @@
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/image.h"
 #include "tandem/cli/models.h"
+#include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_folder.h"
 

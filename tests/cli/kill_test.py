@@ -44,7 +44,7 @@ def main():
     print("moments from seed", seed)
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        options = ["--model", "mlp", "--epochs", "2", "--batch-size", "100", "--momentum", "0.9"]
+        options = ["--model", "mlp", "--epochs", "2", "--batch-size", "100", "--recipe", "best"]
         began = time.time()
         first = subprocess.run(command(*options, "--out", "whole"), capture_output=True, text=True)
         if "fashion-mnist" in first.stderr:

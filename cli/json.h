@@ -1,0 +1,21 @@
+// Entries of a JSON object, checked.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "tandem/core/error.h"
+
+namespace tandem::cli {
+
+/// Throws Error when the entry is missing or of another type.
+template <class T>
+T get_entry(const nlohmann::ordered_json& json, const char* key) {
+  const auto it = json.find(key);
+  check(it != json.end(), "no entry \"", key, "\"");
+  try {
+    return it->template get<T>();
+  } catch (const nlohmann::json::exception& error) {
+    fail("entry \"", key, "\": ", error.what());
+  }
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,140 @@
+#include "tandem/cli/recipe.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/cli/json.h"
+#include "tandem/cli/options.h"
+#include "tandem/core/suggest.h"
+#include "tandem/tandem.h"
+
+namespace tandem::cli {
+namespace {
+
+// The one list of a recipe's entries: f(name, recipe's value, option's value).
+template <class R, class O, class F>
+void each_entry(R& r, O& o, F&& f) {
+  f("optimizer", r.optimizer, o.optimizer);
+  f("schedule", r.schedule, o.schedule);
+  f("init", r.init, o.init);
+  f("augment", r.augment, o.augment);
+  f("batch-size", r.batch_size, o.batch_size);
+  f("lr", r.lr, o.lr);
+  f("momentum", r.momentum, o.momentum);
+  f("weight-decay", r.weight_decay, o.weight_decay);
+}
+
+Recipe named(const std::string& name) {
+  if (name == "source") return {};
+  if (name == "best")
+    return {.optimizer = "adamw",
+            .schedule = "cosine",
+            .init = "default",
+            .augment = "flip",
+            .batch_size = 128,
+            .lr = 0.003,
+            .weight_decay = 0.01};
+  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best"}),
+                          " (known: source, best)"));
+}
+
+void one_of(const char* option, const std::string& value, const std::vector<std::string>& known) {
+  for (const std::string& k : known)
+    if (value == k) return;
+  fail("--", option, " ", value, ": expected ", known[0], " or ", known[1], did_you_mean(value, known));
+}
+
+}  // namespace
+
+void check_recipe(const Recipe& r) {
+  one_of("optimizer", r.optimizer, {"sgd", "adamw"});
+  one_of("schedule", r.schedule, {"constant", "cosine"});
+  one_of("init", r.init, {"normal", "default"});
+  one_of("augment", r.augment, {"none", "flip"});
+  check(r.batch_size >= 1, "--batch-size ", r.batch_size, ": expected at least 1");
+  check(r.lr > 0 && r.lr < 1e6, "--lr ", r.lr, ": expected a positive number");
+  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum, ": expected 0 up to below 1");
+  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": of --optimizer sgd only");
+  check(r.weight_decay >= 0 && r.weight_decay < 1e6, "--weight-decay ", r.weight_decay,
+        ": expected 0 or more");
+}
+
+Recipe make_recipe(const RecipeOptions& options) {
+  Recipe r = named(options.name);
+  each_entry(r, options,
+             [](const char*, auto& value, const auto& option) { value = option.value_or(value); });
+  try {
+    check_recipe(r);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return r;
+}
+
+void check_same(const RecipeOptions& options, const Recipe& recipe) {
+  each_entry(recipe, options, [](const char* name, const auto& value, const auto& option) {
+    if (option.has_value() && *option != value)
+      throw UsageError(concat("--", name, " ", *option, ": the run that is resumed was started with ", value,
+                              "; leave it out"));
+  });
+}
+
+void write_recipe(Json& json, const Recipe& recipe) {
+  const RecipeOptions none;
+  each_entry(recipe, none, [&](std::string name, const auto& value, const auto&) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    json[name] = value;
+  });
+}
+
+Recipe recipe_from_json(const Json& json) {
+  Recipe r;
+  const RecipeOptions none;
+  each_entry(r, none, [&]<class T>(std::string name, T& value, const auto&) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    value = get_entry<T>(json, name.c_str());
+  });
+  check_recipe(r);
+  return r;
+}
+
+std::string describe(const Recipe& r) {
+  std::string text = concat(r.optimizer, ", batch ", r.batch_size, ", learning rate ", r.lr);
+  if (r.schedule != "constant") text += ", " + r.schedule;
+  if (r.momentum != 0) text += concat(", momentum ", r.momentum);
+  if (r.weight_decay != 0) text += concat(", weight decay ", r.weight_decay);
+  if (r.augment != "none") text += ", augmented by " + r.augment;
+  return text;
+}
+
+void initialise(nn::Module& model, const Recipe& recipe) {
+  if (recipe.init == "default") return;
+  NoGradGuard guard;
+  for (auto& parameter : model.named_parameters()) {
+    if (parameter.key().ends_with("weight"))
+      nn::init::normal_(parameter.value(), 0, 0.01);
+    else
+      nn::init::zeros_(parameter.value());
+  }
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& r, const std::vector<Tensor>& parameters) {
+  if (r.optimizer == "adamw")
+    return std::make_unique<optim::AdamW>(parameters, optim::AdamWOptions(r.lr).weight_decay(r.weight_decay));
+  return std::make_unique<optim::SGD>(
+      parameters, optim::SGDOptions(r.lr).momentum(r.momentum).weight_decay(r.weight_decay));
+}
+
+double learning_rate(const Recipe& r, int64_t step, int64_t steps) {
+  if (r.schedule == "constant") return r.lr;
+  const double part = static_cast<double>(step) / static_cast<double>(steps);
+  return r.lr * (1 + std::cos(std::numbers::pi * part)) / 2;
+}
+
+Tensor augmented(const Recipe& r, const Tensor& images) {
+  if (r.augment == "none") return images;
+  const Tensor mirrored = rand({images.size(0), 1, 1, 1}, TensorOptions(images.device())) < 0.5;
+  return where(mirrored, images.flip({3}), images);
+}
+
+}  // namespace tandem::cli
