@@ -22,13 +22,15 @@ bool sole_owner(const Tensor& grad) {
 
 void accumulate(AutogradMeta& m, Tensor&& grad, bool create_graph) {
   if (!m.grad.defined()) {
-    if (create_graph)
-      m.grad = grad.is_contiguous() ? std::move(grad) : grad.clone(MemoryFormat::Contiguous);
-    else if (sole_owner(grad))
+    if (sole_owner(grad))
       m.grad = std::move(grad);
-    else
-      m.grad = grad.detach().clone(MemoryFormat::Contiguous);
-  } else if (create_graph) {
+    else  // never shared with another leaf or with the caller: gradients are written in place
+      m.grad = (create_graph ? grad : grad.detach()).clone(MemoryFormat::Contiguous);
+    return;
+  }
+  check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf is ", m.grad, " but its gradient is ",
+        grad, "; reset it by mutable_grad().reset()");
+  if (create_graph) {
     m.grad = m.grad + grad;
   } else {
     m.grad.add_(grad.detach());
@@ -53,14 +55,19 @@ AccumulateGrad::~AccumulateGrad() {
 void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>) {
   Tensor grad = std::move(grad_outputs[0]);
   AutogradMeta& m = meta(variable_);
-  if (m.leaf_hooks) run_pre_hooks(*m.leaf_hooks, 0, grad);
   if (!variable_.requires_grad()) return;
   {
     std::lock_guard lock(leaf_mutex(variable_.impl()));
     accumulate(m, std::move(grad), GradMode::is_enabled());
   }
-  if (m.leaf_hooks)
-    for (const auto& post : m.leaf_hooks->post_accumulate) post.hook->call(variable_);
+  if (!m.leaf_hooks) return;
+  const auto hooks = m.leaf_hooks->post_accumulate;  // a hook may remove itself
+  for (const auto& post : hooks) post.hook->call(variable_);
+}
+
+void AccumulateGrad::run_hooks(Tensor& grad) const {
+  if (const AutogradMeta* m = find_meta(variable_); m != nullptr && m->leaf_hooks)
+    run_pre_hooks(*m->leaf_hooks, 0, grad);
 }
 
 }  // namespace tandem::autograd

@@ -12,6 +12,8 @@ class AccumulateGrad final : public Node {
   const char* name() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
+  /// The leaf's tensor hooks, on a gradient that comes to it.
+  void run_hooks(Tensor& grad) const;
   const Tensor& variable() const { return variable_; }
 
  private:

@@ -19,8 +19,10 @@ namespace {
 // What the engine knows of a node during one pass.
 struct Task {
   Node* node = nullptr;
-  int waiting = 0;     // edges that have not delivered yet
-  bool needed = true;  // lies on a way to a wanted input
+  int waiting = 0;        // edges that have not delivered yet
+  bool needed = true;     // its backward runs: it lies on a way to a wanted input
+  bool captured = false;  // its gradient is wanted itself
+  bool wanted() const { return needed || captured; }
   SmallVector<Tensor, 1> grads;
 };
 
@@ -164,7 +166,10 @@ class Pass {
             ") does not require a gradient");
       const Edge edge = gradient_edge(input);
       targets_.push_back(edge);
-      if (Task* task = tasks_.get(edge.node.get())) task->needed = true;
+      if (Task* task = tasks_.get(edge.node.get())) {
+        task->captured = true;
+        task->needed = edge.node->is_accumulate();
+      }
     }
     // Edges point to earlier nodes, so that one pass does; accumulators, which are younger, have no edges of
     // their own. Only the node of a view that renewed its history is younger than its first user: then passes
@@ -175,7 +180,7 @@ class Pass {
       for (Node* node : order_) {
         if (Task& task = tasks_[node]; !task.needed)
           for (const Edge& edge : node->next)
-            if (edge.valid() && tasks_[edge.node.get()].needed) task.needed = changed = true;
+            if (edge.valid() && tasks_[edge.node.get()].wanted()) task.needed = changed = true;
       }
     }
   }
@@ -192,7 +197,7 @@ class Pass {
     Task& task = tasks_[&node];
     SmallVector<Tensor, 1> grads = std::move(task.grads);
     const bool needed = task.needed;
-    capture(node, grads);
+    if (task.wanted()) capture(node, grads);
     SmallVector<Tensor, 3> results(node.next.size());
     const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
     if (any && needed) call(node, grads, results);
@@ -208,11 +213,13 @@ class Pass {
 
   // Hooks see a gradient before anybody else; then retain_grad and grad()'s inputs take it.
   void capture(Node& node, SmallVector<Tensor, 1>& grads) {
+    if (node.is_accumulate()) static_cast<AccumulateGrad&>(node).run_hooks(grads[0]);
     if (node.hooks) {
       for (std::size_t nr = 0; nr < grads.size(); ++nr)
         run_pre_hooks(*node.hooks, static_cast<uint32_t>(nr), grads[nr]);
-      for (auto& [nr, place] : node.hooks->retained)
-        if (grads[nr].defined()) *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
+      for (auto& [nr, weak] : node.hooks->retained)
+        if (const auto place = weak.lock(); place && grads[nr].defined())
+          *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
     }
     for (std::size_t i = 0; i < targets_.size(); ++i)
       if (targets_[i].node.get() == &node) captured_[i] = grads[targets_[i].output_nr];

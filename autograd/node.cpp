@@ -47,11 +47,13 @@ void destroy(const Node* node) noexcept {
 
 void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
   if (!grad.defined()) return;
-  for (const auto& pre : hooks.pre) {
+  const auto pre_hooks = hooks.pre;  // a hook may remove itself
+  for (const auto& pre : pre_hooks) {
     if (pre.output_nr != output_nr) continue;
     if (Tensor replaced = pre.hook->call(grad); replaced.defined()) {
-      check(replaced.sizes() == grad.sizes(), "tensor hook: returned a gradient ", replaced, " for one of ",
-            grad);
+      check(replaced.sizes() == grad.sizes() && replaced.dtype() == grad.dtype() &&
+                replaced.device() == grad.device(),
+            "tensor hook: returned a gradient ", replaced, " for one of ", grad);
       grad = std::move(replaced);
     }
   }
@@ -65,11 +67,23 @@ void SavedTensor::save(const Tensor& tensor, bool output) {
   is_output_ = output;
   version_ = impl.storage->version();
   if (output) {
-    output_nr_ = find_meta(tensor)->grad_fn.output_nr;
-    tensor_ = alias(tensor, impl.sizes, impl.strides, impl.offset);
+    edge_.output_nr = find_meta(tensor)->grad_fn.output_nr;
   } else {
-    tensor_ = tensor;
+    if (tensor.requires_grad()) edge_ = gradient_edge(tensor);
+    if (!edge_.valid() || edge_.node->is_accumulate()) {
+      edge_ = {};
+      tensor_ = tensor;
+      return;
+    }
   }
+  tensor_ = alias(tensor, impl.sizes, impl.strides, impl.offset);
+}
+
+void SavedTensor::release() {
+  const Lock lock(busy_);
+  released_ = tensor_.defined();
+  tensor_.reset();
+  edge_.node = NodePtr();
 }
 
 namespace {
@@ -86,6 +100,7 @@ namespace {
 }  // namespace
 
 Tensor SavedTensor::unpack(const Node& owner) const {
+  const Lock lock(busy_);
   if (!tensor_.defined()) {
     check(!released_, owner.name(),
           ": the graph was freed by an earlier backward; pass retain_graph=true to that one to go through it "
@@ -93,9 +108,9 @@ Tensor SavedTensor::unpack(const Node& owner) const {
     return {};
   }
   if (tensor_._version() != version_) overwritten(tensor_, version_, owner);
-  if (!is_output_ || !GradMode::is_enabled()) return tensor_;
+  if ((!is_output_ && !edge_.valid()) || !GradMode::is_enabled()) return tensor_;
   Tensor out = alias(tensor_, tensor_.sizes(), tensor_.strides(), tensor_.storage_offset());
-  set_history(out, Edge{NodePtr(const_cast<Node*>(&owner)), output_nr_});
+  set_history(out, is_output_ ? Edge{NodePtr(const_cast<Node*>(&owner)), edge_.output_nr} : edge_);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // The gradient with respect to output i of the forward comes in as grad_outputs[i]; the node writes the
 // gradient with respect to input j to grad_inputs[j] and hands it along next[j].
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -46,8 +47,9 @@ struct NodeHooks {
   };
   std::vector<PreHook> pre;
   std::vector<PreHook> post_accumulate;
-  /// retain_grad: output number and the place that .grad() reads.
-  std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>> retained;
+  /// retain_grad: output number and the place that .grad() reads. Weak: that gradient may have a graph that
+  /// leads here.
+  std::vector<std::pair<uint32_t, std::weak_ptr<Tensor>>> retained;
 };
 /// Runs the hooks of output `output_nr` on its gradient; undefined gradients are left alone.
 void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad);
@@ -83,27 +85,43 @@ void destroy(const Node* node) noexcept;
 
 /// A tensor kept for backward, with the version it had.
 ///
-/// An output of the node itself is kept without its grad_fn, since that would be a cycle, and gets it back on
-/// unpack.
+/// A tensor that is not a leaf is kept without its history, and gets it back on unpack: an output of the node
+/// itself would be a cycle, and an input becomes one when it is written in place later. Threads may unpack
+/// and release at once.
 class SavedTensor {
  public:
   SavedTensor() = default;
+  SavedTensor(SavedTensor&& other) noexcept  // before the node is shared
+      : tensor_(std::move(other.tensor_)),
+        edge_(std::move(other.edge_)),
+        version_(other.version_),
+        is_output_(other.is_output_),
+        released_(other.released_) {}
   void save(const Tensor& tensor) { save(tensor, false); }
   void save_output(const Tensor& tensor) { save(tensor, true); }
   /// Throws Error when the tensor was overwritten since, or when it was released already.
   Tensor unpack(const Node& owner) const;
   bool defined() const { return tensor_.defined(); }
-  void release() {
-    released_ = tensor_.defined();
-    tensor_.reset();
-  }
+  void release();
 
  private:
+  class Lock {
+   public:
+    explicit Lock(std::atomic_flag& flag) : flag_(flag) {
+      while (flag_.test_and_set(std::memory_order_acquire)) {
+      }
+    }
+    ~Lock() { flag_.clear(std::memory_order_release); }
+
+   private:
+    std::atomic_flag& flag_;
+  };
   void save(const Tensor& tensor, bool output);
   Tensor tensor_;
+  Edge edge_;  // of an input that is no leaf; of an output the number alone
   uint32_t version_ = 0;
-  uint32_t output_nr_ = 0;
   bool is_output_ = false, released_ = false;
+  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
 
 }  // namespace tandem::autograd

@@ -42,9 +42,24 @@ Edge gradient_edge(const Tensor& t) {
   return accumulator_edge(t);
 }
 
+namespace {
+// retain_grad stays with the tensor when an in-place operation gives it another history.
+void move_retained(AutogradMeta& m, const Edge& to) {
+  if (Node* old = m.grad_fn.node.get(); old != nullptr && old->hooks)
+    std::erase_if(old->hooks->retained, [&](const auto& entry) { return entry.second.lock() == m.retained; });
+  if (!to.valid()) return m.retained.reset();
+  auto& hooks = to.node->hooks;
+  if (!hooks) hooks = std::make_unique<NodeHooks>();
+  hooks->retained.emplace_back(to.output_nr, m.retained);
+}
+}  // namespace
+
 void set_history(const Tensor& t, Edge edge) {
   t.impl()->tracks_grad = edge.valid();
-  meta(t).grad_fn = std::move(edge);
+  AutogradMeta& m = meta(t);
+  if (m.retained) [[unlikely]]
+    move_retained(m, edge);
+  m.grad_fn = std::move(edge);
 }
 
 namespace detail {
@@ -146,8 +161,7 @@ Tensor& Tensor::detach_() {
   auto* m = find_meta(*this);
   if (m == nullptr) return *this;
   check(!m->view_base.defined(), "detach_: the tensor is a view; use detach()");
-  m->grad_fn = {};
-  get().tracks_grad = false;
+  autograd::set_history(*this, {});
   return *this;
 }
 
@@ -186,10 +200,14 @@ bool Tensor::retains_grad() const {
 }
 
 void Tensor::remove_hook(unsigned handle) const {
-  auto& hooks = autograd::hooks_of(*this);
+  auto* m = find_meta(*this);
+  if (m == nullptr) return;
   const auto same = [handle](const auto& h) { return h.handle == handle; };
-  std::erase_if(hooks.pre, same);
-  std::erase_if(hooks.post_accumulate, same);
+  if (m->leaf_hooks) {
+    std::erase_if(m->leaf_hooks->pre, same);
+    std::erase_if(m->leaf_hooks->post_accumulate, same);
+  }
+  if (const auto node = grad_fn(); node && node->hooks) std::erase_if(node->hooks->pre, same);
 }
 
 bool Tensor::is_view() const {

@@ -61,7 +61,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
   c->add_option("--epochs", o.epochs, "passes over the training images")->capture_default_str();
   RecipeOptions& r = o.recipe;
   c->add_option("--recipe", r.name,
-                "source: plain SGD as published; best: AdamW, cosine schedule, mirrored images. The options "
+                "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
                 "below change parts of it")
       ->capture_default_str();
   c->add_option("--batch-size", r.batch_size, "images a step; source: 256, best: 128");

@@ -30,7 +30,6 @@ Recipe named(const std::string& name) {
     return {.optimizer = "adamw",
             .schedule = "cosine",
             .init = "default",
-            .augment = "flip",
             .batch_size = 128,
             .lr = 0.003,
             .weight_decay = 0.01};

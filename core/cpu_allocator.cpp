@@ -82,7 +82,8 @@ std::atomic<uint64_t> from_system{0};
 void* system_allocate(std::size_t bytes) {
   from_system.fetch_add(1, std::memory_order_relaxed);
   const std::size_t align = bytes >= kHuge ? kHuge : kAlign;
-  void* block = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  const std::size_t whole = (bytes + align - 1) / align * align;
+  void* block = std::aligned_alloc(align, whole);
   check(block != nullptr, "out of memory: could not allocate ", bytes, " bytes on the CPU");
   if (bytes >= kHuge) madvise(block, bytes, MADV_HUGEPAGE);
   return block;
@@ -149,7 +150,12 @@ ThreadCache::~ThreadCache() {
     c.bytes_of[sc.index] = sc.bytes;
     if (Block* block = c.lists[sc.index].pop()) return block;
   }
-  return system_allocate(sc.bytes);
+  try {
+    return system_allocate(sc.bytes);
+  } catch (const Error&) {  // what the cache holds may be enough
+    empty_cache();
+    return system_allocate(sc.bytes);
+  }
 }
 
 }  // namespace

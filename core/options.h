@@ -20,7 +20,10 @@ class TensorOptions {
   TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
   TensorOptions(Device device) : device_(device), has_device_(true) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
-  TensorOptions(const char* device) : TensorOptions(Device(device)) {}
+  /// "cuda:0". A template, so that a literal 0 is a number where both would do.
+  template <std::size_t N>
+  TensorOptions(const char (&device)[N]) : TensorOptions(Device(device)) {}
+  TensorOptions(const std::string& device) : TensorOptions(Device(device)) {}
   TensorOptions(Layout) {}
 
   [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {

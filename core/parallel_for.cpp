@@ -3,10 +3,12 @@
 #include "tandem/core/parallel_for.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -54,6 +56,10 @@ class Pool {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { loop(); });
   }
   ~Pool() {
+    if (process_ != getpid()) {  // after a fork the threads are the parent's: nothing to join
+      new std::vector<std::thread>(std::move(workers_));
+      return;
+    }
     stop_ = true;
     generation_.fetch_add(1);
     generation_.notify_all();
@@ -104,6 +110,7 @@ class Pool {
     }
   }
 
+  const pid_t process_ = getpid();
   std::vector<std::thread> workers_;
   std::mutex busy_;
   std::atomic<uint32_t> generation_{0};
@@ -136,13 +143,12 @@ struct State {
   std::mutex mutex;
   std::atomic<int> threads{environment_int("TANDEM_NUM_THREADS", usable_cores(), 4096)};
   std::atomic<int> devices{environment_int("TANDEM_CPU_DEVICES", 1, kMaxDevices)};
-  std::atomic<Pool*> pools[kMaxDevices]{};
-  std::vector<std::unique_ptr<Pool>> owned;
+  // Shared with the calls in flight: a pool that is replaced ends when the last of them has.
+  std::atomic<std::shared_ptr<Pool>> pools[kMaxDevices]{};
 
   int threads_per_device() const { return std::max(1, threads.load() / devices.load()); }
   void drop_pools() {
     for (auto& pool : pools) pool.store(nullptr);
-    owned.clear();
   }
 };
 
@@ -152,15 +158,15 @@ State& state() {
   return *instance;
 }
 
-Pool& current_pool() {
+std::shared_ptr<Pool> current_pool() {
   State& s = state();
-  std::atomic<Pool*>& slot = s.pools[current_cpu_device];
-  if (Pool* pool = slot.load(std::memory_order_acquire)) return *pool;
+  auto& slot = s.pools[current_cpu_device];
+  if (auto pool = slot.load(std::memory_order_acquire)) return pool;
   std::lock_guard lock(s.mutex);
-  if (Pool* pool = slot.load()) return *pool;
-  s.owned.push_back(std::make_unique<Pool>(s.threads_per_device()));
-  slot.store(s.owned.back().get(), std::memory_order_release);
-  return *s.owned.back();
+  if (auto pool = slot.load()) return pool;
+  auto pool = std::make_shared<Pool>(s.threads_per_device());
+  slot.store(pool, std::memory_order_release);
+  return pool;
 }
 
 }  // namespace
@@ -170,7 +176,7 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> 
   if (grain < 1) grain = 1;
   if (n <= grain) return body(0, n);
   Job job{body, n, grain, (n + grain - 1) / grain};
-  if (inside_body || !current_pool().run(job)) job.work();
+  if (inside_body || !current_pool()->run(job)) job.work();
   if (job.error) std::rethrow_exception(job.error);
 }
 
@@ -187,7 +193,7 @@ void set_num_threads(int count) {
 }
 
 int get_num_threads() { return state().threads; }
-int device_num_threads() { return current_pool().threads(); }
+int device_num_threads() { return current_pool()->threads(); }
 
 namespace cpu {
 void set_device_count(int count) {

@@ -34,8 +34,7 @@ TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
 }
 
 void TensorImpl::refresh() {
-  numel = 1;
-  for (int64_t size : sizes) numel *= size;
+  numel = checked_numel(sizes);  // expand makes any product out of nothing
   data = static_cast<char*>(storage->data()) + offset * item_size(dtype);
   contiguous = true;
   int64_t step = 1;

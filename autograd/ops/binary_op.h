@@ -76,7 +76,8 @@ void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& p
   if (type == self.dtype()) {
     // The other may look at the same memory in another order: then it is copied first.
     const bool crossed = y.tensor().storage() == self.storage() && !y.tensor().is_same(self) &&
-                         (y.tensor().data_ptr() != self.data_ptr() || y.tensor().strides() != self.strides());
+                         (y.tensor().data_ptr() != self.data_ptr() || y.tensor().sizes() != self.sizes() ||
+                          y.tensor().strides() != self.strides());
     backend(self).pointwise.binary.get<Op>()(self, self, crossed ? y.tensor().clone() : y.tensor(),
                                              parameter);
     return;

@@ -48,7 +48,12 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   check(by != 0, "arange: the step must not be 0");
   check(std::isfinite(first) && std::isfinite(last), "arange: unsupported range ", start, " to ", end);
   check((last - first) * by >= 0, "arange: from ", start, " to ", end, " does not go with step ", step);
-  const double count = std::ceil((last - first) / by);
+  double count = std::ceil((last - first) / by);
+  if (!real) {  // exact beyond 2^53
+    __extension__ using Wide = __int128;
+    const Wide from = start.toLong(), to = end.toLong(), step_by = step.toLong();
+    count = static_cast<double>((to - from + step_by - (step_by > 0 ? 1 : -1)) / step_by);
+  }
   check(count < 9e15, "arange: too many elements: ", count);
   const ScalarType type = options.has_dtype() ? options.dtype() : real ? get_default_dtype() : kLong;
   Tensor host = empty_raw({static_cast<int64_t>(count)}, type, Device(kCPU, 0));
@@ -100,13 +105,18 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptio
   return tandem::full(size, value, merge_options(o, *this));
 }
 
-namespace {
+namespace detail {
 Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
               const TensorOptions& options) {
+  check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(),
+        " strides");
   int64_t last = 0;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     check(strides[d] >= 0, "from_blob: negative strides are not supported, got ", strides);
-    last += (std::max<int64_t>(sizes[d], 1) - 1) * strides[d];
+    int64_t reach = 0;
+    check(!__builtin_mul_overflow(std::max<int64_t>(sizes[d], 1) - 1, strides[d], &reach) &&
+              !__builtin_add_overflow(last, reach, &last) && last < int64_t{1} << 59,
+          "from_blob: sizes ", sizes, " with strides ", strides, " reach too far");
   }
   const int64_t elements = checked_numel(sizes) == 0 ? 0 : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),
@@ -114,21 +124,12 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
   return finish(Tensor(IntrusivePtr(new TensorImpl(std::move(storage), options.dtype(), sizes, strides, 0))),
                 options);
 }
-}  // namespace
+}  // namespace detail
 
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
-  return borrow(data, sizes, contiguous_strides(sizes), nullptr, nullptr, options);
+  return detail::borrow(data, sizes, contiguous_strides(sizes), nullptr, nullptr, options);
 }
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
-  check(sizes.size() == strides.size(), "from_blob: ", sizes.size(), " sizes but ", strides.size(),
-        " strides");
-  return borrow(data, sizes, strides, nullptr, nullptr, options);
+  return detail::borrow(data, sizes, strides, nullptr, nullptr, options);
 }
-Tensor from_blob(void* data, IntArrayRef sizes, void (*deleter)(void*), const TensorOptions& options) {
-  return borrow(
-      data, sizes, contiguous_strides(sizes),
-      [](void* block, void* function) { reinterpret_cast<void (*)(void*)>(function)(block); },
-      reinterpret_cast<void*>(deleter), options);
-}
-
 }  // namespace tandem

@@ -1,6 +1,9 @@
 // New tensors. `options` gives dtype (default dtype where none), device (current CPU where none) and
 // requires_grad. Throws Error on negative or overflowing sizes and on a device that is not there.
 #pragma once
+#include <memory>
+#include <type_traits>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -28,11 +31,33 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
 Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options = {});
 
+namespace detail {
+Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
+              const TensorOptions& options);
+}  // namespace detail
+
 /// A tensor on memory of the caller, row-major or with `strides` (elements). `deleter(data)` runs with the
 /// last reference. The memory must be on options' device.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef sizes, void (*deleter)(void*), const TensorOptions& options = {});
+/// deleter: any callable that takes a void*.
+template <class Deleter>
+requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntArrayRef sizes,
+                                                               IntArrayRef strides, Deleter deleter,
+                                                               const TensorOptions& options = {}) {
+  return detail::borrow(
+      data, sizes, strides,
+      [](void* block, void* context) {
+        const std::unique_ptr<Deleter> function(static_cast<Deleter*>(context));
+        (*function)(block);
+      },
+      new Deleter(std::move(deleter)), options);
+}
+template <class Deleter>
+requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntArrayRef sizes, Deleter deleter,
+                                                               const TensorOptions& options = {}) {
+  return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
+}
 
 namespace autograd {
 /// `given` with what it leaves open taken from `self`.

@@ -33,7 +33,12 @@ void hot_binary(const Tensor& out, const Operand& a, const Operand& b, F f) {
     });
     return;
   }
-  parallel_runs(make_plan<3>({&out, a.tensor, b.tensor}), [&](const auto& p, const auto& s, int64_t n) {
+  const auto plan = make_plan<3>({&out, a.tensor, b.tensor});
+  if (crosses(plan, 1) && a.tensor->numel() == out.numel())
+    return hot_binary<T>(out, straightened(out, *a.tensor), b, f);
+  if (crosses(plan, 2) && b.tensor->numel() == out.numel())
+    return hot_binary<T>(out, a, straightened(out, *b.tensor), f);
+  parallel_runs(plan, [&](const auto& p, const auto& s, int64_t n) {
     hot_run(reinterpret_cast<T*>(p[0]), s[0], p[1] != nullptr ? reinterpret_cast<const T*>(p[1]) : &number_a,
             s[1], p[2] != nullptr ? reinterpret_cast<const T*>(p[2]) : &number_b, s[2], n, f);
   });

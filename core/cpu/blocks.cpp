@@ -1,5 +1,7 @@
 #include "tandem/core/cpu/blocks.h"
 
+#include "tandem/core/backend.h"
+
 namespace tandem::cpu {
 namespace {
 
@@ -88,7 +90,15 @@ void elementwise_of(const Tensor& out, const Operand* in, ScalarType type, const
       run<N>(call, to + begin * call.item_out, 1, at, strides, end - begin);
     });
   }
-  parallel_runs(make_plan<static_cast<int>(N + 1)>(tensors), [&](const auto& p, const auto& s, int64_t n) {
+  const auto plan = make_plan<static_cast<int>(N + 1)>(tensors);
+  for (std::size_t k = 0; k < N; ++k)
+    if (crosses(plan, k + 1) && in[k].tensor->numel() == total) {
+      const Tensor straight = straightened(out, *in[k].tensor);
+      std::vector<Operand> operands(in, in + N);
+      operands[k] = Operand(straight);
+      return elementwise_of<N>(out, operands.data(), type, call);
+    }
+  parallel_runs(plan, [&](const auto& p, const auto& s, int64_t n) {
     std::array<const char*, N> at;
     for (std::size_t k = 0; k < N; ++k) at[k] = p[k + 1] != nullptr ? p[k + 1] : numbers[k];
     run<N>(call, p[0], s[0], at, s.data() + 1, n);
@@ -107,6 +117,12 @@ void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarTyp
     elementwise_of<2>(out, in.begin(), type, call);
   else
     elementwise_of<3>(out, in.begin(), type, call);
+}
+
+Tensor straightened(const Tensor& out, const Tensor& operand) {
+  Tensor straight = empty_raw(out.sizes(), operand.dtype(), out.device());
+  cpu_backend.pointwise.copy(straight, operand);
+  return straight;
 }
 
 void store(const Scalar& number, ScalarType type, void* to) {

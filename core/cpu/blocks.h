@@ -15,6 +15,18 @@ using UnitLoop = void (*)(void* out, const void* const* in, int64_t n, const voi
 void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
                  const void* parameters = nullptr);
 
+/// Whether the rows of an operand lie across those of out, in a tensor where that costs more than a copy
+/// does.
+template <int N>
+bool crosses(const LoopPlan<N>& plan, std::size_t operand) {
+  if (plan.numel < kGrain || plan.strides[0][operand] <= 1) return false;
+  for (int d = 1; d < plan.ndim; ++d)
+    if (plan.strides[d][operand] == 1) return true;
+  return false;
+}
+/// A copy of the operand, laid out in rows of out's shape.
+Tensor straightened(const Tensor& out, const Tensor& operand);
+
 /// Writes the number as an element of `type`.
 void store(const Scalar& number, ScalarType type, void* to);
 

@@ -3,6 +3,7 @@
 
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/transpose.h"
 
 namespace tandem::cpu {
 namespace {
@@ -35,10 +36,58 @@ inline bool convert<bool, double>(double value) {
   return value != 0;
 }
 
+// to[c * ld_to + r] = from[r * ld_from + c], nothing else is written.
+template <class Bits>
+void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_from, Bits* to,
+                    int64_t ld_to) {
+  int64_t done = 0;
+  if constexpr (sizeof(Bits) >= 4) {  // registers of floats move any bits
+    using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
+    done = rows / kLanes<Real> * kLanes<Real>;
+    transpose(done, columns, reinterpret_cast<const Real*>(from), ld_from, reinterpret_cast<Real*>(to),
+              ld_to);
+  }
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = done; r < rows; ++r) to[c * ld_to + r] = from[r * ld_from + c];
+}
+
+// Copies whose rows lie across one another, by tiles that a cache holds. False when this is not such a copy.
+template <class Bits>
+bool copy_transposed(const LoopPlan<2>& plan) {
+  constexpr int64_t kColumns = 64;
+  int across = 1;  // the dimension of unit stride in `in`
+  while (across < plan.ndim && plan.strides[across][1] != 1) ++across;
+  const int64_t rows = plan.sizes[0], ld_from = plan.strides[0][1];
+  if (across >= plan.ndim || plan.strides[0][0] != 1 || rows < 8 || plan.sizes[across] < 8 || ld_from == 1 ||
+      ld_from == 0 || plan.numel < 4096)
+    return false;
+  const int64_t columns = plan.sizes[across], ld_to = plan.strides[across][0];
+  const int64_t tiles = (columns + kColumns - 1) / kColumns, planes = plan.numel / (rows * columns);
+  const int64_t tile_work = rows * std::min(columns, kColumns);
+  parallel_for(tiles * planes, std::max<int64_t>(1, kGrain / tile_work), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t column = t % tiles * kColumns;
+      int64_t rest = t / tiles, to = column * ld_to, from = column;
+      for (int d = 1; d < plan.ndim; ++d) {
+        if (d == across) continue;
+        to += rest % plan.sizes[d] * plan.strides[d][0];
+        from += rest % plan.sizes[d] * plan.strides[d][1];
+        rest /= plan.sizes[d];
+      }
+      transpose_bits(rows, std::min(kColumns, columns - column),
+                     reinterpret_cast<const Bits*>(plan.data[1]) + from, ld_from,
+                     reinterpret_cast<Bits*>(plan.data[0]) + to, ld_to);
+    }
+  });
+  return true;
+}
+
 // Bytes of one size, whatever they mean.
 template <class Bits>
 void copy_bits(const Tensor& out, const Tensor& in) {
-  parallel_runs(make_plan<2>({&out, &in}), [](const auto& p, const auto& s, int64_t n) {
+  const LoopPlan<2> plan = make_plan<2>({&out, &in});
+  if (copy_transposed<Bits>(plan)) return;
+  parallel_runs(plan, [](const auto& p, const auto& s, int64_t n) {
     Bits* to = reinterpret_cast<Bits*>(p[0]);
     const Bits* from = reinterpret_cast<const Bits*>(p[1]);
     if (s[0] == 1 && s[1] == 1)

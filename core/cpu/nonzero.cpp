@@ -9,6 +9,7 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kChunk = 4 * kGrain;
+constexpr int64_t kRun = 512;
 
 // Row-major, as itself or copied.
 Tensor row_major(const Tensor& in) {
@@ -56,16 +57,28 @@ void nonzero(const Tensor& out, const Tensor& in) {
   const Dims sizes(in.sizes());
   dispatch(in.dtype(), AllTypes{}, "nonzero", [&]<class T>(Type<T>) {
     const T* values = x.ptr<T>();
+    const int64_t row = rank == 0 ? 1 : sizes[rank - 1];
     auto starts = chunk_counts(values, x.numel());
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
     parallel_for(x.numel(), kChunk, [&](int64_t begin, int64_t end) {
       int64_t* to =
           out.ptr<int64_t>() + starts[static_cast<std::size_t>(begin / kChunk)] * static_cast<int64_t>(rank);
-      for (int64_t i = begin; i < end; ++i) {
-        if (!is_nonzero(values[i])) continue;
-        int64_t rest = i;
-        for (std::size_t d = rank; d-- > 0; rest /= sizes[d]) to[d] = rest % sizes[d];
-        to += rank;
+      int64_t found[kRun];
+      for (int64_t i = begin; i < end;) {  // by runs within a row, which share all but the last coordinate
+        const int64_t column = i % row, count = std::min({kRun, row - column, end - i});
+        int64_t hits = 0;
+        for (int64_t k = 0; k < count; ++k) {  // without a branch
+          found[hits] = column + k;
+          hits += is_nonzero(values[i + k]);
+        }
+        Dims at(rank, 0);
+        int64_t rest = i / row;
+        for (std::size_t d = rank; d-- > 1; rest /= sizes[d - 1]) at[d - 1] = rest % sizes[d - 1];
+        for (int64_t k = 0; k < hits && rank > 0; ++k, to += rank) {
+          for (std::size_t d = 0; d + 1 < rank; ++d) to[d] = at[d];
+          to[rank - 1] = found[k];
+        }
+        i += count;
       }
     });
   });

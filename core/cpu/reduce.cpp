@@ -74,7 +74,12 @@ struct LogSumExp : Sum<T> {
 // Sums go by what they fold into: equal types for floats, int64 for integers.
 template <template <class> class R>
 void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
-  dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) { reduce(R<T>{}, out, in, mask); });
+  dispatch(in.dtype(), ComputedTypes{}, name, [&]<class T>(Type<T>) {
+    if constexpr (std::is_same_v<T, bool>)
+      reduce(R<uint8_t>{}, out, in, mask);  // the same bytes, and compilers know how to widen them
+    else
+      reduce(R<T>{}, out, in, mask);
+  });
 }
 
 void sum(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Sum>("sum", out, in, mask); }

@@ -19,6 +19,10 @@ struct Extreme {
   T finish(T a) const { return a; }
 };
 
+// bool is one byte, 0 or 1.
+template <class T>
+using AsBytes = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 // any and all, on bytes.
 template <class T, bool kAll>
 struct Truth {
@@ -80,11 +84,11 @@ void amin(const Tensor& out, const Tensor& in, uint32_t mask) { extreme<Smallest
 
 void any(const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), ComputedTypes{}, "any",
-           [&]<class T>(Type<T>) { reduce(Truth<T, false>{}, out, in, mask); });
+           [&]<class T>(Type<T>) { reduce(Truth<AsBytes<T>, false>{}, out, in, mask); });
 }
 void all(const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), ComputedTypes{}, "all",
-           [&]<class T>(Type<T>) { reduce(Truth<T, true>{}, out, in, mask); });
+           [&]<class T>(Type<T>) { reduce(Truth<AsBytes<T>, true>{}, out, in, mask); });
 }
 
 void norm(const Tensor& out, const Tensor& in, uint32_t mask, double p) {

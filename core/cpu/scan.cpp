@@ -35,14 +35,19 @@ template <class T, class Next>
 void run_lines(T* out, int64_t n, int64_t step, int64_t width, int64_t apart, Running<T> first, Next next) {
   Running<T> state[kTile];
   std::fill_n(state, width, first);
-  for (int64_t i = 0; i < n; ++i)
-    if (apart == 1) {
+  if (apart == 1) {
+    for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j)
         out[i * step + j] = static_cast<T>(state[j] = next(state[j], i * step + j));
-    } else {
-      for (int64_t j = 0; j < width; ++j)
+    return;
+  }
+  // A cache line of each line at a time: lines that lie a power of two apart push each other out of the
+  // cache.
+  constexpr int64_t kBlock = 64 / sizeof(T);
+  for (int64_t block = 0; block < n; block += kBlock)
+    for (int64_t j = 0; j < width; ++j)
+      for (int64_t i = block; i < std::min(n, block + kBlock); ++i)
         out[i * step + j * apart] = static_cast<T>(state[j] = next(state[j], i * step + j * apart));
-    }
 }
 
 // Calls lines(offset, step, width, apart) for groups of lines; a reversed run starts at the end with a

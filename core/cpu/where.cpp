@@ -18,6 +18,13 @@ Bits bits_of(const Operand& x, ScalarType type) {
   return bits;
 }
 
+// Without a branch: a condition is as good as random.
+template <class Bits>
+Bits pick(bool condition, Bits a, Bits b) {
+  const Bits mask = static_cast<Bits>(-static_cast<Bits>(condition));
+  return static_cast<Bits>((a & mask) | (b & static_cast<Bits>(~mask)));
+}
+
 template <class Bits>
 void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
   const Bits number_a = bits_of<Bits>(a, out.dtype()), number_b = bits_of<Bits>(b, out.dtype());
@@ -28,13 +35,15 @@ void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, co
                   const Bits* x = p[2] != nullptr ? reinterpret_cast<const Bits*>(p[2]) : &number_a;
                   const Bits* y = p[3] != nullptr ? reinterpret_cast<const Bits*>(p[3]) : &number_b;
                   if (s[0] == 1 && s[1] == 1 && s[2] == 1 && s[3] == 1)
-                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? x[i] : y[i];
-                  else if (s[0] == 1 && s[1] == 1 && s[2] == 1 && s[3] == 0)
-                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? x[i] : *y;
-                  else if (s[0] == 1 && s[1] == 1 && s[2] == 0 && s[3] == 1)
-                    for (int64_t i = 0; i < n; ++i) o[i] = c[i] ? *x : y[i];
-                  else
-                    for (int64_t i = 0; i < n; ++i) o[i * s[0]] = c[i * s[1]] ? x[i * s[2]] : y[i * s[3]];
+                    for (int64_t i = 0; i < n; ++i) o[i] = pick(c[i], x[i], y[i]);
+                  else if (s[0] == 1 && s[1] == 1 && s[2] == 1 && s[3] == 0) {
+                    const Bits number = *y;
+                    for (int64_t i = 0; i < n; ++i) o[i] = pick(c[i], x[i], number);
+                  } else if (s[0] == 1 && s[1] == 1 && s[2] == 0 && s[3] == 1) {
+                    const Bits number = *x;
+                    for (int64_t i = 0; i < n; ++i) o[i] = pick(c[i], number, y[i]);
+                  } else
+                    for (int64_t i = 0; i < n; ++i) o[i * s[0]] = pick(c[i * s[1]], x[i * s[2]], y[i * s[3]]);
                 });
 }
 
