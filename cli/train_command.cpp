@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tandem/cli/find_data.h"
+#include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/trainer.h"
@@ -63,6 +64,9 @@ Checkpoint resumed(const TrainOptions& o) {
   if (was_given(o, "epochs")) {
     require(o.epochs >= checkpoint.progress.epoch,
             concat("--epochs ", o.epochs, ": the run has done ", checkpoint.progress.epoch, " already"));
+    require(
+        o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
+        concat("--epochs ", o.epochs, ": the run is in the midst of epoch ", checkpoint.progress.epoch + 1));
     checkpoint.config.epochs = o.epochs;
   }
   return checkpoint;
@@ -117,7 +121,8 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               trainer.model()->state_dict());
   LinePlot plot{.title = "test accuracy"};
-  for (const Json& line : trainer.progress().history) plot.values.push_back(line.value("test_accuracy", 0.0));
+  for (const Json& line : trainer.progress().history)
+    plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
   std::printf("test accuracy %.4f after %lld epoch%s; everything is in %s\n",
               plot.values.empty() ? 0.0 : plot.values.back(),
