@@ -140,7 +140,8 @@ do_fuzz() {
 
 do_docs() {
   need docs doxygen
-  mkdir -p "$build/docs"
+  mkdir -p "$build/docs/include"
+  ln -sfn "$root" "$build/docs/include/tandem"  # includes are written "tandem/..."
   cd "$root" || exit
   FOLDERS=$(find core autograd nn datasets parallel -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
     doxygen docs/Doxyfile && echo "$build/docs/html/index.html"

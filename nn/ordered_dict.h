@@ -141,6 +141,8 @@ class OrderedDict {
 
 }  // namespace tandem
 
+// Structured bindings. Hidden: Doxygen takes a qualified specialisation for an error.
+/// @cond TANDEM_STD
 template <class Key, class Value>
 struct std::tuple_size<tandem::OrderedDictItem<Key, Value>> : std::integral_constant<std::size_t, 2> {};
 template <class Key, class Value>
@@ -151,3 +153,4 @@ template <class Key, class Value>
 struct std::tuple_element<1, tandem::OrderedDictItem<Key, Value>> {
   using type = Value;
 };
+/// @endcond
