@@ -64,11 +64,12 @@ void add_train(CLI::App& app, TrainOptions& o) {
                 "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
                 "below change parts of it")
       ->capture_default_str();
-  c->add_option("--batch-size", r.batch_size, "images a step; source: 256, best: 128");
+  c->add_option("--batch-size", r.batch_size, "images a step; source: 256, best: 64");
   c->add_option("--lr", r.lr, "learning rate on the mean loss; source: 0.2, best: 0.003");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
   c->add_option("--momentum", r.momentum, "of sgd; default: 0");
-  c->add_option("--weight-decay", r.weight_decay, "source: 0, best: 0.01");
+  c->add_option("--weight-decay", r.weight_decay, "source: 0, best: 0.05");
+  c->add_option("--label-smoothing", r.label_smoothing, "of the training loss; default: 0, best 0.05");
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init, "normal: weights of standard deviation 0.01; default: the layers' own");
   c->add_option("--augment", r.augment, "none, or flip: half of the training images mirrored");

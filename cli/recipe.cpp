@@ -22,6 +22,7 @@ void each_entry(R& r, O& o, F&& f) {
   f("lr", r.lr, o.lr);
   f("momentum", r.momentum, o.momentum);
   f("weight-decay", r.weight_decay, o.weight_decay);
+  f("label-smoothing", r.label_smoothing, o.label_smoothing);
 }
 
 Recipe named(const std::string& name) {
@@ -30,9 +31,10 @@ Recipe named(const std::string& name) {
     return {.optimizer = "adamw",
             .schedule = "cosine",
             .init = "default",
-            .batch_size = 128,
+            .batch_size = 64,
             .lr = 0.003,
-            .weight_decay = 0.01};
+            .weight_decay = 0.05,
+            .label_smoothing = 0.05};
   throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best"}),
                           " (known: source, best)"));
 }
@@ -56,6 +58,8 @@ void check_recipe(const Recipe& r) {
   check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": of --optimizer sgd only");
   check(r.weight_decay >= 0 && r.weight_decay < 1e6, "--weight-decay ", r.weight_decay,
         ": expected 0 or more");
+  check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
+        ": expected 0 up to below 1");
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
@@ -102,6 +106,7 @@ std::string describe(const Recipe& r) {
   if (r.schedule != "constant") text += ", " + r.schedule;
   if (r.momentum != 0) text += concat(", momentum ", r.momentum);
   if (r.weight_decay != 0) text += concat(", weight decay ", r.weight_decay);
+  if (r.label_smoothing != 0) text += concat(", label smoothing ", r.label_smoothing);
   if (r.augment != "none") text += ", augmented by " + r.augment;
   return text;
 }

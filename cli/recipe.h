@@ -20,6 +20,7 @@ struct Recipe {
   int64_t batch_size = 256;
   double lr = 0.2;  ///< of the mean loss: the source's 0.2 / batch for a summed one
   double momentum = 0, weight_decay = 0;
+  double label_smoothing = 0;  ///< of the training loss, 0 up to below 1
 };
 
 /// What a command line says of a recipe.
@@ -27,7 +28,7 @@ struct RecipeOptions {
   std::string name = "source";
   std::optional<std::string> optimizer, schedule, init, augment;
   std::optional<int64_t> batch_size;
-  std::optional<double> lr, momentum, weight_decay;
+  std::optional<double> lr, momentum, weight_decay, label_smoothing;
 };
 
 /// The named recipe with the options in the place of its own values. Throws UsageError.

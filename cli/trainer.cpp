@@ -74,7 +74,8 @@ bool Trainer::epoch() {
       group.options().set_lr(learning_rate(c.recipe, step, c.epochs * batches));
     optimizer_->zero_grad();
     const Tensor output = model_->forward(augmented(c.recipe, (*batch)[0]));
-    const Tensor loss = cross_entropy_loss(output, labels);
+    const Tensor loss =
+        cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, c.recipe.label_smoothing);
     loss.backward();
     optimizer_->step();
     NoGradGuard guard;
