@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,17 +54,21 @@ class Pool {
  public:
   explicit Pool(int threads) {
     workers_.reserve(static_cast<std::size_t>(threads - 1));
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { loop(); });
+    try {
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { loop(); });
+    } catch (const std::system_error& error) {
+      const std::size_t started = workers_.size();
+      end();
+      fail("only ", started, " of ", threads - 1,
+           " worker threads could be started: ", error.code().message(), "; ask for fewer threads");
+    }
   }
   ~Pool() {
     if (process_ != getpid()) {  // after a fork the threads are the parent's: nothing to join
       new std::vector<std::thread>(std::move(workers_));
       return;
     }
-    stop_ = true;
-    generation_.fetch_add(1);
-    generation_.notify_all();
-    for (auto& worker : workers_) worker.join();
+    end();
   }
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -91,6 +96,13 @@ class Pool {
   }
 
  private:
+  void end() {
+    stop_ = true;
+    generation_.fetch_add(1);
+    generation_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+
   void loop() {
     inside_body = true;
     uint32_t seen = 0;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -63,6 +64,15 @@ struct JobQueue::State {
   bool stop = false, in_order = true;
   std::vector<std::thread> threads;
 
+  void end() {
+    {
+      std::lock_guard lock(mutex);
+      stop = true;
+    }
+    work.notify_all();
+    for (auto& thread : threads) thread.join();
+  }
+
   static Done run(Waiting& item, int worker, bool own_thread) {
     Done out{nullptr, nullptr, own_thread ? -1 : worker, item.batch};
     try {
@@ -99,17 +109,17 @@ JobQueue::JobQueue(int workers, bool in_order) : state_(std::make_unique<State>(
   check(workers >= 0 && workers <= 1024, "data loader: workers = ", workers, ", expected 0 to 1024");
   state_->in_order = in_order;
   state_->threads.reserve(static_cast<std::size_t>(workers));
-  for (int i = 0; i < workers; ++i) state_->threads.emplace_back([s = state_.get(), i] { s->loop(i); });
+  try {
+    for (int i = 0; i < workers; ++i) state_->threads.emplace_back([s = state_.get(), i] { s->loop(i); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = state_->threads.size();
+    state_->end();
+    fail("data loader: only ", started, " of ", workers,
+         " worker threads could be started: ", error.code().message(), "; ask for fewer workers");
+  }
 }
 
-JobQueue::~JobQueue() {
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-  }
-  state_->work.notify_all();
-  for (auto& thread : state_->threads) thread.join();
-}
+JobQueue::~JobQueue() { state_->end(); }
 
 void JobQueue::push(int64_t batch, Job job) {
   {

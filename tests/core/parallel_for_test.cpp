@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/error.h"
+#include "tandem/tests/few_threads.h"
+
 using namespace tandem;
 
 TEST_CASE("parallel_for cuts by grain, whatever the number of threads") {
@@ -39,4 +42,21 @@ TEST_CASE("parallel_for rethrows and stays usable") {
     });
     CHECK(sum == 1000);
   }
+}
+
+TEST_CASE("threads that cannot be started are an error that says how many there are") {
+  {
+    const test::FewThreads few;
+    if (!few.works()) {
+      MESSAGE("skipped: thread stacks cannot be made huge here");
+      return;
+    }
+    set_num_threads(64);
+    CHECK_THROWS_WITH_AS(parallel_for(100, 1, [](int64_t, int64_t) {}),
+                         doctest::Contains(" of 63 worker threads could be started"), Error);
+  }
+  std::atomic<int64_t> sum{0};
+  parallel_for(100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  CHECK(sum == 100);
+  set_num_threads(2);
 }

@@ -13,6 +13,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/datasets/order.h"
+#include "tandem/tests/few_threads.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -256,4 +257,14 @@ TEST_CASE("an empty data set has no batches") {
   BatchLoader loader({none}, {.batch_size = 4, .shuffle = true, .workers = 1});
   CHECK(loader.batches() == 0);
   CHECK_FALSE(loader.next().has_value());
+}
+
+TEST_CASE("workers that cannot be started are an error that says how many there are") {
+  const test::FewThreads few;
+  if (!few.works()) {
+    MESSAGE("skipped: thread stacks cannot be made huge here");
+    return;
+  }
+  CHECK_THROWS_WITH_AS(BatchLoader(example_tensors(), {.batch_size = 10, .workers = 50}),
+                       doctest::Contains(" of 50 worker threads could be started"), Error);
 }
