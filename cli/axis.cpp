@@ -23,16 +23,22 @@ std::string Axis::label(double tick) const {
   return text;
 }
 
-Axis make_axis(const std::vector<double>& values, int most_ticks) {
+bool can_be_drawn(double value) { return std::isfinite(value) && std::abs(value) <= 1e15; }
+
+Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimits& limits) {
   double low = INFINITY, high = -INFINITY;
   for (double value : values) {
-    if (!std::isfinite(value) || std::abs(value) > 1e15) continue;
+    if (!can_be_drawn(value)) continue;
     low = std::min(low, value);
     high = std::max(high, value);
   }
   if (low > high) low = 0, high = 1;
   const double least_span = std::max(std::abs(high) * 1e-3, 1e-6);
-  if (high - low < least_span) low -= least_span / 2, high += least_span / 2;
+  if (high - low < least_span) {
+    low -= least_span / 2, high += least_span / 2;
+    if (high > limits.most) low -= high - limits.most, high = limits.most;
+    if (low < limits.least) high += limits.least - low, low = limits.least;
+  }
   most_ticks = std::max(most_ticks, 3);
 
   int index = 3 * static_cast<int>(std::floor(std::log10((high - low) / most_ticks)));

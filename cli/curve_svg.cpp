@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tandem/cli/axis.h"
+#include "tandem/cli/terminal.h"
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
 
@@ -50,15 +51,13 @@ std::string number(double value) {
 
 std::string escaped(const std::string& text) {
   std::string out;
-  for (char c : text) {
+  for (char c : printable(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
       out += "&lt;";
     else if (c == '>')
       out += "&gt;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += ' ';
     else
       out += c;
   }
@@ -133,11 +132,15 @@ std::string last_value(const Panel& panel, const char* format) {
                 text_at(x + 8, y + 4, "start", "tick", text));
 }
 
-Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test) {
+Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test,
+                 const AxisLimits& limits = {}) {
+  for (std::vector<double>* values : {&train, &test})
+    for (double& value : *values)
+      if (!can_be_drawn(value)) value = NAN;
   Panel panel{std::move(head), left, std::move(train), std::move(test)};
   std::vector<double> all = panel.train;
   all.insert(all.end(), panel.test.begin(), panel.test.end());
-  panel.axis = make_axis(all, 7);
+  panel.axis = make_axis(all, 7, limits);
   panel.epochs = static_cast<int>(std::max({panel.train.size(), panel.test.size(), std::size_t{1}}));
   return panel;
 }
@@ -157,7 +160,7 @@ std::string legend() {
 
 std::string curve_svg(const Curves& curves) {
   const Panel accuracy =
-      make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy));
+      make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
   const Panel loss = make_panel("loss (nats an image)", 530, curves.train_loss, curves.test_loss);
   std::string out =
       concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight, "\" width=\"",

@@ -1,8 +1,15 @@
 // The bar appears with the first byte and is gone when the files are there.
 #include "tandem/cli/find_data.h"
 
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+
 #include "tandem/cli/download.h"
+#include "tandem/cli/options.h"
 #include "tandem/cli/progress.h"
+#include "tandem/tandem.h"
 
 namespace tandem::cli {
 namespace {
@@ -29,7 +36,34 @@ data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& 
       if (bar.due()) bar.draw(view_of(progress));
     });
   };
-  return data::find_dataset(name_or_folder, fetch);
+  try {
+    return data::find_dataset(name_or_folder, fetch);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+std::string sum_of(const data::ImageDataPair& data) {
+  uLong sum = ::crc32(0, nullptr, 0);
+  for (const data::ImageData* part : {&data.train, &data.test})
+    for (const Tensor& t : {part->images, part->labels}) {
+      const Tensor sizes = tensor(t.sizes().vec(), kInt64);
+      for (const Tensor& each : {sizes, t.contiguous()})
+        sum = ::crc32_z(sum, static_cast<const Bytef*>(each.data_ptr()), each.nbytes());
+    }
+  char text[16];
+  std::snprintf(text, sizeof text, "%08lx", static_cast<unsigned long>(sum));
+  return concat(data.train.images.size(0), "+", data.test.images.size(0), "-", text);
+}
+
+std::string lasting_name(const std::string& name_or_folder) {
+  namespace fs = std::filesystem;
+  if (name_or_folder.empty() || data::known_dataset(name_or_folder) != nullptr) return name_or_folder;
+  std::error_code error;
+  if (!fs::is_directory(name_or_folder, error)) return name_or_folder;  // refused under the name as typed
+  const fs::path path = fs::absolute(name_or_folder, error).lexically_normal();
+  if (error) return name_or_folder;
+  return (path.has_filename() ? path : path.parent_path()).string();
 }
 
 }  // namespace tandem::cli

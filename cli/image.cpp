@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
@@ -33,7 +34,19 @@ struct PngImage : png_image {
   PngImage& operator=(const PngImage&) = delete;
 };
 
-Image decode_png(const std::vector<uint8_t>& file, const std::string& name) {
+// Whether the chunks go on to a whole IEND: libpng's simplified interface stops behind the last row.
+bool has_end(const std::vector<uint8_t>& file) {
+  for (std::size_t at = 8; file.size() - at >= 12;) {
+    const std::size_t length = std::size_t{file[at]} << 24 | std::size_t{file[at + 1]} << 16 |
+                               std::size_t{file[at + 2]} << 8 | std::size_t{file[at + 3]};
+    if (length > file.size() - at - 12) return false;
+    if (std::memcmp(&file[at + 4], "IEND", 4) == 0) return true;
+    at += 12 + length;
+  }
+  return false;
+}
+
+Image decode_png(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
   PngImage png;
   check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name,
         ": broken PNG: ", png.message);
@@ -42,11 +55,13 @@ Image decode_png(const std::vector<uint8_t>& file, const std::string& name) {
   png.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   Image image{static_cast<int>(png.width), static_cast<int>(png.height), color ? 3 : 1, {}};
   image.pixels.resize(byte_count(image));
-  const png_color black{0, 0, 0};
-  check(png_image_finish_read(&png, &black, image.pixels.data(), 0, nullptr) != 0, name,
+  const png_color ground{background, background, background};
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are taken as linear light and brightened
+  check(png_image_finish_read(&png, &ground, image.pixels.data(), 0, nullptr) != 0, name,
         ": broken PNG: ", png.message);
   // A missing checksum or end is only a warning to libpng; here it is a broken file.
   check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
+  check(has_end(file), name, ": truncated PNG: the end of the picture (IEND) is missing");
   return image;
 }
 
@@ -170,22 +185,22 @@ std::vector<Span> spans(int from, int to) {
 
 }  // namespace
 
-Image decode_image(const std::vector<uint8_t>& file, const std::string& name) {
+Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
   check(!file.empty(), name, ": not a picture: the file is empty");
-  if (file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0) return decode_png(file, name);
+  if (file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0) return decode_png(file, name, background);
   if (file.size() >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6') return decode_pnm(file, name);
   const bool jpeg = file.size() >= 2 && file[0] == 0xFF && file[1] == 0xD8;
   fail(name, ": ", jpeg ? "a JPEG" : "not a picture that can be read", "; expected PNG, PGM, PPM or PBM");
 }
 
-Image read_image(const std::string& path) {
+Image read_image(const std::string& path, uint8_t background) {
   data::GzInput input(path);
   check(input.file_bytes() <= static_cast<uint64_t>(kMostImageFileBytes), path, ": ", input.file_bytes(),
         " bytes; pictures of at most ", kMostImageFileBytes, " bytes are read");
   check(!input.is_gzip(), path, ": a gzip file; expected PNG, PGM, PPM or PBM");
   std::vector<uint8_t> file(input.file_bytes());
   file.resize(input.read(file.data(), file.size()));
-  return decode_image(file, path);
+  return decode_image(file, path, background);
 }
 
 void write_png(const std::string& path, const Image& image) {

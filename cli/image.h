@@ -18,10 +18,11 @@ inline constexpr int64_t kMostPixels = 1 << 26;
 inline constexpr int64_t kMostImageFileBytes = 256 << 20;
 
 /// What a file is, its first bytes tell. 16-bit samples are rounded to 8, palettes resolved, transparent
-/// pixels laid on black. Throws Error naming `path` and the reason: no PNG or PNM, broken, too large.
-Image read_image(const std::string& path);
+/// pixels laid on `background` (0: black). Throws Error naming `path` and the reason: no PNG or PNM, broken,
+/// too large.
+Image read_image(const std::string& path, uint8_t background = 0);
 /// The same from memory; `name` stands in the errors.
-Image decode_image(const std::vector<uint8_t>& file, const std::string& name);
+Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background = 0);
 
 /// Writes a gray or RGB PNG (atomically). Throws Error.
 void write_png(const std::string& path, const Image& image);

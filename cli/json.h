@@ -1,12 +1,37 @@
-// Entries of a JSON object, checked.
+// JSON of files that anybody may have written: entries and depth are checked, text is made valid.
 #pragma once
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <type_traits>
 
 #include "tandem/core/error.h"
 
 namespace tandem::cli {
+
+/// Throws Error on broken JSON and on nesting that would exhaust the stack of whoever walks through it.
+inline nlohmann::ordered_json parse_json(const std::string& text) {
+  constexpr int kMostDepth = 64;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\')
+      ++i;
+    else if (c == '"')
+      in_string = !in_string;
+    else if (!in_string && (c == '[' || c == '{'))
+      check(++depth <= kMostDepth, "JSON nested deeper than ", kMostDepth);
+    else if (!in_string && (c == ']' || c == '}'))
+      --depth;
+  }
+  return nlohmann::ordered_json::parse(text);
+}
+
+/// As text; bytes that are no UTF-8 become U+FFFD.
+inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 /// Throws Error when the entry is missing or of another type.
 template <class T>
@@ -16,6 +41,12 @@ T get_entry(const nlohmann::ordered_json& json, const char* key) {
   // JSON has no NaN: it is written as null.
   if constexpr (std::is_same_v<T, double>)
     if (it->is_null()) return std::numeric_limits<double>::quiet_NaN();
+  // The library would round, wrap or cut a number of another kind.
+  if constexpr (std::is_unsigned_v<T>)
+    check(it->is_number_unsigned(), "entry \"", key, "\": expected a whole number that is not negative");
+  else if constexpr (std::is_integral_v<T>)
+    check(it->is_number_integer() && (!it->is_number_unsigned() || it->template get<uint64_t>() <= INT64_MAX),
+          "entry \"", key, "\": expected a whole number");
   try {
     return it->template get<T>();
   } catch (const nlohmann::json::exception& error) {

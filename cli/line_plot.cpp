@@ -86,9 +86,9 @@ void draw(const std::vector<double>& values, const Axis& axis, Canvas& canvas) {
   const int count = static_cast<int>(values.size());
   for (int i = 0; i < count; ++i) {
     const double value = values[static_cast<std::size_t>(i)];
-    if (!std::isfinite(value)) continue;
+    if (!can_be_drawn(value)) continue;
     const int x = dot_x(i, count, canvas.width()), y = dot_y(value, axis, canvas.height());
-    if (i > 0 && std::isfinite(values[static_cast<std::size_t>(i - 1)]))
+    if (i > 0 && can_be_drawn(values[static_cast<std::size_t>(i - 1)]))
       canvas.line(dot_x(i - 1, count, canvas.width()),
                   dot_y(values[static_cast<std::size_t>(i - 1)], axis, canvas.height()), x, y);
     canvas.dot(x, y, true);
@@ -121,7 +121,7 @@ std::string x_axis(int count, const std::string& label, const Canvas& canvas, in
 
 std::string line_plot(const LinePlot& plot, const Terminal& terminal) {
   const int rows = std::max(plot.height, 3);
-  const Axis axis = make_axis(plot.values, rows / 2 + 1);
+  const Axis axis = make_axis(plot.values, rows / 2 + 1, {plot.least, plot.most});
   int label_width = 0;
   for (double tick : axis.ticks)
     label_width = std::max(label_width, static_cast<int>(axis.label(tick).size()));

@@ -4,7 +4,10 @@
 #include <cstdio>
 #include <exception>
 
+#include "tandem/cli/message.h"
+#include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/run_folder.h"
 #include "tandem/core/suggest.h"
 
 namespace tandem::cli {
@@ -25,7 +28,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 int mistake(const std::string& prefix, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", prefix.c_str(), text.c_str());
+  print_error(prefix, text);
   return 2;
 }
 
@@ -50,6 +53,27 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
   return mistake(prefix, text);
 }
 
+// An option whose value is a number in a range; `target` is a number or an optional one.
+template <class T, class Target>
+CLI::Option* add_number(CLI::App* c, const std::string& name, Target& target, const Range<T>& range,
+                        const std::string& what) {
+  return c
+      ->add_option_function<std::string>(
+          name, [name, &target, range](const std::string& text) { target = parse_number(name, text, range); },
+          what)
+      ->type_name("NUMBER");
+}
+
+// The same, with its default in the help.
+template <class T>
+CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Range<T>& range,
+                       const std::string& what) {
+  return add_number(c, name, target, range, what)->default_str(concat(target));
+}
+
+constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
+constexpr Range<int> kThreads{0, 4096};
+
 void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App* c =
       app.add_subcommand("train",
@@ -58,29 +82,31 @@ void add_train(CLI::App& app, TrainOptions& o) {
   c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
   c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
   c->add_option("--devices", o.devices, "cpu:0, cuda:0, …; default: the best present")->delimiter(',');
-  c->add_option("--epochs", o.epochs, "passes over the training images")->capture_default_str();
+  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
+            "passes over the training images; a resumed run may get more, unless its schedule is cosine");
   RecipeOptions& r = o.recipe;
   c->add_option("--recipe", r.name,
                 "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
                 "below change parts of it")
       ->capture_default_str();
-  c->add_option("--batch-size", r.batch_size, "images a step; source: 256, best: 64");
-  c->add_option("--lr", r.lr, "learning rate on the mean loss; source: 0.2, best: 0.003");
+  add_number(c, "--batch-size", r.batch_size, kBatchSizes, "images a step; source: 256, best: 64");
+  add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
+             "learning rate on the mean loss; source: 0.2, best: 0.003");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
-  c->add_option("--momentum", r.momentum, "of sgd; default: 0");
-  c->add_option("--weight-decay", r.weight_decay, "source: 0, best: 0.05");
-  c->add_option("--label-smoothing", r.label_smoothing, "of the training loss; default: 0, best 0.05");
+  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "of sgd, below 1; default: 0");
+  add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6}, "source: 0, best: 0.05");
+  add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
+             "of the training loss, below 1; source: 0, best: 0.05");
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init, "normal: weights of standard deviation 0.01; default: the layers' own");
   c->add_option("--augment", r.augment, "none, or flip: half of the training images mirrored");
-  c->add_option("--seed", o.seed, "of parameters and order; the same seed gives the same bits")
-      ->capture_default_str();
-  c->add_option("--threads", o.threads, "CPU threads; 0: all cores. The result does not depend on it")
-      ->capture_default_str();
-  c->add_option("--workers", o.workers, "threads that load batches ahead; the result does not depend on it")
-      ->capture_default_str();
-  c->add_option("--save-every", o.save_every, "seconds between checkpoints within an epoch")
-      ->capture_default_str();
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX},
+            "of parameters and order; the same seed gives the same bits");
+  add_known(c, "--threads", o.threads, kThreads,
+            "CPU threads; 0: all cores. The result does not depend on it");
+  add_known(c, "--workers", o.workers, {0, 256},
+            "threads that load batches ahead; the result does not depend on it");
+  add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
   c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA, numbered");
   c->add_option("--resume", o.resume, "go on with the run in this folder, as if it had never stopped");
   c->callback([c, &o] {
@@ -100,31 +126,34 @@ int run(int argc, char** argv) {
   c->add_option("DIR", eval.folder, "folder of the run")->required();
   c->add_option("--data", eval.data, "another data set than the run's");
   c->add_option("--device", eval.device, "default: the best present");
-  c->add_option("--batch-size", eval.batch_size, "images a step")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  c->add_option("--threads", eval.threads, "CPU threads; 0: all cores")->capture_default_str();
+  add_known(c, "--batch-size", eval.batch_size, kBatchSizes, "images a step");
+  add_known(c, "--threads", eval.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", eval.json, "print one line of JSON");
   PredictOptions predict;
   c = app.add_subcommand("predict", "classes of pictures, by a trained run");
   c->add_option("DIR", predict.folder, "folder of the run")->required();
   c->add_option("IMAGE", predict.images, "PNG, PGM or PPM files")->required();
   c->add_option("--device", predict.device, "default: the best present");
-  c->add_option("--top", predict.top, "classes shown for each picture")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown for each picture");
   c->add_flag("--invert", predict.invert,
               "for pictures that are dark on light: the data sets are light on dark");
   SummaryOptions summary;
   c = app.add_subcommand("summary", "layers of a model: output shape, parameters, bytes, operations");
   c->add_option("--model", summary.model, "lenet, mlp or linear")->capture_default_str();
-  c->add_option("--input", summary.input, "channels,height,width of a picture")->delimiter(',')->expected(3);
-  c->add_option("--classes", summary.classes, "number of classes")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  c->add_option("--batch-size", summary.batch_size, "images a step")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  c->add_option_function<std::vector<std::string>>(
+       "--input",
+       [&summary](const std::vector<std::string>& sizes) {
+         summary.input.clear();
+         for (const std::string& size : sizes)
+           summary.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
+       },
+       "channels,height,width of a picture")
+      ->delimiter(',')
+      ->expected(3)
+      ->type_name("C,H,W")
+      ->default_str("1,28,28");
+  add_known(c, "--classes", summary.classes, {1, 1 << 20}, "number of classes");
+  add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images a step");
   CLI::App* devices = app.add_subcommand("devices", "devices that can be used, and what they stand on");
 
   try {
@@ -149,10 +178,10 @@ int main(int argc, char** argv) {
   try {
     return tandem::cli::run(argc, argv);
   } catch (const tandem::cli::UsageError& error) {
-    std::fprintf(stderr, "tandem: %s\n", error.what());
+    tandem::cli::print_error("tandem", error.what());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tandem: %s\n", error.what());
+    tandem::cli::print_error("tandem", error.what());
     return 1;
   }
 }

@@ -42,26 +42,64 @@ nn::Sequential linear(const ModelShape& s) {
   return model;
 }
 
-}  // namespace
-
-const std::vector<ModelInfo>& known_models() {
-  static const std::vector<ModelInfo> models{
-      {"lenet", "two convolutions and two linear layers, average pooling", lenet},
-      {"mlp", "one hidden layer of 256", mlp},
-      {"linear", "softmax regression", linear},
-  };
-  return models;
+// In floating point: no size overflows, and every count that can be had is exact.
+double linear_count(double in, double out) { return in * out + out; }
+double pixels(const ModelShape& s) {
+  return static_cast<double>(s.channels) * static_cast<double>(s.height) * static_cast<double>(s.width);
 }
 
-nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
+double lenet_count(const ModelShape& s) {
+  const int64_t height = ((s.height - 2) / 2 - 4) / 2, width = ((s.width - 2) / 2 - 4) / 2;
+  return linear_count(static_cast<double>(s.channels) * 9, 20) + linear_count(20 * 25, 50) +
+         linear_count(50.0 * static_cast<double>(height) * static_cast<double>(width), 128) +
+         linear_count(128, static_cast<double>(s.classes));
+}
+
+double mlp_count(const ModelShape& s) {
+  return linear_count(pixels(s), 256) + linear_count(256, static_cast<double>(s.classes));
+}
+
+double softmax_count(const ModelShape& s) { return linear_count(pixels(s), static_cast<double>(s.classes)); }
+
+const ModelInfo& find_model(const std::string& name) {
   std::vector<std::string> names;
   for (const ModelInfo& model : known_models()) {
-    if (name == model.name) return model.make(shape);
+    if (name == model.name) return model;
     names.emplace_back(model.name);
   }
   std::string all;
   for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
   throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
+}
+
+}  // namespace
+
+const std::vector<ModelInfo>& known_models() {
+  static const std::vector<ModelInfo> models{
+      {"lenet", "two convolutions and two linear layers, average pooling", lenet, lenet_count},
+      {"mlp", "one hidden layer of 256", mlp, mlp_count},
+      {"linear", "softmax regression", linear, softmax_count},
+  };
+  return models;
+}
+
+nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
+  return find_model(name).make(shape);
+}
+
+double model_parameters(const std::string& name, const ModelShape& shape) {
+  return find_model(name).parameters(shape);
+}
+
+nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
+                              const serialize::InputArchive& stored) {
+  double have = 0;
+  for (const auto& item : stored.tensors()) have += static_cast<double>(item.value().numel());
+  const double need = model_parameters(name, shape);
+  check(need == have, "the stored parameters are not those of model ", name, " for ", shape.classes,
+        " classes and pictures of ", shape.channels, " x ", shape.height, " x ", shape.width, ": ", have,
+        " values, expected ", need);
+  return make_model(name, shape);
 }
 
 }  // namespace tandem::cli

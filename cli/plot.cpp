@@ -91,7 +91,7 @@ std::string probability_bars(const std::vector<std::pair<std::string, double>>& 
   for (const auto& [name, share] : probabilities) {
     const double safe = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
     char percent[32];
-    std::snprintf(percent, sizeof percent, "%6.2f %%", share * 100);
+    std::snprintf(percent, sizeof percent, "%6s %%", fixed(share * 100, 2).c_str());
     const std::string bar = block_bar(safe, bar_width, terminal.unicode);
     out += "  " + padded(fit(printable(name), name_width), name_width, false) + "  " +
            (bar.empty() ? "" : styled(bar, "36", terminal.colors)) +

@@ -1,5 +1,6 @@
 // Drawings in the terminal as text: lines over epochs, gray pictures, bars of probabilities, tables.
 #pragma once
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,10 @@ namespace tandem::cli {
 struct LinePlot {
   std::string title;
   std::string x_label = "epoch";
-  std::vector<double> values;  ///< at x = 1, 2, …; what is not finite leaves a gap
-  int height = 12;             ///< rows of the drawing itself
-  int most_width = 72;         ///< columns at most, whatever the terminal has
+  std::vector<double> values;                 ///< at x = 1, 2, …; what is not finite leaves a gap
+  double least = -INFINITY, most = INFINITY;  ///< no room is given beyond these
+  int height = 12;                            ///< rows of the drawing itself
+  int most_width = 72;                        ///< columns at most, whatever the terminal has
 };
 
 /// The plot with title, axes and labels, each line ended: braille where Unicode can be shown, else ASCII.

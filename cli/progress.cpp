@@ -59,9 +59,9 @@ std::string progress_line(const ProgressView& view, const Terminal& terminal) {
 }
 
 std::vector<std::string> training_fields(const TrainingFigures& figures) {
-  return {format("loss %.4f", figures.loss), format("accuracy %.4f", figures.accuracy),
-          with_commas(std::llround(figures.images_per_second)) + " images/s",
-          clock_time(figures.seconds_left) + " left"};
+  const double rate = std::isfinite(figures.images_per_second) ? figures.images_per_second : 0;
+  return {"loss " + fixed(figures.loss, 4), "accuracy " + fixed(figures.accuracy, 4),
+          with_commas(std::llround(rate)) + " images/s", clock_time(figures.seconds_left) + " left"};
 }
 
 ProgressBar::ProgressBar(const Terminal& terminal, std::FILE* out) : terminal_(terminal), out_(out) {}
@@ -74,6 +74,7 @@ bool ProgressBar::due() const {
 
 void ProgressBar::draw(const ProgressView& view) {
   if (!terminal_.interactive) return;
+  if (const int columns = columns_of(fileno(out_)); columns > 0) terminal_.columns = columns;
   const std::string line = "\r" + progress_line(view, terminal_) + "\x1b[K";
   std::fwrite(line.data(), 1, line.size(), out_);
   std::fflush(out_);

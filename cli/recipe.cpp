@@ -52,11 +52,12 @@ void check_recipe(const Recipe& r) {
   one_of("schedule", r.schedule, {"constant", "cosine"});
   one_of("init", r.init, {"normal", "default"});
   one_of("augment", r.augment, {"none", "flip"});
-  check(r.batch_size >= 1, "--batch-size ", r.batch_size, ": expected at least 1");
-  check(r.lr > 0 && r.lr < 1e6, "--lr ", r.lr, ": expected a positive number");
+  check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
+        ": expected 1 to 1000000000");
+  check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
   check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum, ": expected 0 up to below 1");
   check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": of --optimizer sgd only");
-  check(r.weight_decay >= 0 && r.weight_decay < 1e6, "--weight-decay ", r.weight_decay,
+  check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay,
         ": expected 0 or more");
   check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
         ": expected 0 up to below 1");

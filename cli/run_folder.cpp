@@ -1,20 +1,23 @@
 // Everything of a run that is not a tensor travels as JSON, in the metadata of the checkpoint.
 #include "tandem/cli/run_folder.h"
 
-#include <unistd.h>
-
+#include <charconv>
 #include <filesystem>
 
 #include "tandem/cli/curve_svg.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/terminal.h"
 #include "tandem/core/atomic_file.h"
+#include "tandem/datasets/sources.h"
 
 namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* kFormat = "tandem-run-1";
+// Another number for every change of the entries.
+constexpr const char* kFormatName = "tandem-run-";
+constexpr int64_t kFormat = 2;
 
 Json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
@@ -39,7 +42,26 @@ Progress progress_from_json(const Json& json) {
              .random_offset = get_entry<uint64_t>(json, "random_offset"),
              .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
+  check(p.correct >= 0 && p.seconds >= 0, "negative progress");
+  for (const Json& line : p.history) check(line.is_object(), "a line of \"history\" is no object");
   return p;
+}
+
+void check_format(const std::string& tag) {
+  const std::string name = kFormatName;
+  int64_t number = 0;
+  const char* end = tag.data() + tag.size();
+  const bool known =
+      tag.starts_with(name) && std::from_chars(tag.data() + name.size(), end, number).ptr == end;
+  check(known && number > 0, "unknown format ", tag);
+  check(number == kFormat, "written by ", number < kFormat ? "an older" : "a newer",
+        " version of tandem (format ", number, ", this one reads ", kFormat, "); ",
+        number < kFormat ? "go on with that version, or train anew" : "update tandem");
+}
+
+// The name in an error, however long it is.
+std::string shown(const std::string& path) {
+  return path.size() <= 120 ? path : path.substr(0, 60) + "..." + path.substr(path.size() - 30);
 }
 
 }  // namespace
@@ -47,7 +69,7 @@ Progress progress_from_json(const Json& json) {
 Json to_json(const RunConfig& c) {
   Json json{{"model", c.model},   {"data", c.data},       {"data_folder", c.data_folder},
             {"input", c.input},   {"classes", c.classes}, {"class_count", c.class_count},
-            {"epochs", c.epochs}, {"seed", c.seed}};
+            {"epochs", c.epochs}, {"seed", c.seed},       {"data_sum", c.data_sum}};
   write_recipe(json, c.recipe);
   return json;
 }
@@ -61,12 +83,21 @@ RunConfig config_from_json(const Json& json) {
               .class_count = get_entry<int64_t>(json, "class_count"),
               .epochs = get_entry<int64_t>(json, "epochs"),
               .recipe = recipe_from_json(json),
-              .seed = get_entry<uint64_t>(json, "seed")};
+              .seed = get_entry<uint64_t>(json, "seed"),
+              .data_sum = get_entry<std::string>(json, "data_sum")};
   check(c.input.size() == 3, "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "impossible \"input\" size ", size);
   check(c.class_count >= 1 && c.class_count <= 1 << 20, "impossible \"class_count\" ", c.class_count);
-  check(c.epochs >= 0, "impossible \"epochs\" ", c.epochs);
+  check(c.epochs >= 0 && c.epochs <= kMostEpochs, "impossible \"epochs\" ", c.epochs);
   return c;
+}
+
+std::string place_of(const Progress& p) {
+  return counted(p.epoch, "epoch", "epochs") + " and " + counted(p.batch, "batch", "batches");
+}
+
+std::string data_label(const RunConfig& c) {
+  return data::known_dataset(c.data) != nullptr ? c.data : fs::path(c.data).filename().string();
 }
 
 std::string checkpoint_path(const std::string& folder) {
@@ -78,17 +109,26 @@ void save_checkpoint(const std::string& folder, const RunConfig& config, const P
   serialize::OutputArchive all, parameters, state;
   model->save(parameters);
   optimizer.save(state);
-  all.write("format", kFormat);
-  all.write("config", to_json(config).dump());
-  all.write("progress", to_json(progress).dump());
+  all.write("format", concat(kFormatName, kFormat));
+  all.write("config", json_text(to_json(config)));
+  all.write("progress", json_text(to_json(progress)));
   all.write("model", parameters);
   all.write("optimizer", state);
   all.save_to(checkpoint_path(folder));
 }
 
-Checkpoint load_checkpoint(const std::string& folder) {
+void check_checkpoint(const std::string& folder) {
   const std::string path = checkpoint_path(folder);
-  check(fs::exists(path), folder, " holds no run: ", path, " is missing");
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error && status.type() != fs::file_type::not_found) fail(shown(folder), ": ", error.message());
+  check(fs::exists(status), shown(folder), " holds no run: ", shown(path), " is missing");
+  check(fs::is_regular_file(status), shown(path), ": not a regular file");
+}
+
+Checkpoint load_checkpoint(const std::string& folder) {
+  check_checkpoint(folder);
+  const std::string path = checkpoint_path(folder);
   serialize::InputArchive all;
   all.load_from(path);
   try {
@@ -98,9 +138,9 @@ Checkpoint load_checkpoint(const std::string& folder) {
       all.read(key, text);
       return text;
     };
-    check(entry("format") == kFormat, "unknown format ", entry("format"));
-    Checkpoint out{config_from_json(Json::parse(entry("config"))),
-                   progress_from_json(Json::parse(entry("progress"))),
+    check_format(entry("format"));
+    Checkpoint out{config_from_json(parse_json(entry("config"))),
+                   progress_from_json(parse_json(entry("progress"))),
                    {},
                    {}};
     all.read("model", out.model);
@@ -111,35 +151,47 @@ Checkpoint load_checkpoint(const std::string& folder) {
   }
 }
 
-std::string make_run_folder(const std::string& wanted, const std::string& name) {
-  std::string folder = wanted;
-  for (int number = 1; wanted.empty(); ++number) {
-    folder = concat("runs/", name, "-", number);
-    if (!fs::exists(folder)) break;
-  }
-  if (fs::exists(checkpoint_path(folder)))
-    throw UsageError(concat("--out ", folder, ": holds a run already; go on with it by --resume ", folder,
-                            ", or choose another folder"));
+void check_run_folder(const std::string& wanted) {
+  const fs::path base(wanted);
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw UsageError(concat("--out ", folder, ": ", error.message()));
-  if (!fs::is_directory(folder)) throw UsageError(concat("--out ", folder, ": is not a folder"));
-  try {
-    write_file_atomically((fs::path(folder) / "config.json").string(), "{}\n");
-  } catch (const Error& failed) {
-    throw UsageError(concat("--out ", failed.what()));
+  if (fs::exists(fs::status(checkpoint_path(wanted), error)))
+    throw UsageError(concat("--out ", wanted, ": holds a run already; go on with it by --resume ", wanted,
+                            ", or choose another folder"));
+  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors"})
+    if (fs::exists(fs::symlink_status(base / file, error)))
+      throw UsageError(concat("--out ", wanted, ": holds ", file,
+                              " but no run to go on with by --resume; choose another folder"));
+  const fs::file_status status = fs::status(base, error);
+  if (error && status.type() != fs::file_type::not_found)
+    throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
+  if (fs::exists(status) && !fs::is_directory(status))
+    throw UsageError(concat("--out ", wanted, ": is not a folder"));
+}
+
+std::string make_run_folder(const std::string& wanted, const std::string& name) {
+  std::error_code error;
+  if (!wanted.empty()) {
+    fs::create_directories(wanted, error);
+    if (error) throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
+    return wanted;
   }
-  return folder;
+  fs::create_directories("runs", error);
+  for (int number = 1;; ++number) {  // not even two processes that start together get the same one
+    const std::string folder = concat("runs/", name, "-", number);
+    const bool made = !error && fs::create_directory(folder, error);
+    if (error) throw UsageError(concat(shown(folder), ": ", error.message(), "; name a folder by --out"));
+    if (made) return folder;
+  }
 }
 
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress) {
   const fs::path base(folder);
-  write_file_atomically((base / "config.json").string(), to_json(config).dump(2) + "\n");
+  write_file_atomically((base / "config.json").string(), json_text(to_json(config), 2) + "\n");
   std::string lines;
-  Curves curves{.title = config.model + " on " + config.data,
+  Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed)};
   for (const Json& line : progress.history) {
-    lines += line.dump() + "\n";
+    lines += json_text(line) + "\n";
     curves.train_loss.push_back(get_entry<double>(line, "train_loss"));
     curves.train_accuracy.push_back(get_entry<double>(line, "train_accuracy"));
     curves.test_loss.push_back(get_entry<double>(line, "test_loss"));

@@ -14,14 +14,17 @@
 
 namespace tandem::cli {
 
+inline constexpr int64_t kMostEpochs = 1'000'000'000;
+
 /// What of a run's request decides its result, and what its pictures are.
 struct RunConfig {
-  std::string model, data, data_folder;
-  std::vector<int64_t> input;  ///< channels, height, width
+  std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder
+  std::vector<int64_t> input;            ///< channels, height, width
   std::vector<std::string> classes;
   int64_t class_count = 0, epochs = 0;
   Recipe recipe;
   uint64_t seed = 0;
+  std::string data_sum;  ///< of all pictures and labels: the same data may lie elsewhere later
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or impossible entries.
@@ -39,21 +42,31 @@ struct Progress {
   std::vector<Json> history;  ///< lines of metrics.jsonl
 };
 
+/// "3 epochs and 1 batch"
+std::string place_of(const Progress& progress);
+
 struct Checkpoint {
   RunConfig config;
   Progress progress;
   serialize::InputArchive model, optimizer;  ///< empty in a run that has not begun
 };
 
+/// The data's name for people: known, or the folder's last part.
+std::string data_label(const RunConfig& config);
+
 std::string checkpoint_path(const std::string& folder);
 /// Atomic. Throws Error.
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
                      const nn::Sequential& model, const optim::Optimizer& optimizer);
+/// Throws Error when there is no such file.
+void check_checkpoint(const std::string& folder);
 /// Throws Error when there is none or it is broken: whatever is wrong, it names the file.
 Checkpoint load_checkpoint(const std::string& folder);
 
-/// A new folder for a run: `wanted`, or a numbered one under runs/. Throws UsageError when it holds a run
-/// already or cannot be written.
+/// Throws UsageError when the folder holds a run, or any file that a run would overwrite.
+void check_run_folder(const std::string& wanted);
+/// A folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError when it cannot be
+/// made.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
 
 /// config.json, metrics.jsonl and curve.svg as of a checkpoint. Atomic, each of them.

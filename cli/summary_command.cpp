@@ -26,12 +26,37 @@ std::string kind(const nn::Module& layer) {
   return name;
 }
 
+// Everything grows with the batch, so one picture tells it all and no batch is too large to be told of.
+int64_t times(int64_t count, int64_t batch_size) {
+  int64_t out = 0;
+  if (__builtin_mul_overflow(count, batch_size, &out))
+    throw UsageError(concat("--batch-size ", batch_size, ": the number of operations does not fit 63 bits"));
+  return out;
+}
+
+std::string shape_of(const Tensor& t, int64_t batch_size) {
+  std::vector<int64_t> sizes = t.sizes().vec();
+  sizes[0] = batch_size;
+  return concat(IntArrayRef(sizes));
+}
+
+void check_request(const SummaryOptions& o) {
+  constexpr double kMostValues = 1 << 28;  // 1 GiB of float32
+  double picture = 1;
+  for (int64_t size : o.input) picture *= static_cast<double>(size);
+  if (picture > 1 << 26)
+    throw UsageError(concat("--input ", o.input, ": a picture of more than 2^26 values"));
+  const double count = model_parameters(o.model, {o.input[0], o.input[1], o.input[2], o.classes});
+  if (count > kMostValues)
+    throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
+                            " parameters for pictures of ", o.input, " and ", o.classes,
+                            " classes; at most 2^28 are tried"));
+}
+
 }  // namespace
 
 int summary_command(const SummaryOptions& o) {
-  for (int64_t size : o.input)
-    if (size < 1 || size > 65536)
-      throw UsageError(concat("--input ", o.input, ": expected channels,height,width"));
+  check_request(o);
   nn::Sequential model = make_model(o.model, {o.input[0], o.input[1], o.input[2], o.classes});
   const Terminal terminal = detect_terminal();
   using Align = Table::Align;
@@ -42,25 +67,27 @@ int summary_command(const SummaryOptions& o) {
                {"output bytes", Align::kRight},
                {"operations", Align::kRight}});
   NoGradGuard guard;
-  Tensor x = zeros({o.batch_size, o.input[0], o.input[1], o.input[2]});
-  table.add_row({"input", "", concat(x.sizes()), "", byte_size(static_cast<double>(x.nbytes())), ""});
-  int64_t parameters = 0, bytes = static_cast<int64_t>(x.nbytes()), total = 0;
+  const double pictures = static_cast<double>(o.batch_size);
+  Tensor x = zeros({1, o.input[0], o.input[1], o.input[2]});
+  double bytes = static_cast<double>(x.nbytes()) * pictures;
+  table.add_row({"input", "", shape_of(x, o.batch_size), "", byte_size(bytes), ""});
+  int64_t parameters = 0, total = 0;
   auto layer = model->begin();
   for (const auto& item : model->named_children()) {
     const Tensor y = (layer++)->forward(x);
     int64_t own = 0;
     for (const Tensor& p : item.value()->parameters()) own += p.numel();
-    const int64_t count = operations(*item.value(), x, y);
-    table.add_row({item.key(), kind(*item.value()), concat(y.sizes()), own == 0 ? "" : with_commas(own),
-                   byte_size(static_cast<double>(y.nbytes())), with_commas(count)});
+    const int64_t count = times(operations(*item.value(), x, y), o.batch_size);
+    const double out_bytes = static_cast<double>(y.nbytes()) * pictures;
+    table.add_row({item.key(), kind(*item.value()), shape_of(y, o.batch_size),
+                   own == 0 ? "" : with_commas(own), byte_size(out_bytes), with_commas(count)});
     parameters += own;
-    bytes += static_cast<int64_t>(y.nbytes());
-    total += count;
+    bytes += out_bytes;
+    if (__builtin_add_overflow(total, count, &total)) times(INT64_MAX, o.batch_size);
     x = y;
   }
   table.add_rule();
-  table.add_row(
-      {"total", "", "", with_commas(parameters), byte_size(static_cast<double>(bytes)), with_commas(total)});
+  table.add_row({"total", "", "", with_commas(parameters), byte_size(bytes), with_commas(total)});
   std::fputs(table.text(terminal).c_str(), stdout);
   std::printf(
       "%s of parameters; operations are the forward pass's, a training step has about three times as many\n",

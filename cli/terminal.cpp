@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -30,8 +31,7 @@ bool locale_is_utf8() {
 }
 
 int width_of(int fd) {
-  winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (const int columns = columns_of(fd); columns > 0) return columns;
   const int columns = std::atoi(environment("COLUMNS").c_str());
   return columns > 0 ? std::min(columns, 1000) : 80;
 }
@@ -50,9 +50,42 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   return std::min(end + 1, text.size()) - at;
 }
 
+struct Character {
+  uint32_t code;
+  std::size_t length;
+};
+
+// The first character of a UTF-8 text; code 0 for a byte that begins none.
+Character decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {0, 1};
+  uint32_t code = lead & (0xFFu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {0, 1};
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool wrong = code < kLeast[length] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF;
+  return wrong ? Character{0, 1} : Character{code, length};
+}
+
+// Both sets of control codes, and the marks that turn the direction of what follows.
+bool is_control(uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
+
+int columns_of(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 Terminal detect_terminal(int fd) {
   Terminal terminal;
@@ -94,9 +127,15 @@ std::string fit(std::string_view text, int columns) {
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  std::string out;
+  while (!text.empty()) {
+    const auto [code, length] = decode(text);
+    if (is_control(code))
+      out += '?';
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(length);
+  }
   return out;
 }
 
@@ -114,6 +153,17 @@ std::string clock_time(double seconds) {
     std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", minutes / 60, minutes % 60, whole % 60);
   else
     std::snprintf(text, sizeof text, "%lld:%02lld", minutes, whole % 60);
+  return text;
+}
+
+std::string counted(long long count, std::string_view one, std::string_view many) {
+  return std::to_string(count).append(" ").append(count == 1 ? one : many);
+}
+
+std::string fixed(double value, int decimals) {
+  if (std::isnan(value)) return "nan";
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;
 }
 

@@ -2,14 +2,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
+#include "tandem/cli/run_lock.h"
 #include "tandem/cli/trainer.h"
 #include "tandem/core/backend.h"
 #include "tandem/core/parallel_for.h"
@@ -26,10 +30,13 @@ void require(bool good, const std::string& text) {
   if (!good) throw UsageError(text);
 }
 
+bool was_given(const TrainOptions& o, const char* name) {
+  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
+}
+
 void check_options(const TrainOptions& o) {
-  require(o.epochs >= 1, concat("--epochs ", o.epochs, ": expected at least 1"));
-  require(o.workers >= 0 && o.workers <= 256, concat("--workers ", o.workers, ": expected 0 to 256"));
-  require(o.save_every > 0, concat("--save-every ", o.save_every, ": expected a positive number of seconds"));
+  require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the name of the folder is empty");
+  require(!was_given(o, "out") || !o.out.empty(), "--out: the name of the folder is empty");
   require(o.out.empty() || o.resume.empty(), "--out and --resume: a resumed run stays in its folder");
   require(o.devices.size() <= 1, "--devices: training on several devices at once is not there yet; name one");
 }
@@ -42,26 +49,41 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
   };
   for (const std::string& name : o.given) {
     if (name == "model") same(o.model == c.model, "model");
-    if (name == "data") same(o.data == c.data, "data");
     if (name == "seed") same(o.seed == c.seed, "seed");
     require(name != "recipe", "--recipe: a resumed run keeps its own; leave it out");
   }
   check_same(o.recipe, c.recipe);
 }
 
-bool was_given(const TrainOptions& o, const char* name) {
-  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
+// The name as a shell takes it.
+std::string quoted(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/._-+=:,@%", c) != nullptr;
+  };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  std::string out = "'";
+  for (const char c : name) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
 }
 
-Checkpoint resumed(const TrainOptions& o) {
+Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
   Checkpoint checkpoint;
   try {
+    check_checkpoint(o.resume);  // the lock below must not be made in a folder without a run
+    lock.emplace(o.resume);
     checkpoint = load_checkpoint(o.resume);
   } catch (const Error& error) {
     throw UsageError(concat("--resume ", error.what()));
   }
+  remove_leftovers(o.resume);
   check_resume(o, checkpoint.config);
-  if (was_given(o, "epochs")) {
+  if (was_given(o, "data")) checkpoint.config.data = lasting_name(o.data);
+  if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
+    require(
+        checkpoint.config.recipe.schedule != "cosine",
+        concat("--epochs ", o.epochs, ": this run's learning rate falls to 0 over ",
+               counted(checkpoint.config.epochs, "epoch", "epochs"),
+               " (schedule cosine), another number would make it jump; train anew with --epochs ", o.epochs));
     require(o.epochs >= checkpoint.progress.epoch,
             concat("--epochs ", o.epochs, ": the run has done ", checkpoint.progress.epoch, " already"));
     require(
@@ -74,23 +96,38 @@ Checkpoint resumed(const TrainOptions& o) {
 
 Checkpoint fresh(const TrainOptions& o) {
   Checkpoint checkpoint;
-  checkpoint.config = {
-      .model = o.model, .data = o.data, .epochs = o.epochs, .recipe = make_recipe(o.recipe), .seed = o.seed};
-  manual_seed(o.seed);
+  checkpoint.config = {.model = o.model,
+                       .data = lasting_name(o.data),
+                       .epochs = o.epochs,
+                       .recipe = make_recipe(o.recipe),
+                       .seed = o.seed};
+  model_parameters(o.model, {});  // a wrong name is said before anything is loaded
+  check_run_folder(o.out);
   return checkpoint;
 }
 
-data::ImageDataPair read_data(RunConfig& c, const Terminal& terminal) {
+data::ImageDataPair load_data(RunConfig& c, const Terminal& terminal) {
   const data::DatasetFiles files = find_data(c.data, terminal);
   data::ImageDataPair data = read_image_data(files);
   const std::vector<int64_t> input{1, data.train.images.size(1), data.train.images.size(2)};
-  check(c.input.empty() || c.input == input, c.data, ": pictures of ", input, ", the run was started with ",
-        c.input);
+  const std::string sum = sum_of(data);
+  check(c.data_sum.empty() || (c.input == input && c.data_sum == sum), c.data,
+        ": not the data that the run was started with");
   c.input = input;
+  c.data_sum = sum;
   c.data_folder = files.folder;
   c.classes = files.classes;
   c.class_count = std::max<int64_t>(data.train.classes, static_cast<int64_t>(files.classes.size()));
   return data;
+}
+
+data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+  try {
+    return load_data(c, terminal);
+  } catch (const Error& error) {
+    const bool moved = !o.resume.empty() && !was_given(o, "data") && data::known_dataset(c.data) == nullptr;
+    throw UsageError(concat(error.what(), moved ? "; if the data has moved, name its place by --data" : ""));
+  }
 }
 
 void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& trainer,
@@ -101,34 +138,43 @@ void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& t
   const DeviceInfo info = backend(device).runtime.device_info(device.index());
   std::printf("model    %s, %s parameters\n", c.model.c_str(), with_commas(parameters).c_str());
   std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)\n",
-              c.data.c_str(), with_commas(data.train.images.size(0)).c_str(),
+              printable(data_label(c)).c_str(), with_commas(data.train.images.size(0)).c_str(),
               with_commas(data.test.images.size(0)).c_str(), static_cast<long long>(c.input[1]),
               static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
-              c.data_folder.c_str());
-  std::printf("device   %s, %s, %d threads, %d workers\n", device.str().c_str(), info.name.c_str(),
-              info.threads, o.workers);
-  std::printf("training %lld epochs, %s, seed %llu\n", static_cast<long long>(c.epochs),
+              printable(c.data_folder).c_str());
+  std::printf("device   %s, %s, %s, %s\n", device.str().c_str(), info.name.c_str(),
+              counted(info.threads, "thread", "threads").c_str(),
+              counted(o.workers, "worker", "workers").c_str());
+  std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
               describe(c.recipe).c_str(), static_cast<unsigned long long>(c.seed));
-  std::printf("folder   %s%s\n", folder.c_str(), o.resume.empty() ? "" : ", resumed");
-  if (!o.resume.empty())
-    std::printf("resumed  after %lld epochs and %lld batches\n",
-                static_cast<long long>(trainer.progress().epoch),
-                static_cast<long long>(trainer.progress().batch));
+  std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
+  if (!o.resume.empty()) std::printf("resumed  after %s\n", place_of(trainer.progress()).c_str());
   std::fflush(stdout);
 }
 
 void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               trainer.model()->state_dict());
-  LinePlot plot{.title = "test accuracy"};
+  LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
   for (const Json& line : trainer.progress().history)
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  std::printf("test accuracy %.4f after %lld epoch%s; everything is in %s\n",
-              plot.values.empty() ? 0.0 : plot.values.back(),
-              static_cast<long long>(trainer.progress().epoch), trainer.progress().epoch == 1 ? "" : "s",
-              folder.c_str());
+  std::printf("test accuracy %s after %s; everything is in %s\n",
+              fixed(plot.values.empty() ? 0.0 : plot.values.back(), 4).c_str(),
+              counted(trainer.progress().epoch, "epoch", "epochs").c_str(), printable(folder).c_str());
 }
+
+// SIGHUP stays ignored where it was (nohup).
+void install_handlers() {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
+}
+
+std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
 }  // namespace
 
@@ -138,28 +184,27 @@ int train_command(const TrainOptions& o) {
   const Device device = use_device(o.devices.empty() ? "" : o.devices.front());
   const DeviceGuard guard(device);
   const Terminal terminal = detect_terminal();
-  Checkpoint checkpoint = o.resume.empty() ? fresh(o) : resumed(o);
-  if (o.resume.empty()) make_model(o.model, {});  // a wrong name is said before anything is loaded
-  data::ImageDataPair data = read_data(checkpoint.config, terminal);
+  std::optional<RunLock> lock;
+  Checkpoint checkpoint = o.resume.empty() ? fresh(o) : resumed(o, lock);
+  data::ImageDataPair data = read_data(o, checkpoint.config, terminal);
   manual_seed(checkpoint.config.seed);
-  const std::string folder =
-      o.resume.empty()
-          ? make_run_folder(o.out, o.model + "-" + std::filesystem::path(o.data).filename().string())
-          : o.resume;
   data.train = {data.train.images.to(device), data.train.labels.to(device), data.train.classes};
   data.test = {data.test.images.to(device), data.test.labels.to(device), data.test.classes};
+  Trainer trainer({device, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
 
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  Trainer trainer({folder, device, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
+  // The folder comes last: nothing is made for a run that cannot begin.
+  const std::string folder =
+      o.resume.empty() ? make_run_folder(o.out, name_of_run(trainer.config())) : o.resume;
+  if (!lock) {
+    lock.emplace(folder);
+    check_run_folder(folder);  // another process may have begun and ended since
+    remove_leftovers(folder);
+  }
+  install_handlers();
   announce(o, data, trainer, folder, device);
-  write_run_files(folder, trainer.config(), trainer.progress());
-  if (!trainer.run()) {
-    const Progress& p = trainer.progress();
-    std::printf("\nstopped after %lld epochs and %lld batches; go on with: tandem train --resume %s\n",
-                static_cast<long long>(p.epoch), static_cast<long long>(p.batch), folder.c_str());
+  if (!trainer.run(folder)) {
+    std::printf("\nstopped after %s; go on with: tandem train --resume %s\n",
+                place_of(trainer.progress()).c_str(), printable(quoted(folder)).c_str());
     return 128 + stop_signal;
   }
   finish(folder, trainer, terminal);

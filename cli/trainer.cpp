@@ -2,7 +2,9 @@
 #include "tandem/cli/trainer.h"
 
 #include <chrono>
+#include <filesystem>
 
+#include "tandem/cli/options.h"
 #include "tandem/datasets/loader.h"
 
 namespace tandem::cli {
@@ -26,23 +28,37 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       data_(std::move(data)),
       terminal_(terminal),
       bar_(terminal),
-      model_(make_model(checkpoint_.config.model, shape_of(checkpoint_.config))) {
+      model_(
+          checkpoint_.model.keys().empty()
+              ? make_model(checkpoint_.config.model, shape_of(checkpoint_.config))
+              : make_model_for(checkpoint_.config.model, shape_of(checkpoint_.config), checkpoint_.model)) {
   initialise(*model_, checkpoint_.config.recipe);
   model_->to(options_.device);
   optimizer_ = make_optimizer(checkpoint_.config.recipe, model_->parameters());
-  if (!checkpoint_.model.keys().empty()) {
-    model_->load(checkpoint_.model);
-    optimizer_->load(checkpoint_.optimizer);
-    default_generator().set_current_seed(checkpoint_.progress.random_seed);
-    default_generator().set_offset(checkpoint_.progress.random_offset);
-  }
+  if (!checkpoint_.model.keys().empty()) restore();
   const TensorOptions here{options_.device};
   loss_sum_ = full({}, checkpoint_.progress.loss_sum, here.dtype(kDouble));
   correct_ = full({}, checkpoint_.progress.correct, here.dtype(kLong));
 }
 
-bool Trainer::run() {
+void Trainer::restore() try {
+  model_->load(checkpoint_.model);
+  std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
+  for (const auto& group : optimizer_->param_groups()) own.push_back(group.options().clone());
+  optimizer_->load(checkpoint_.optimizer);
+  // The recipe alone decides; the file's copy of its numbers has not been checked as the recipe has.
+  for (std::size_t i = 0; i < own.size(); ++i) optimizer_->param_groups()[i].set_options(std::move(own[i]));
+  default_generator().set_current_seed(checkpoint_.progress.random_seed);
+  default_generator().set_offset(checkpoint_.progress.random_offset);
+} catch (const Error& error) {
+  throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
+}
+
+bool Trainer::run(const std::string& folder) {
+  options_.folder = folder;
+  saved_ = place_of(checkpoint_.progress);
   save();
+  write_files();
   while (checkpoint_.progress.epoch < checkpoint_.config.epochs) {
     if (!epoch()) {
       save();
@@ -129,13 +145,11 @@ void Trainer::end_epoch() {
                        {"seconds", p.seconds},
                        {"images_per_second", images / std::max(p.seconds, 1e-9)},
                        {"device", options_.device.str()}});
-  char line[256];
-  std::snprintf(
-      line, sizeof line,
-      "epoch %lld/%lld  train loss %.4f  accuracy %.4f   test loss %.4f  accuracy %.4f   %.2f s  %s images/s",
-      static_cast<long long>(p.epoch + 1), static_cast<long long>(checkpoint_.config.epochs), loss, accuracy,
-      test.loss, test.accuracy, p.seconds,
-      with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))).c_str());
+  const std::string line =
+      concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ", fixed(loss, 4),
+             "  accuracy ", fixed(accuracy, 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
+             fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
+             with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))), " images/s");
   bar_.print(line);
   std::fflush(stdout);
   ++p.epoch;
@@ -144,7 +158,24 @@ void Trainer::end_epoch() {
   loss_sum_.zero_();
   correct_.zero_();
   save();
-  write_run_files(options_.folder, checkpoint_.config, p);
+  write_files();
+}
+
+void Trainer::write_files() {
+  guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
+}
+
+// A failure to write (a full disk) names what is left.
+template <class F>
+void Trainer::guarded(F&& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
+    fail(error.what(), "; the checkpoint of ", saved_, " stands: go on with tandem train --resume ",
+         options_.folder);
+  }
 }
 
 void Trainer::save() {
@@ -152,7 +183,8 @@ void Trainer::save() {
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
-  save_checkpoint(options_.folder, checkpoint_.config, p, model_, *optimizer_);
+  guarded([&] { save_checkpoint(options_.folder, checkpoint_.config, p, model_, *optimizer_); });
+  saved_ = place_of(p);
   saved_at_ = now();
 }
 

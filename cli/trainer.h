@@ -10,10 +10,10 @@
 namespace tandem::cli {
 
 struct TrainerOptions {
-  std::string folder;
   Device device;
   int workers = 0;
   double save_every = 60;  ///< seconds
+  std::string folder{};    ///< set by run()
 };
 
 /// The signal that asked for an end, or 0. Set by the handlers that train_command installs.
@@ -25,17 +25,21 @@ class Trainer {
   /// device.
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
           const Terminal& terminal);
-  /// Until the last epoch, or until stop_signal. True when the run is complete.
-  bool run();
+  /// Until the last epoch, or until stop_signal, in a folder that is there. True when the run is complete.
+  bool run(const std::string& folder);
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
   nn::Sequential& model() { return model_; }
 
  private:
+  void restore();
   bool epoch();
   void end_epoch();
   void show(int64_t batches, double begun);
   void save();
+  void write_files();
+  template <class F>
+  void guarded(F&& write);
   /// Figures that live on the device, into progress.
   void collect();
 
@@ -49,6 +53,7 @@ class Trainer {
   Tensor loss_sum_,
       correct_;  // of this epoch: read now and then, never restarted within it, so sums keep their bits
   double saved_at_ = 0;
+  std::string saved_;  // the place of the last checkpoint
 };
 
 }  // namespace tandem::cli

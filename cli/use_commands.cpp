@@ -4,6 +4,7 @@
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/image.h"
+#include "tandem/cli/message.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
@@ -20,13 +21,29 @@ Checkpoint run_of(const std::string& folder) {
   }
 }
 
-nn::Sequential model_of(Checkpoint& checkpoint, Device device) {
+nn::Sequential model_of(Checkpoint& checkpoint, Device device) try {
   const RunConfig& c = checkpoint.config;
-  nn::Sequential model = make_model(c.model, {c.input[0], c.input[1], c.input[2], c.class_count});
+  check(!checkpoint.model.keys().empty(), "the checkpoint holds no parameters");
+  nn::Sequential model =
+      make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
   model->load(checkpoint.model);
   model->to(device);
   model->eval();
   return model;
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
+// The run's test images, or those of another data set with such pictures and labels.
+data::ImageData test_images(const data::DatasetFiles& files, const RunConfig& c) try {
+  data::ImageData test = data::read_image_data(files.test_images, files.test_labels);
+  const std::vector<int64_t> input{1, test.images.size(1), test.images.size(2)};
+  check(input == c.input, files.name, ": pictures of ", input, ", the run takes ", c.input);
+  check(test.classes <= c.class_count, files.name, ": label ", test.classes - 1, ", the run knows ",
+        c.class_count, " classes");
+  return test;
+} catch (const Error& error) {
+  throw UsageError(error.what());
 }
 
 std::string class_name(const RunConfig& c, int64_t number) {
@@ -50,12 +67,7 @@ int eval_command(const EvalOptions& o) {
   const Terminal terminal = detect_terminal();
   const data::DatasetFiles files =
       find_data(o.data.empty() ? checkpoint.config.data : o.data, terminal, o.json ? stderr : stdout);
-  data::ImageData test = data::read_image_data(files.test_images, files.test_labels);
-  const std::vector<int64_t> input{1, test.images.size(1), test.images.size(2)};
-  check(input == checkpoint.config.input, files.name, ": pictures of ", input, ", the run takes ",
-        checkpoint.config.input);
-  check(test.classes <= checkpoint.config.class_count, files.name, ": label ", test.classes - 1,
-        ", the run knows ", checkpoint.config.class_count, " classes");
+  const data::ImageData test = test_images(files, checkpoint.config);
   nn::Sequential model = model_of(checkpoint, device);
   const Score score =
       evaluate(model, {test.images.to(device), test.labels.to(device), test.classes}, o.batch_size);
@@ -67,9 +79,9 @@ int eval_command(const EvalOptions& o) {
                             .dump()
                             .c_str());
   else
-    std::printf("%s test images of %s on %s: loss %.4f, accuracy %.4f\n",
-                with_commas(test.images.size(0)).c_str(), files.name.c_str(), device.str().c_str(),
-                score.loss, score.accuracy);
+    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n",
+                with_commas(test.images.size(0)).c_str(), printable(files.name).c_str(), device.str().c_str(),
+                fixed(score.loss, 4).c_str(), fixed(score.accuracy, 4).c_str());
   return 0;
 }
 
@@ -83,8 +95,8 @@ int predict_command(const PredictOptions& o) {
   int failures = 0;
   for (const std::string& path : o.images) {
     try {
-      Image image =
-          resize(to_gray(read_image(path)), static_cast<int>(c.input[2]), static_cast<int>(c.input[1]));
+      Image image = resize(to_gray(read_image(path, o.invert ? 255 : 0)), static_cast<int>(c.input[2]),
+                           static_cast<int>(c.input[1]));
       if (o.invert)
         for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(255 - pixel);
       const Tensor probability = softmax(model->forward(input_of(image).to(device)), 1).cpu().squeeze(0);
@@ -96,7 +108,7 @@ int predict_command(const PredictOptions& o) {
                   probability_bars(rows, terminal).c_str());
     } catch (const Error& error) {  // the other pictures are still of use
       std::fflush(stdout);
-      std::fprintf(stderr, "tandem: %s\n", error.what());
+      print_error("tandem", error.what());
       ++failures;
     }
   }

@@ -1,7 +1,9 @@
 // zlib behind GzInput. Members that follow one another (gzip's own concatenation) are read as one file.
 #include "tandem/datasets/gz_input.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -29,7 +31,10 @@ struct GzInput::Inflate {
   ~Inflate() { inflateEnd(&stream); }
 };
 
-GzInput::GzInput(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rbe")) {
+GzInput::GzInput(const std::string& path) : name_(path), file_(nullptr) {
+  // A FIFO without a writer would block for ever.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd >= 0 && (file_ = ::fdopen(fd, "rb")) == nullptr) ::close(fd);
   if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(errno));
   struct stat status {};
   const bool regular = ::fstat(fileno(file_), &status) == 0 && S_ISREG(status.st_mode);

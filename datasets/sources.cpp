@@ -84,6 +84,7 @@ std::string look_in(const std::string& folder, DatasetFiles& found) {
 
 std::vector<std::string> read_classes(const std::string& path) {
   std::vector<std::string> classes;
+  if (!is_file(path)) return classes;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "tandem/tests/environment.h"
 
 using namespace tandem::cli;
@@ -86,6 +88,12 @@ TEST_CASE("characters are counted, not bytes and not control sequences") {
   CHECK(fit("\x1b[32mabc\x1b[0m", 2) == "\x1b[32mab\x1b[0m");
   CHECK(fit("ab", 5) == "ab");
   CHECK(printable("a\x1b[2Jb\n") == "a?[2Jb?");
+  CHECK(printable("äöü ━ 漢") == "äöü ━ 漢");
+  CHECK(printable("a\xff\xc3(\xe2\x82") ==
+        "a?"
+        "?("
+        "??");
+  CHECK(printable("\xc2\x9b\xe2\x80\xae\xed\xa0\x80") == "?????");  // C1, a turned direction, a surrogate
   CHECK(styled("x", "1", 0) == "x");
   CHECK(styled("x", "1", 16) == "\x1b[1mx\x1b[0m");
 }
@@ -97,6 +105,10 @@ TEST_CASE("times, counts and sizes") {
   CHECK(clock_time(3599.7) == "1:00:00");
   CHECK(clock_time(-1) == "-:--");
   CHECK(clock_time(1e300) == "-:--");
+  CHECK(counted(1, "batch", "batches") == "1 batch");
+  CHECK(counted(0, "batch", "batches") == "0 batches");
+  CHECK(fixed(0.125, 2) == "0.12");
+  CHECK(fixed(-std::nan(""), 4) == "nan");
   CHECK(with_commas(0) == "0");
   CHECK(with_commas(999) == "999");
   CHECK(with_commas(1234567) == "1,234,567");

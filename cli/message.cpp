@@ -1,0 +1,55 @@
+// A line indented by two begins another clause, one indented by four an entry of the list before it.
+#include "tandem/cli/message.h"
+
+#include <cstdio>
+
+namespace tandem::cli {
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  bool in_list = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    line.remove_prefix(indent);
+    if (line.empty()) continue;
+    const bool entry = indent >= 4;
+    if (!out.empty()) out += entry ? (in_list ? ", " : ": ") : "; ";
+    out += line;
+    in_list = entry;
+  }
+  return out;
+}
+
+std::string wrapped(const std::string& text, int columns) {
+  constexpr int kLeastColumns = 20;
+  if (columns < kLeastColumns) return text;
+  std::string out;
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const int word_width = display_width(word);
+    if (width > 0 && width + 1 + word_width > columns) {
+      out += "\n  ";
+      width = 2;
+    } else if (at > 0) {
+      out += ' ';
+      ++width;
+    }
+    out += word;
+    width += word_width;
+    at = end + 1;
+  }
+  return out;
+}
+
+void print_error(const std::string& prefix, std::string_view text) {
+  const Terminal terminal = detect_terminal(2);
+  const std::string line = prefix + ": " + printable(one_line(text));
+  std::fprintf(stderr, "%s\n", (terminal.interactive ? wrapped(line, terminal.columns - 1) : line).c_str());
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,77 @@
+// The file is unlinked only by its holder, and whoever gets the lock looks whether it is still the file of
+// that name.
+#include "tandem/cli/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tandem/cli/options.h"
+
+namespace tandem::cli {
+namespace {
+
+bool is_file_of(int fd, const std::string& path) {
+  struct stat here {
+  }, there{};
+  return ::fstat(fd, &here) == 0 && ::stat(path.c_str(), &there) == 0 && here.st_ino == there.st_ino &&
+         here.st_dev == there.st_dev;
+}
+
+std::string holder(int fd) {
+  char text[32] = {};
+  const ssize_t got = ::pread(fd, text, sizeof text - 1, 0);
+  const std::string digits(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "process " + digits : "another process";
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / ".lock").string()) {
+  for (;;) {
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd_ < 0) throw UsageError(concat("cannot write in ", folder, ": ", std::strerror(errno)));
+    int result = 0;
+    while ((result = ::flock(fd_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
+    }
+    if (result != 0 && errno == EWOULDBLOCK) {
+      const std::string who = holder(fd_);
+      ::close(fd_);
+      throw UsageError(concat(folder, ": ", who, " is training in this folder"));
+    }
+    if (result != 0 || is_file_of(fd_, path_)) break;
+    ::close(fd_);  // its holder has just removed it
+  }
+  const std::string me = std::to_string(::getpid());
+  if (::ftruncate(fd_, 0) == 0) [[maybe_unused]]
+    const ssize_t written = ::pwrite(fd_, me.data(), me.size(), 0);  // it is for the error text only
+}
+
+RunLock::~RunLock() {
+  ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+void remove_leftovers(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    for (const char* file :
+         {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"}) {
+      const std::string head = concat(".", file, ".");  // .NAME.PID-COUNTER.tmp
+      if (!name.starts_with(head) || !name.ends_with(".tmp") || name.size() <= head.size() + 4) continue;
+      const std::string middle = name.substr(head.size(), name.size() - head.size() - 4);
+      std::error_code ignored;
+      if (middle.find_first_not_of("0123456789-") == std::string::npos) fs::remove(entry.path(), ignored);
+    }
+  }
+}
+
+}  // namespace tandem::cli

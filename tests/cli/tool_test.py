@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Runs the tool as a user does, on a small data set: folders, resuming, broken checkpoints, mistakes.
+
+  tool_test.py TANDEM [NAME]        ends with the line "N passed, N failed"
+"""
+import json
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+tandem = os.path.abspath(sys.argv[1])
+passed = failed = 0
+
+
+def check(what, good, seen=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
+
+
+def tool(*args, **options):
+    options.setdefault("timeout", 120)
+    try:
+        return subprocess.run([tandem, *args], capture_output=True, text=True, errors="replace", **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(args, "timeout", "", "")
+
+
+def refused(what, run, *parts, code=2):
+    """One line on the error stream with these parts in it, and that exit code."""
+    good = run.returncode == code and run.stderr.count("\n") == 1 and all(p in run.stderr for p in parts)
+    check(what, good and len(run.stderr) < 1000, (run.returncode, run.stderr[:400]))
+
+
+def idx(path, sizes, content):
+    with open(path, "wb") as file:
+        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def write_data(folder, count=200, size=28, seed=1):
+    os.makedirs(folder)
+    draw = random.Random(seed)
+    for part, n in (("train", count), ("t10k", 50)):
+        idx(f"{folder}/{part}-images-idx3-ubyte", (n, size, size), draw.randbytes(n * size * size))
+        labels = bytes(range(10)) + bytes(draw.randrange(10) for _ in range(n - 10))
+        idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), labels)
+
+
+def train(*args, **options):
+    return tool("train", "--model", "linear", "--threads", "1", "--epochs", "1", "--batch-size", "50", *args, **options)
+
+
+def read_checkpoint(folder):
+    with open(f"{folder}/checkpoint.safetensors", "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        return json.loads(file.read(size)), file.read()
+
+
+def write_checkpoint(folder, header, content):
+    os.makedirs(folder, exist_ok=True)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(f"{folder}/checkpoint.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + content)
+
+
+def changed(source, target, **entries):
+    """A copy of a run whose metadata has other texts: a dictionary changes entries of the JSON."""
+    header, content = read_checkpoint(source)
+    meta = header["__metadata__"]
+    for key, value in entries.items():
+        meta[key] = json.dumps(json.loads(meta[key]) | value) if isinstance(value, dict) else value
+    shutil.rmtree(target, ignore_errors=True)
+    write_checkpoint(target, header, content)
+
+
+def files(folder):
+    return sorted(os.listdir(folder))
+
+
+RUN_FILES = ["checkpoint.safetensors", "config.json", "curve.svg", "metrics.jsonl", "model.safetensors"]
+
+
+def test_data_from_another_folder():
+    os.makedirs("elsewhere")
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    check("the data's path is absolute", json.load(open("a/config.json"))["data"] == os.path.abspath("data"))
+    check("eval elsewhere", tool("eval", "../a", cwd="elsewhere").returncode == 0)
+    check("resumed elsewhere", tool("train", "--resume", "../a", "--epochs", "2", cwd="elsewhere").returncode == 0)
+    shutil.copytree("data", "moved/data")
+    check("its copy", tool("train", "--resume", "a", "--epochs", "3", "--data", "moved/data/").returncode == 0)
+    check("the copy stays", json.load(open("a/config.json"))["data"] == os.path.abspath("moved/data"))
+    write_data("other", seed=2)
+    refused("other data", tool("train", "--resume", "a", "--data", "other"), "not the data that the run was started with")
+    shutil.rmtree("moved")
+    refused("data gone", tool("train", "--resume", "a"), "no such folder", "name its place by --data")
+    check("a run that is complete", tool("train", "--resume", "a", "--data", "data").returncode == 0)
+    check("the default folder", train("--data", "data/").returncode == 0 and files("runs/linear-data-1") == RUN_FILES)
+
+
+def test_folders_are_not_overwritten():
+    for name in RUN_FILES[1:]:
+        os.makedirs("foreign", exist_ok=True)
+        open(f"foreign/{name}", "w").write("mine")
+        refused(name, train("--data", "data", "--out", "foreign"), "--out foreign: holds " + name, "--resume")
+        check(name + " is untouched", open(f"foreign/{name}").read() == "mine" and files("foreign") == [name])
+        shutil.rmtree("foreign")
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    refused("a run", train("--data", "data", "--out", "a"), "go on with it by --resume a")
+    refused("no data", train("--data", "none", "--out", "new/b"), "unknown data set")
+    write_data("tiny", size=8)
+    refused("too small", tool("train", "--data", "tiny", "--out", "new/b"), "at least 14 x 14")
+    check("nothing is made", not os.path.exists("new"))
+    refused("empty --out", train("--data", "data", "--out", ""), "--out")
+    refused("empty --resume", train("--data", "data", "--resume", ""), "--resume")
+    refused("overlong", train("--data", "data", "--out", "x" * 5000), "File name too long")
+    refused("overlong", tool("eval", "x" * 5000), "File name too long")
+    refused("a file", train("--data", "data", "--out", tandem), "not a folder")
+
+
+def test_hostile_checkpoints():
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    deep = "[" * 1000000 + "]" * 1000000
+    header, _ = read_checkpoint("a")
+    progress = header["__metadata__"]["progress"]
+    changed("a", "b", progress=re.sub(r'"history":.*', '"history":[' + deep + "]}", progress))
+    for command in (("train", "--resume", "b"), ("eval", "b")):
+        refused("deep", tool(*command), "nested deeper")
+    changed("a", "b", config=deep)
+    refused("deep", tool("eval", "b"), "nested deeper")
+    limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (3 << 30, 3 << 30))
+    for entry in ({"input": [65536, 65536, 1]}, {"class_count": 1 << 20}, {"model": "mlp"}):
+        changed("a", "b", config=entry)
+        refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters are not those of model")
+    changed("a", "b", config={"input": [60000, 60000, 60000]})
+    refused("huge", tool("eval", "b", "--data", "data"))
+    for entry in ({"lr": -1}, {"lr": None}, {"lr": 1e300}, {"momentum": -1}, {"batch_size": 0}, {"seed": -1}, {"epochs": 1.5}):
+        changed("a", "b", config=entry)
+        refused(f"{entry}", tool("train", "--resume", "b"), "b/checkpoint.safetensors: ")
+    changed("a", "b", **{"optimizer.param_groups.0.lr": "inf", "optimizer.param_groups.0.momentum": "1e30"})
+    check("numbers of the optimizer are the recipe's", tool("train", "--resume", "b", "--epochs", "2").returncode == 0)
+    check("as ever", tool("train", "--resume", "a", "--epochs", "2").returncode == 0)
+    check("the same bits", open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read())
+    changed("a", "b", format="tandem-run-1")
+    refused("older", tool("eval", "b"), "older version")
+    changed("a", "b", format="tandem-run-999")
+    refused("newer", tool("eval", "b"), "newer version")
+    changed("a", "b", format="else")
+    refused("other", tool("eval", "b"), "unknown format")
+    changed("a", "b", config={"classes": ["\x1b[2J\u009b", *"123456789"]})
+    picture()
+    shown = tool("predict", "b", "x.pgm", "--top", "10").stdout
+    check("no escape sequence is printed", "\x1b" not in shown and "\u009b" not in shown and "?[2J" in shown, shown)
+    for make in (lambda: os.mkfifo("b/checkpoint.safetensors"), lambda: os.mkdir("b/checkpoint.safetensors")):
+        shutil.rmtree("b")
+        os.mkdir("b")
+        make()
+        refused("no file", tool("eval", "b", timeout=20), "not a regular file")
+
+
+def picture(name="x.pgm"):
+    with open(name, "wb") as file:
+        file.write(b"P5 28 28 255\n" + bytes(range(196)) * 4)
+
+
+def start(*args):
+    run = subprocess.Popen([tandem, "train", "--model", "linear", "--data", "data", "--batch-size", "1", "--threads", "1",
+                            "--epochs", "100000", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return run
+
+
+def wait_for(path):
+    for _ in range(400):
+        if os.path.exists(path):
+            return
+        time.sleep(0.05)
+
+
+def test_one_process_a_folder():
+    run = start("--out", "a")
+    wait_for("a/curve.svg")
+    refused("the second", tool("train", "--resume", "a"), f"process {run.pid} is training in this folder")
+    refused("the second", train("--data", "data", "--out", "a"), "--resume")
+    check("eval may look", tool("eval", "a").returncode == 0)
+    run.kill()
+    run.wait()
+    for name in (".checkpoint.safetensors.1-2.tmp", ".curve.svg.77-0.tmp", ".mine.tmp"):
+        open("a/" + name, "w").write("x")
+    check("one epoch more", tool("train", "--resume", "a", "--epochs", str(len(open("a/metrics.jsonl").readlines()) + 60)).returncode in (0, 2))
+    check("leftovers are removed, nothing else", files("a")[0] == ".mine.tmp" and not any(f.startswith(".c") for f in files("a")), files("a"))
+    check("no lock is left", ".lock" not in files("a"))
+
+
+def test_signals():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        run = start("--out", number.name)
+        wait_for(number.name + "/curve.svg")
+        run.send_signal(number)
+        check(f"{number.name}: exit code", run.wait() == 128 + number, run.returncode)
+        check(f"{number.name}: resumable", tool("eval", number.name).returncode == 0)
+
+
+def test_cosine():
+    check("train", train("--data", "data", "--out", "a", "--recipe", "best").returncode == 0)
+    refused("more epochs", tool("train", "--resume", "a", "--epochs", "2"), "cosine", "learning rate")
+    check("as many", tool("train", "--resume", "a", "--epochs", "1").returncode == 0)
+
+
+def test_full_disk():
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+                     __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (9999, 9999)))
+    run = tool("train", "--resume", "a", "--epochs", "2", preexec_fn=limit)
+    refused("cannot write", run, "cannot write a/checkpoint.safetensors", "the checkpoint of 1 epoch and 0 batches stands", code=1)
+    check("it does", tool("eval", "a").returncode == 0)
+
+
+def test_numbers():
+    for command, option in ((("train",), "--seed -1"), (("train",), "--epochs 010"), (("train",), "--threads 100000"),
+                            (("train",), "--workers 100000"), (("train",), "--seed 99999999999999999999"),
+                            (("train",), "--lr inf"), (("train",), "--lr nan"), (("train",), "--lr -1"),
+                            (("train",), "--momentum 1"), (("train",), "--batch-size 1e3"), (("train",), "--save-every 0"),
+                            (("eval", "a"), "--batch-size 0"), (("eval", "a"), "--threads -1"), (("summary",), "--classes 0"),
+                            (("predict", "a", "b.png"), "--top 0"), (("summary",), "--input 1,28,x"),
+                            (("summary",), "--batch-size 99999999999")):
+        run = tool(*command, *option.split())
+        refused(option, run, option.split()[0] + " ", ": expected ")
+        check(option + " is short", len(run.stderr) < 120, run.stderr)
+    limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (3 << 30, 3 << 30))
+    run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
+    check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
+    refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
+    refused("a huge picture", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
+    run = tool("train", "--devices", "gpu:0")
+    refused("one suggestion", run, "did you mean cuda")
+    check("one suggestion", run.stderr.count("did you mean") == 1, run.stderr)
+
+
+def test_names_that_are_no_utf8():
+    bad = "bad\udcff\x1b[2J"  # a byte 0xff and a sequence that clears the terminal
+    write_data(bad)
+    open(bad + "/classes.txt", "wb").write(b"caf\xe9\n" + b"".join(b"%d\n" % i for i in range(1, 10)))
+    run = train("--data", bad, "--out", "a")
+    check("train", run.returncode == 0 and "\x1b" not in run.stdout and "\ufffd" not in run.stdout, run.stderr + run.stdout)
+    check("config.json", json.load(open("a/config.json"))["classes"][0] == "caf\ufffd")
+    check("curve.svg", "\x1b" not in open("a/curve.svg").read())
+    check("its place is named anew", tool("train", "--resume", "a", "--epochs", "2", "--data", bad).returncode == 0)
+    run = tool("eval", "none\udcff\x1b[2J")
+    refused("an error's text", run)
+    check("an error's text", "\x1b" not in run.stderr and "?[2J" in run.stderr)
+
+
+def test_broken_data():
+    for name in ("train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        shutil.copytree("data", "cut")
+        content = open(f"cut/{name}", "rb").read()
+        for end in (0, 3, 10, len(content) - 1):
+            open(f"cut/{name}", "wb").write(content[:end])
+            refused(f"{name} of {end} bytes", train("--data", "cut", "--out", "b"), name)
+        os.remove(f"cut/{name}")
+        refused("a file is missing", train("--data", "cut", "--out", "b"), "lacks " + name)
+        shutil.rmtree("cut")
+    os.mkdir("empty")
+    refused("an empty folder", train("--data", "empty", "--out", "b"), "none of the four files")
+    refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?")
+    nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
+    refused("nowhere", train("--data", "mnist", env=nowhere), "not on this machine", "TANDEM_OFFLINE")
+    check("nothing is made", not os.path.exists("b"))
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    write_data("small", size=20)
+    refused("other pictures", tool("eval", "a", "--data", "small"), "the run takes [1, 28, 28]")
+
+
+def main():
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (len(sys.argv) > 2 and sys.argv[2] not in name):
+            continue
+        with tempfile.TemporaryDirectory() as work:
+            os.chdir(work)
+            write_data("data")
+            try:
+                test()
+            except Exception as error:
+                check(f"{name}: {type(error).__name__}: {error}", False)
+            os.chdir("/")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()
