@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "tandem/core/error.h"
 #include "tandem/nn/functional/dropout.h"
 
 namespace tandem::nn {
@@ -15,12 +16,23 @@ void print_dropout(std::ostream& stream, const char* name, const DropoutOptions&
   stream << "tandem::nn::" << name << "(p=" << options.p()
          << ", inplace=" << (options.inplace() ? "true" : "false") << ")";
 }
+void check_probability(double p) {
+  check(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
+}
 }  // namespace
 
+DropoutImpl::DropoutImpl(const DropoutOptions& options) : Optioned(options) {
+  check_probability(options.p());
+}
+void DropoutImpl::reset() { check_probability(options.p()); }
 Tensor DropoutImpl::forward(Tensor input) {
   return functional::dropout(std::move(input), dropout_options(options, is_training()));
 }
 void DropoutImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout", options); }
+Dropout2dImpl::Dropout2dImpl(const Dropout2dOptions& options) : Optioned(options) {
+  check_probability(options.p());
+}
+void Dropout2dImpl::reset() { check_probability(options.p()); }
 Tensor Dropout2dImpl::forward(Tensor input) {
   return functional::dropout2d(std::move(input), dropout_options(options, is_training()));
 }

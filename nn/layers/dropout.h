@@ -7,7 +7,9 @@ namespace tandem::nn {
 /// While training each element is zero with probability p, the others are divided by 1 - p.
 class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
  public:
-  explicit DropoutImpl(const DropoutOptions& options = {}) : Optioned(options) {}
+  /// Throws Error unless p is 0 to 1.
+  explicit DropoutImpl(const DropoutOptions& options = {});
+  void reset() override;
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -16,7 +18,9 @@ TANDEM_MODULE(Dropout);
 /// The same for whole planes [N, C] of [N, C, H, W].
 class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
  public:
-  explicit Dropout2dImpl(const Dropout2dOptions& options = {}) : Optioned(options) {}
+  /// Throws Error unless p is 0 to 1.
+  explicit Dropout2dImpl(const Dropout2dOptions& options = {});
+  void reset() override;
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };

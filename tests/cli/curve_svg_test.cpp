@@ -50,6 +50,21 @@ TEST_CASE("no epoch, one epoch, many, and values without end") {
   CHECK(many.find("inf") == std::string::npos);
 }
 
+TEST_CASE("a run that diverges, accuracy at its ends, and names that are no text") {
+  const std::string wild = curve_svg({.train_loss = {1, 1e300, 2}, .test_loss = {1, -INFINITY, 1e17}});
+  CHECK(wild.size() < 10000);
+  CHECK(count(wild, "<circle") == 0);  // the last value cannot be drawn
+  for (double share : {0.0, 0.99995, 1.0}) {
+    const std::string svg = curve_svg({.train_accuracy = {share}, .test_accuracy = {share}});
+    // Tick labels are numbers in class "tick"; the last value's label, too.
+    for (std::size_t at = 0; (at = svg.find("text-anchor=\"end\">", at)) != std::string::npos; ++at) {
+      const double label = std::stod(svg.substr(at + 18));
+      CHECK_MESSAGE((label >= 0 && label <= 100), share, ": ", label);
+    }
+  }
+  CHECK(curve_svg({.title = "a\xff\x1b[2J"}).find("<title>a??[2J</title>") != std::string::npos);
+}
+
 TEST_CASE("it is written whole or not at all") {
   TempFolder folder;
   write_curve_svg(folder / "curve.svg", kCurves);

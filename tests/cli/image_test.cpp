@@ -2,6 +2,8 @@
 #include "tandem/cli/image.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "tandem/core/error.h"
@@ -82,6 +84,19 @@ TEST_CASE("PNG: one bit, RGB, palette, gray with alpha, 16 bits") {
   CHECK(deep.pixels == std::vector<uint8_t>{0, 255});
 }
 
+TEST_CASE("PNG: 16 bits are as bright as 8") {
+  CHECK(decode(png({3, 1, 16, 0}, std::string("\0\x40\x40\x80\x80\xc0\xc0", 7))).pixels ==
+        std::vector<uint8_t>{0x40, 0x80, 0xc0});
+  CHECK(decode(png({1, 1, 16, 2}, std::string("\0\x0a\x0a\x80\x80\x1e\x1e", 7))).pixels ==
+        std::vector<uint8_t>{10, 128, 30});
+}
+
+TEST_CASE("PNG: transparent pixels show the background") {
+  const std::string file = png({3, 1, 8, 4}, std::string("\0\xc8\xff\xc8\x00\x00\xff", 7));
+  CHECK(decode_image(bytes_of(file), "a.png", 255).pixels == std::vector<uint8_t>{200, 255, 0});
+  CHECK(decode_image(bytes_of(file), "a.png", 0).pixels == std::vector<uint8_t>{200, 0, 0});
+}
+
 TEST_CASE("PNG: what is written reads back") {
   TempFolder folder;
   Image image{28, 28, 1, {}};
@@ -97,7 +112,7 @@ TEST_CASE("PNG: what is written reads back") {
 }
 
 TEST_CASE("PNG: truncated anywhere it is refused") {
-  for (std::size_t cut = 0; cut < kGray.size() - 12; ++cut)
+  for (std::size_t cut = 0; cut < kGray.size(); ++cut)
     CHECK_MESSAGE(refusal(kGray.substr(0, cut)) != "", "cut at ", cut);
 }
 
@@ -151,6 +166,11 @@ TEST_CASE("other files are refused by what they are") {
   CHECK(refusal("\xff\xd8\xff\xe0") == "a.png: a JPEG; expected PNG, PGM, PPM or PBM");
   CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("No such file"), Error);
   CHECK_THROWS_WITH_AS(read_image(folder.path()), Contains("not a regular file"), Error);
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);  // nobody writes to it
+  CHECK_THROWS_WITH_AS(read_image(folder / "fifo"), Contains("not a regular file"), Error);
+  write_file(folder / "huge.png", "");
+  REQUIRE(::truncate((folder / "huge.png").c_str(), int64_t{1} << 40) == 0);
+  CHECK_THROWS_WITH_AS(read_image(folder / "huge.png"), Contains("are read"), Error);
 }
 
 TEST_CASE("gray is luma; a resized pixel is the mean of what it covers") {

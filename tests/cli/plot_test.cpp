@@ -124,3 +124,13 @@ TEST_CASE("a table's columns line up") {
         "total       1,243\n");
   CHECK_THROWS_AS(table.add_row({"one"}), Error);
 }
+
+TEST_CASE("an accuracy of 1 gets no room above it, values without end leave gaps") {
+  const Terminal plain{.columns = 60};
+  const std::string text = line_plot({.title = "a", .values = {1, 1}, .least = 0, .most = 1}, plain);
+  CHECK_MESSAGE(text.find("1.0000 +") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("1.000") == text.rfind("1.000"), text);
+  for (double value : {static_cast<double>(INFINITY), static_cast<double>(NAN), 1e300, -1e300})
+    CHECK(line_plot({.title = "a", .values = {1, value, 2}}, plain).size() < 2000);
+  CHECK(probability_bars({{"a", -std::nan("")}}, plain).find("   nan %") != std::string::npos);
+}

@@ -2,7 +2,11 @@
 #include "tandem/cli/progress.h"
 
 #include <doctest/doctest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <cmath>
 #include <thread>
 
 #include "tandem/tests/temp_folder.h"
@@ -60,6 +64,36 @@ TEST_CASE("a terminal sees it at most ten times a second, and never when it is o
 
 TEST_CASE("where the output is no terminal there are only lines") {
   CHECK(output_of(Terminal{}, 1000) == "epoch 3/10 done\n");
+}
+
+TEST_CASE("the bar follows the width of the terminal") {
+  int master = -1, slave = -1;
+  winsize size{};
+  size.ws_row = 30, size.ws_col = 100;
+  REQUIRE(::openpty(&master, &slave, nullptr, nullptr, &size) == 0);
+  std::FILE* file = ::fdopen(slave, "w");
+  const auto drawn = [&](ProgressBar& bar) {
+    bar.draw(kView);
+    char text[2000];
+    const ssize_t got = ::read(master, text, sizeof text);
+    return std::string(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  };
+  {
+    ProgressBar bar(terminal(100), file);
+    CHECK(drawn(bar) == "\r" + progress_line(kView, terminal(100)) + "\x1b[K");
+    size.ws_col = 40;
+    REQUIRE(::ioctl(master, TIOCSWINSZ, &size) == 0);
+    CHECK(drawn(bar) == "\r" + progress_line(kView, terminal(40)) + "\x1b[K");
+  }
+  std::fclose(file);
+  ::close(master);
+}
+
+TEST_CASE("figures of a run that diverges") {
+  const auto fields =
+      training_fields({.loss = -std::nan(""), .accuracy = 0.1, .images_per_second = INFINITY});
+  CHECK(fields[0] == "loss nan");
+  CHECK(fields[2] == "0 images/s");
 }
 
 TEST_CASE("after a tenth of a second it is time again") {

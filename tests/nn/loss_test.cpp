@@ -1,6 +1,7 @@
 // Losses, normalisation and dropout as modules: values of PyTorch 1.13, modes, state.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -101,6 +102,10 @@ TEST_CASE("LayerNorm") {
 }
 
 TEST_CASE("Dropout") {
+  for (double p : {1.5, -0.1, std::nan("")}) {
+    CHECK_THROWS_WITH_AS(nn::Dropout{p}, doctest::Contains("between 0 and 1"), Error);
+    CHECK_THROWS_WITH_AS(nn::Dropout2d{p}, doctest::Contains("between 0 and 1"), Error);
+  }
   nn::Dropout drop(0.25);
   const Tensor x = ones({1000});
   const Tensor y = drop(x);
