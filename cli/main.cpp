@@ -32,6 +32,17 @@ int mistake(const std::string& prefix, const std::string& text) {
   return 2;
 }
 
+// What is wrong with the number of an option's values, in fewer words than CLI11's.
+std::string count_error(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const int given = static_cast<int>(option->count()), most = option->get_expected_max();
+    const std::string name =
+        option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames().front();
+    if (most == 1 && given > 1) return name + ": given more than once";
+  }
+  return "";
+}
+
 // CLI11's words for a wrong command line, in one line that names the command.
 int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
   const auto chosen = app.get_subcommands();
@@ -48,6 +59,12 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
     return mistake(prefix, (word.starts_with("-") ? "unknown option " : "unexpected argument ") + word +
                                did_you_mean(word, option_names(command)) + " (see " + prefix + " --help)");
   }
+  if (chosen.empty() && extra.empty()) {
+    std::string names;
+    for (const std::string& name : command_names(app)) names += (names.empty() ? "" : ", ") + name;
+    return mistake(prefix, "expected a command: " + names + " (see tandem --help)");
+  }
+  if (const std::string text = count_error(command); !text.empty()) return mistake(prefix, text);
   std::string text = error.what();
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return mistake(prefix, text);

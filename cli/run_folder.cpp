@@ -43,7 +43,12 @@ Progress progress_from_json(const Json& json) {
              .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
-  for (const Json& line : p.history) check(line.is_object(), "a line of \"history\" is no object");
+  check(p.epoch <= kMostEpochs, "impossible \"epoch\" ", p.epoch);
+  for (const Json& line : p.history) {
+    check(line.is_object(), "a line of \"history\" is no object");
+    for (const char* figure : {"train_loss", "train_accuracy", "test_loss", "test_accuracy"})
+      get_entry<double>(line, figure);
+  }
   return p;
 }
 

@@ -162,8 +162,8 @@ std::string counted(long long count, std::string_view one, std::string_view many
 
 std::string fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
-  char text[400];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  char text[64];
+  std::snprintf(text, sizeof text, std::abs(value) < 1e9 ? "%.*f" : "%.*e", decimals, value);
   return text;
 }
 

@@ -38,7 +38,7 @@ std::string clock_time(double seconds);
 /// counted(1, "batch", "batches") → "1 batch".
 std::string counted(long long count, std::string_view one, std::string_view many);
 
-/// "0.1250"; "nan" and "inf" for what is not finite, whatever its sign bit.
+/// "0.1250"; "1.2346e+20" from 10^9 on; "nan" and "inf" for what is not finite, whatever its sign bit.
 std::string fixed(double value, int decimals);
 
 /// 1234567 → "1,234,567".

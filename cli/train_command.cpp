@@ -85,7 +85,8 @@ Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
                counted(checkpoint.config.epochs, "epoch", "epochs"),
                " (schedule cosine), another number would make it jump; train anew with --epochs ", o.epochs));
     require(o.epochs >= checkpoint.progress.epoch,
-            concat("--epochs ", o.epochs, ": the run has done ", checkpoint.progress.epoch, " already"));
+            concat("--epochs ", o.epochs, ": the run has done ",
+                   counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
     require(
         o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
         concat("--epochs ", o.epochs, ": the run is in the midst of epoch ", checkpoint.progress.epoch + 1));
@@ -203,7 +204,7 @@ int train_command(const TrainOptions& o) {
   install_handlers();
   announce(o, data, trainer, folder, device);
   if (!trainer.run(folder)) {
-    std::printf("\nstopped after %s; go on with: tandem train --resume %s\n",
+    std::printf("stopped after %s; go on with: tandem train --resume %s\n",
                 place_of(trainer.progress()).c_str(), printable(quoted(folder)).c_str());
     return 128 + stop_signal;
   }

@@ -42,6 +42,9 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
 }
 
 void Trainer::restore() try {
+  const int64_t images = data_.train.images.size(0), size = checkpoint_.config.recipe.batch_size;
+  const int64_t batches = (images + size - 1) / size;
+  check(checkpoint_.progress.batch <= batches, "batch ", checkpoint_.progress.batch, " of ", batches);
   model_->load(checkpoint_.model);
   std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
   for (const auto& group : optimizer_->param_groups()) own.push_back(group.options().clone());
@@ -62,6 +65,7 @@ bool Trainer::run(const std::string& folder) {
   while (checkpoint_.progress.epoch < checkpoint_.config.epochs) {
     if (!epoch()) {
       save();
+      bar_.clear();
       return false;
     }
     end_epoch();

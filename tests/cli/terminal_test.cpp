@@ -108,6 +108,8 @@ TEST_CASE("times, counts and sizes") {
   CHECK(counted(1, "batch", "batches") == "1 batch");
   CHECK(counted(0, "batch", "batches") == "0 batches");
   CHECK(fixed(0.125, 2) == "0.12");
+  CHECK(fixed(1.23456e20, 4) == "1.2346e+20");
+  CHECK(fixed(-INFINITY, 4) == "-inf");
   CHECK(fixed(-std::nan(""), 4) == "nan");
   CHECK(with_commas(0) == "0");
   CHECK(with_commas(999) == "999");

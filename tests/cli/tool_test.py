@@ -143,6 +143,9 @@ def test_hostile_checkpoints():
         refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters are not those of model")
     changed("a", "b", config={"input": [60000, 60000, 60000]})
     refused("huge", tool("eval", "b", "--data", "data"))
+    for entry in ({"history": [{}]}, {"history": [1]}, {"epoch": -1}, {"epoch": 1 << 62}, {"batch": 1 << 40}, {"seconds": -1}):
+        changed("a", "b", progress=entry)
+        refused(f"{entry}", tool("train", "--resume", "b", "--epochs", str(10**9)), "--resume")
     for entry in ({"lr": -1}, {"lr": None}, {"lr": 1e300}, {"momentum": -1}, {"batch_size": 0}, {"seed": -1}, {"epochs": 1.5}):
         changed("a", "b", config=entry)
         refused(f"{entry}", tool("train", "--resume", "b"), "b/checkpoint.safetensors: ")
@@ -243,6 +246,39 @@ def test_numbers():
     run = tool("train", "--devices", "gpu:0")
     refused("one suggestion", run, "did you mean cuda")
     check("one suggestion", run.stderr.count("did you mean") == 1, run.stderr)
+
+
+def test_typing_mistakes():
+    refused("no command", tool(), "expected a command: train, eval")
+    refused("a command", tool("trian"), "did you mean train?")
+    refused("an option", tool("train", "--epoch", "3"), "did you mean --epochs?")
+    refused("twice", tool("train", "--lr", "1", "--lr", "2"), "--lr: given more than once")
+    refused("no value", tool("train", "--lr"), "--lr")
+    refused("no folder", tool("eval"), "DIR")
+    refused("no run", tool("eval", "data"), "data holds no run")
+
+
+def cut_and_flipped(content, draw):
+    for end in (0, 7, 8, 100, len(content) // 2, len(content) - 1):
+        yield content[:end]
+    for _ in range(20):
+        flipped = bytearray(content)
+        for _ in range(draw.choice((1, 3, 30))):
+            flipped[draw.randrange(4000)] ^= 1 << draw.randrange(8)
+        yield bytes(flipped)
+
+
+def test_damaged_checkpoints():
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    content = open("a/checkpoint.safetensors", "rb").read()
+    os.mkdir("b")
+    seed = random.randrange(10**6)
+    for number, broken in enumerate(cut_and_flipped(content, random.Random(seed))):
+        open("b/checkpoint.safetensors", "wb").write(broken)
+        for command in (("train", "--resume", "b", "--data", "data"), ("eval", "b", "--data", "data")):
+            run = tool(*command)
+            check(f"damage {number} of seed {seed}: {command[0]}", run.returncode in (0, 2), (run.returncode, run.stderr))
+            check("one line", run.stderr.count("\n") == (run.returncode != 0), run.stderr)
 
 
 def test_names_that_are_no_utf8():
