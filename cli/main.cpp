@@ -193,7 +193,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return tandem::cli::run(argc, argv);
+    const int code = tandem::cli::run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    tandem::cli::print_error("tandem", "not everything could be written to the standard output");
+    return code != 0 ? code : 1;
   } catch (const tandem::cli::UsageError& error) {
     tandem::cli::print_error("tandem", error.what());
     return 2;

@@ -16,7 +16,7 @@ std::string one_line(std::string_view text) {
     line.remove_prefix(indent);
     if (line.empty()) continue;
     const bool entry = indent >= 4;
-    if (!out.empty()) out += entry ? (in_list ? ", " : ": ") : "; ";
+    if (!out.empty()) out += entry ? (in_list ? ", " : ": ") : out.back() == '?' ? " " : "; ";
     out += line;
     in_list = entry;
   }

@@ -36,7 +36,7 @@ std::string holder(int fd) {
 RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folder) / ".lock").string()) {
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd_ < 0) throw UsageError(concat("cannot write in ", folder, ": ", std::strerror(errno)));
+    if (fd_ < 0) throw UsageError(concat(folder, ": cannot be written: ", std::strerror(errno)));
     int result = 0;
     while ((result = ::flock(fd_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
     }

@@ -17,6 +17,7 @@
 #include "tandem/cli/trainer.h"
 #include "tandem/core/backend.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/datasets/job_queue.h"
 
 namespace tandem::cli {
 namespace {
@@ -175,6 +176,11 @@ void install_handlers() {
     sigaction(SIGHUP, &action, nullptr);
 }
 
+// An epoch's loader would find out only when the folder is there.
+void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
+  throw UsageError(concat("--workers ", workers, ": ", error.what()));
+}
+
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
 }  // namespace
@@ -193,6 +199,7 @@ int train_command(const TrainOptions& o) {
   data.test = {data.test.images.to(device), data.test.labels.to(device), data.test.classes};
   Trainer trainer({device, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
 
+  check_workers(o.workers);
   // The folder comes last: nothing is made for a run that cannot begin.
   const std::string folder =
       o.resume.empty() ? make_run_folder(o.out, name_of_run(trainer.config())) : o.resume;

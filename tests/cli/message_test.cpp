@@ -22,6 +22,7 @@ std::string refusal(const std::string& text, const Range<T>& range) {
 TEST_CASE("indented lines become one") {
   CHECK(one_line("a") == "a");
   CHECK(one_line("a\n  b\n  c\n") == "a; b; c");
+  CHECK(one_line("a?\n  b") == "a? b");
   CHECK(one_line("none\n  looked in\n    /a\n    /b\n  ways\n    1. c") ==
         "none; looked in: /a, /b; ways: 1. c");
 }

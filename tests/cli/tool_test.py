@@ -5,9 +5,9 @@
 """
 import json
 import os
-import pty
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -17,6 +17,7 @@ import tempfile
 import time
 
 tandem = os.path.abspath(sys.argv[1])
+sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
 passed = failed = 0
 
 
@@ -44,6 +45,13 @@ def refused(what, run, *parts, code=2):
 def idx(path, sizes, content):
     with open(path, "wb") as file:
         file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def limit_of(name, value):
+    """For preexec_fn: a resource limit of the child. Sanitizers take address space without end."""
+    if name == "RLIMIT_AS" and sanitized:
+        return None
+    return lambda: resource.setrlimit(getattr(resource, name), (value, value))
 
 
 def write_data(folder, count=200, size=28, seed=1):
@@ -137,7 +145,7 @@ def test_hostile_checkpoints():
         refused("deep", tool(*command), "nested deeper")
     changed("a", "b", config=deep)
     refused("deep", tool("eval", "b"), "nested deeper")
-    limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (3 << 30, 3 << 30))
+    limit = limit_of("RLIMIT_AS", 3 << 30)
     for entry in ({"input": [65536, 65536, 1]}, {"class_count": 1 << 20}, {"model": "mlp"}):
         changed("a", "b", config=entry)
         refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters are not those of model")
@@ -218,10 +226,34 @@ def test_cosine():
     check("as many", tool("train", "--resume", "a", "--epochs", "1").returncode == 0)
 
 
+def test_threads_that_cannot_start():
+    os.chmod(".", 0o777)
+
+    def limit():
+        if os.getuid() == 0:  # the limit does not bind root
+            os.setgid(65534)
+            os.setuid(65534)
+        resource.setrlimit(resource.RLIMIT_NPROC, (3, 3))
+
+    for option in ("--threads", "--workers"):
+        other = {"--threads": "--workers", "--workers": "--threads"}[option]
+        try:
+            run = tool("train", "--data", "data", "--out", "a", option, "50", other, "1", preexec_fn=limit)
+        except PermissionError:
+            continue  # another user may not use this build
+        if run.returncode == 127:
+            continue
+        refused(option, run, option + " 50: ", "could be started")
+    check("nothing is made", not os.path.exists("a"))
+
+
 def test_full_disk():
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([tandem, "summary"], stdout=full, stderr=subprocess.PIPE, text=True)
+    refused("standard output", run, "standard output", code=1)
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
-                     __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (9999, 9999)))
+                     limit_of("RLIMIT_FSIZE", 9999)())
     run = tool("train", "--resume", "a", "--epochs", "2", preexec_fn=limit)
     refused("cannot write", run, "cannot write a/checkpoint.safetensors", "the checkpoint of 1 epoch and 0 batches stands", code=1)
     check("it does", tool("eval", "a").returncode == 0)
@@ -238,7 +270,7 @@ def test_numbers():
         run = tool(*command, *option.split())
         refused(option, run, option.split()[0] + " ", ": expected ")
         check(option + " is short", len(run.stderr) < 120, run.stderr)
-    limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (3 << 30, 3 << 30))
+    limit = limit_of("RLIMIT_AS", 3 << 30)
     run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
     check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
     refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
