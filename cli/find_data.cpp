@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -61,7 +62,10 @@ std::string lasting_name(const std::string& name_or_folder) {
   if (name_or_folder.empty() || data::known_dataset(name_or_folder) != nullptr) return name_or_folder;
   std::error_code error;
   if (!fs::is_directory(name_or_folder, error)) return name_or_folder;  // refused under the name as typed
-  const fs::path path = fs::absolute(name_or_folder, error).lexically_normal();
+  // Links stay as they were typed, unless ".." must be followed through them.
+  const fs::path typed(name_or_folder);
+  const bool climbs = std::find(typed.begin(), typed.end(), "..") != typed.end();
+  const fs::path path = climbs ? fs::canonical(typed, error) : fs::absolute(typed, error).lexically_normal();
   if (error) return name_or_folder;
   return (path.has_filename() ? path : path.parent_path()).string();
 }

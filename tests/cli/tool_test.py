@@ -112,6 +112,14 @@ def test_data_from_another_folder():
     shutil.rmtree("moved")
     refused("data gone", tool("train", "--resume", "a"), "no such folder", "name its place by --data")
     check("a run that is complete", tool("train", "--resume", "a", "--data", "data").returncode == 0)
+    os.makedirs("deep/er")
+    shutil.copytree("data", "deep/data")
+    os.symlink("deep/er", "link")
+    check("through a link", train("--data", "link/../data", "--out", "l").returncode == 0)
+    check("through a link", json.load(open("l/config.json"))["data"] == os.path.realpath("deep/data"))
+    os.symlink("deep/data", "named")
+    check("a link", train("--data", "named", "--out", "n").returncode == 0)
+    check("a link", json.load(open("n/config.json"))["data"] == os.path.abspath("named"))
     check("the default folder", train("--data", "data/").returncode == 0 and files("runs/linear-data-1") == RUN_FILES)
 
 
