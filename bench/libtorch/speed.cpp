@@ -1,5 +1,5 @@
-// One program in LibTorch's API, compiled against LibTorch and against Tandem (against.py): what each needs for the
-// same work. Prints a line a measurement: its name and the median of its repetitions in microseconds.
+// One program in LibTorch's API, compiled against LibTorch and against Tandem (against.py): what each needs
+// for the same work. Prints a line a measurement: its name and the median of its repetitions in microseconds.
 //
 //   speed THREADS
 #include <torch/torch.h>
