@@ -9,35 +9,35 @@ import json
 import struct
 import sys
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
-          "U8": np.uint8, "BOOL": np.bool_}
-NAMES = {np.dtype(v): k for k, v in DTYPES.items()}
+DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
+          "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool}
+NAMES = {v: k for k, v in DTYPES.items()}
 
 
 def read(path):
-    data = open(path, "rb").read()
+    data = bytearray(open(path, "rb").read())
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + length])
     metadata = header.pop("__metadata__", {})
     tensors = {}
     for key, entry in header.items():
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        array = np.frombuffer(data[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-        tensors[key] = torch.from_numpy(array.copy())
+        dtype = DTYPES[entry["dtype"]]
+        flat = torch.frombuffer(data[begin:end], dtype=dtype) if end > begin else torch.empty(0, dtype=dtype)
+        tensors[key] = flat.reshape(entry["shape"])
     return tensors, metadata
 
 
-def write(path, tensors):
-    header, blobs, at = {}, [], 0
+def write(path, tensors, metadata=None):
+    header, blobs, at = {"__metadata__": metadata} if metadata else {}, [], 0
     for key, tensor in tensors.items():
-        array = np.ascontiguousarray(tensor.detach().numpy())
-        header[key] = {"dtype": NAMES[array.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + array.nbytes]}
-        blobs.append(array.tobytes())
-        at += array.nbytes
+        blob = tensor.detach().reshape(-1).view(torch.uint8).numpy().tobytes()
+        header[key] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + len(blob)]}
+        blobs.append(blob)
+        at += len(blob)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:

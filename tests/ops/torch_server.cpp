@@ -1,0 +1,174 @@
+// Answers the requests of torch_random.py:  test_torch REQUESTS ANSWERS  (safetensors files).
+//
+// Request i: metadata "i" is an operation and its arguments (torch_table.h); tensors "i/x0", … hold the
+// storages of its inputs, with metadata "sizes strides offset mode". Modes: c constant; g a leaf that needs
+// a gradient; w, W written by the operation: a window on a copy of the storage, whose gradient is asked
+// for (W) or not. "i/g0", …: cotangents of those outputs that need one, in the same form.
+// Answer i: "i" is "ok", "no gradient: …" or "error: …"; tensors "i/o0", … the results and then every written
+// storage, with metadata "strides offset needs-gradient shares-memory"; "i/d0", … the gradients.
+#include <cstdio>
+
+#include "tandem/nn/safetensors.h"
+#include "tandem/tests/ops/torch_table.h"
+
+namespace tandem::testing {
+
+Words split_words(const std::string& text, char separator) {
+  Words words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+ScalarType dtype_named(const std::string& text) {
+  for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i)
+    if (text == name(static_cast<ScalarType>(i))) return static_cast<ScalarType>(i);
+  fail("no dtype is named ", text);
+}
+
+Reduction reduction_named(const std::string& text) {
+  if (text == "none") return kNone;
+  if (text == "mean") return kMean;
+  if (text == "sum") return kSum;
+  check(text == "batchmean", "no reduction is named ", text);
+  return kBatchMean;
+}
+
+Indices indices_of(const std::string& text, const Tensors& tensors) {
+  Indices list;
+  for (const std::string& word : split_words(text, ',')) {
+    const std::string rest = word.substr(1);
+    if (word[0] == 't') list.emplace_back(tensors.at(std::stoul(rest)));
+    if (word[0] == 'i') list.emplace_back(std::stoll(rest));
+    if (word[0] == 'b') list.emplace_back(rest == "1");
+    if (word[0] == 'n') list.emplace_back(nullopt);
+    if (word[0] == 'e') list.emplace_back(indexing::Ellipsis);
+    if (word[0] != 's') continue;
+    const std::size_t first = rest.find(':'), second = rest.find(':', first + 1);
+    const auto bound = [](const std::string& s) { return s.empty() ? nullopt : optional(std::stoll(s)); };
+    list.emplace_back(indexing::Slice(bound(rest.substr(0, first)),
+                                      bound(rest.substr(first + 1, second - first - 1)),
+                                      bound(rest.substr(second + 1))));
+  }
+  return list;
+}
+
+Tensors Table::call(const std::string& name, const Words& words, const Tensors& tensors) const {
+  const auto found = overloads_.find(name);
+  if (found != overloads_.end())
+    for (const Overload& overload : found->second)
+      if (overload.fits(words)) return overload.call(words, tensors);
+  throw std::logic_error("no operation " + name + " takes such arguments");
+}
+
+namespace {
+
+std::vector<int64_t> numbers(const std::string& text) {
+  return read_word<std::vector<int64_t>>("l" + text, {});
+}
+
+struct Inputs {
+  Tensors tensors, leaves, written;
+};
+
+class Server {
+ public:
+  explicit Server(const std::string& path) : file_(serialize::load_safetensors(path)) {
+    add_pointwise(table_);
+    add_pairs(table_);
+    add_reductions(table_);
+    add_shapes(table_);
+    add_indexing(table_);
+    add_networks(table_);
+  }
+  void answer_all() {
+    for (std::size_t i = 0; file_.metadata.contains(concat(i)); ++i)
+      texts_.insert(concat(i), answer(concat(i)));
+  }
+  void save(const std::string& path) const { serialize::save_safetensors(path, answers_, texts_); }
+
+ private:
+  std::string answer(const std::string& key) {
+    Words words = split_words(file_.metadata[key], ' ');
+    const std::string name = words.front();
+    words.erase(words.begin());
+    Inputs in;
+    Tensors outputs;
+    try {
+      in = inputs(key);
+      outputs = table_.call(name, words, in.tensors);
+    } catch (const Error& error) {
+      return concat("error: ", error.what());
+    }
+    for (const Tensor& t : in.written) outputs.push_back(t);
+    for (std::size_t k = 0; k < outputs.size(); ++k) give_output(concat(key, "/o", k), outputs[k], in);
+    try {
+      give_gradients(key, outputs, in.leaves);
+    } catch (const Error& error) {
+      return concat("no gradient: ", error.what());
+    }
+    return "ok";
+  }
+
+  Tensor strided(const Tensor& storage, const Words& form) const {
+    return storage.as_strided(numbers(form[0].substr(1)), numbers(form[1].substr(1)), std::stoll(form[2]));
+  }
+
+  Inputs inputs(const std::string& key) {
+    Inputs in;
+    for (std::size_t k = 0; file_.tensors.contains(concat(key, "/x", k)); ++k) {
+      Tensor storage = file_.tensors[concat(key, "/x", k)];
+      const Words form = split_words(file_.metadata[concat(key, "/x", k)], ' ');
+      const char mode = form[3][0];
+      if (mode == 'W') in.leaves.push_back(storage.requires_grad_());
+      if (mode == 'w' || mode == 'W') in.written.push_back(storage = storage.clone());
+      const Tensor x = strided(storage, form);
+      if (mode == 'g') in.leaves.push_back(x.requires_grad_());
+      in.tensors.push_back(x);
+    }
+    return in;
+  }
+
+  void give_output(const std::string& key, const Tensor& t, const Inputs& in) {
+    bool shares = false;
+    for (const Tensor& x : in.tensors) shares |= x.storage().get() == t.storage().get();
+    texts_.insert(key, concat(t.strides(), " ", t.storage_offset(), " ", t.requires_grad(), " ", shares));
+    answers_.insert(key, t.detach().contiguous().clone());
+  }
+
+  void give_gradients(const std::string& key, const Tensors& outputs, const Tensors& leaves) {
+    Tensors roots, cotangents;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Tensor* storage = file_.tensors.find(concat(key, "/g", k));
+      if (storage == nullptr) continue;
+      cotangents.push_back(strided(*storage, split_words(file_.metadata[concat(key, "/g", k)], ' ')));
+      roots.push_back(outputs[k]);
+    }
+    if (roots.empty() || leaves.empty()) return;
+    const Tensors gradients = autograd::grad(roots, leaves, cotangents, nullopt, false, true);
+    for (std::size_t k = 0; k < leaves.size(); ++k)
+      if (gradients[k].defined()) answers_.insert(concat(key, "/d", k), gradients[k].contiguous());
+  }
+
+  serialize::SafeTensors file_;
+  Table table_;
+  OrderedDict<std::string, Tensor> answers_;
+  OrderedDict<std::string, std::string> texts_;
+};
+
+}  // namespace
+}  // namespace tandem::testing
+
+int main(int argc, char** argv) try {
+  if (argc != 3) throw std::invalid_argument("usage: test_torch REQUESTS ANSWERS");
+  tandem::testing::Server server(argv[1]);
+  server.answer_all();
+  server.save(argv[2]);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "test_torch: %s\n", error.what());
+  return 2;
+}
