@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/index_add.h"
+#include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
 
@@ -54,6 +55,7 @@ Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
   dim = wrap_dim(dim, self.dim());
   check(k >= 0 && k <= size_of(self, dim), "topk: k = ", k, " of dimension ", dim, " of ", self);
+  if (self.dim() == 0) k = 1;  // a number is its own, whatever k
   Outputs out(self, dim, k);
   if (out.values.numel() != 0)
     backend(self).sort.topk(out.values, out.indices, self.detach().contiguous(), dim, k, largest);
@@ -91,8 +93,9 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   check(!weights.defined() || weights.sizes() == self.sizes(),
         "bincount: expected a weight for each number\n  self    ", self, "\n  weights ", weights);
   const int64_t count = std::max(minlength, self.max().item<int64_t>() + 1);
-  const Tensor what =
-      weights.defined() ? weights.detach() : ones(self.sizes(), TensorOptions(kLong).device(self.device()));
+  const Tensor what = weights.defined()
+                          ? as_type(weights.detach(), weights.dtype() == kFloat ? kFloat : kDouble)
+                          : ones(self.sizes(), TensorOptions(kLong).device(self.device()));
   return zeros({count}, what.options()).index_add(0, self.to(kLong), what);
 }
 

@@ -19,8 +19,8 @@ std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim =
 /// The lower median; NaN if there is one. median(self) of nothing is NaN.
 Tensor median(const Tensor& self);
 std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim = false);
-/// How often each of 0, 1, …, max(largest, minlength - 1) occurs: int64, or sums of `weights`. self: 1-D
-/// integers, none negative.
+/// How often each of 0, 1, …, max(largest, minlength - 1) occurs: int64, or sums of `weights`
+/// (float32, others as float64). self: 1-D integers, none negative.
 Tensor bincount(const Tensor& self, const Tensor& weights = {}, int64_t minlength = 0);
 
 }  // namespace tandem

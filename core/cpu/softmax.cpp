@@ -145,7 +145,7 @@ void run(const Tensor& out, int64_t dim, const Inputs&... inputs) {
   for (int64_t d = 0; d < out.dim(); ++d)
     (d < dim ? outer : inner) *= d == dim ? 1 : sizes[static_cast<std::size_t>(d)];
   const int64_t n = out.dim() == 0 ? 1 : sizes[static_cast<std::size_t>(dim)];
-  if (n == 0) return;
+  if (out.numel() == 0) return;
   T* o = out.ptr<T>();
   if (inner == 1) {
     parallel_for(outer, std::max<int64_t>(1, kGrain / 4 / n), [&](int64_t begin, int64_t end) {

@@ -97,3 +97,8 @@ TEST_CASE("dtype, refusals and threads") {
     return Tensors{softmax(x, 0), softmax(x, 1), log_softmax(x, 2), log_softmax(x, 0)};
   });
 }
+
+TEST_CASE("softmax of nothing, along a dimension that has a size") {
+  CHECK(softmax(zeros({3, 0}), 0).numel() == 0);
+  CHECK(log_softmax(zeros({0, 3, 0}), 1).numel() == 0);
+}

@@ -142,3 +142,15 @@ TEST_CASE("edges, refusals, threads") {
     return Tensors{values, indices, std::get<1>(topk(x, 9, 0)), std::get<1>(median(x, 0))};
   });
 }
+
+TEST_CASE("topk of a number is the number, whatever k") {
+  const auto [value, index] = topk(full({}, 3), 0);
+  CHECK(value.item<int64_t>() == 3);
+  CHECK(index.item<int64_t>() == 0);
+}
+
+TEST_CASE("bincount sums weights as float32 or float64") {
+  CHECK((bincount(zeros({2}, kLong), ones({2})).dtype() == kFloat));
+  CHECK((bincount(zeros({2}, kLong), ones({2}, kInt)).dtype() == kDouble));
+  CHECK(bincount(zeros({2}, kLong), ones({2}, kBool))[0].item<double>() == 2);
+}
