@@ -103,7 +103,8 @@ struct EluRule {
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
     // exp of positive values could overflow into the second derivative.
-    return where(x > 0, g * p[1], g * (exp(clamp_max(x, 0)) * (p[0].toDouble() * p[1].toDouble())));
+    const Tensor low = exp(where(x > 0, 0, x));
+    return where(x > 0, g * p[1], g * (low * (p[0].toDouble() * p[1].toDouble())));
   }
 };
 
@@ -112,7 +113,7 @@ struct CeluRule {
   static constexpr const char *name = "celu_", *backward_name = "CeluBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
-    return where(x > 0, g, g * exp(clamp_max(x / p[0], 0)));
+    return where(x > 0, g, g * exp(where(x > 0, 0, x / p[0])));
   }
 };
 

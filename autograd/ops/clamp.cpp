@@ -1,7 +1,10 @@
-// clamp: values between two bounds. Gradient: g where self is within them (the bounds included), else 0, or g
-// for the bound that holds where bounds are tensors.
+// clamp: values between two bounds. Gradient: g where self is strictly within them, else 0. Where bounds are
+// tensors: g for whichever of the three is the result, and a half each where self is at a bound.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/ternary_op.h"
 #include "tandem/autograd/ops/unary.h"
@@ -17,23 +20,23 @@ struct ClampRule {
   static constexpr const char *name = "clamp_", *backward_name = "ClampBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
-    return where(logical_and(x >= p[0], x <= p[1]), g, 0);
+    const auto none = [](const Scalar& bound) { return std::isinf(bound.toDouble()); };
+    const Tensor above = none(p[0]) ? x == x : x > p[0], below = none(p[1]) ? x == x : x < p[1];
+    return where(logical_and(above, below), g, 0);
   }
 };
 
+// Both bounds given. Where they cross, the upper one holds; where they are equal, self at them has all of g.
 struct ClampTensorsBackward final : Node {
   const char* name() const override { return "ClampBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), low = min.unpack(*this), high = max.unpack(*this);
-    const Tensor above = high.defined() ? x > high : Tensor(), below = low.defined() ? x < low : Tensor();
-    Tensor held = above.defined() ? above : below;
-    if (above.defined() && below.defined()) held = logical_or(above, below);
-    if (needs(0)) out[0] = where(held, 0, g[0]);
-    // Where the bounds cross, the upper one holds.
-    const Tensor crossed = above.defined() && below.defined() ? high < low : Tensor();
-    if (needs(1))
-      out[1] = where(crossed.defined() ? logical_and(below, logical_not(crossed)) : below, g[0], 0);
-    if (needs(2)) out[2] = where(crossed.defined() ? logical_or(above, crossed) : above, g[0], 0);
+    const Tensor above = x > high, below = x < low, wide = low < high;
+    const Tensor at_low = logical_and(x == low, wide), at_high = logical_and(x == high, wide);
+    const Tensor half = g[0] * 0.5;
+    if (needs(0)) out[0] = where(logical_or(above, below), 0, where(logical_or(at_low, at_high), half, g[0]));
+    if (needs(1)) out[1] = where(at_low, half, where(logical_and(below, low <= high), g[0], 0));
+    if (needs(2)) out[2] = where(at_high, half, where(logical_or(above, low > high), g[0], 0));
   }
   void release() override {
     self.release();
@@ -51,6 +54,14 @@ Parameters bounds(const optional<Scalar>& min, const optional<Scalar>& max, Scal
     using Limits = std::numeric_limits<T>;
     p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
     p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());
+    if constexpr (std::is_integral_v<T>) {  // bounds beyond the type do not bound, unless they leave nothing
+      const auto lowest = static_cast<int64_t>(Limits::lowest()),
+                 largest = static_cast<int64_t>(Limits::max());
+      check(p[0].toLong() <= largest && p[1].toLong() >= lowest, "clamp: bounds ", p[0], " and ", p[1],
+            " leave no value of ", type);
+      p[0] = std::max(p[0].toLong(), lowest);
+      p[1] = std::min(p[1].toLong(), largest);
+    }
   });
   return p;
 }
@@ -75,13 +86,15 @@ Tensor clamp_max(const Tensor& self, const Scalar& max) {
 
 Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) {
   check(min.defined() || max.defined(), "clamp: at least one of min and max must be given");
-  Tensor out = self.detach();
-  if (min.defined()) out = binary_raw<ops::Maximum>(out, min, result_type(out, min));
-  if (max.defined()) out = binary_raw<ops::Minimum>(out, max, result_type(out, max));
+  if (!max.defined()) return maximum(self, min);
+  if (!min.defined()) return minimum(self, max);
+  const Tensor all[] = {self, min, max};
+  const ScalarType type = result_type(TensorList(all, 3));
+  Tensor out = binary_raw<ops::Minimum>(binary_raw<ops::Maximum>(self, min, type), max, type);
   if (auto* node = record<ClampTensorsBackward>(out, self, min, max)) {
     node->self.save(self);
-    if (min.defined()) node->min.save(min);
-    if (max.defined()) node->max.save(max);
+    node->min.save(min);
+    node->max.save(max);
   }
   return out;
 }

@@ -38,8 +38,13 @@ struct Atan2Rule {
   static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
-  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (b / (a * a + b * b)); }
-  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (-a / (a * a + b * b)); }
+  // 1 instead of 0: the gradient at the origin is 0.
+  static Tensor square(const Tensor& a, const Tensor& b) {
+    const Tensor sum = a * a + b * b;
+    return where(sum == 0, 1, sum);
+  }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (b / square(a, b)); }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (-a / square(a, b)); }
 };
 struct HypotRule {
   using Op = ops::Hypot;

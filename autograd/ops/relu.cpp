@@ -1,4 +1,4 @@
-// relu(x) = max(x, 0). Gradient: g where the output is positive, else 0.
+// relu(x) = max(x, 0). Gradient: 0 where the output is 0, else g (NaN too).
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/unary_op.h"
@@ -12,7 +12,7 @@ struct ReluRule {
   using Op = ops::Relu;
   static constexpr const char *name = "relu_", *backward_name = "ReluBackward";
   static constexpr Saves saves = Saves::kOutput;
-  static Tensor gradient(const Tensor& g, const Tensor& y) { return where(y > 0, g, 0); }
+  static Tensor gradient(const Tensor& g, const Tensor& y) { return where(y <= 0, 0, g); }
 };
 
 }  // namespace

@@ -71,9 +71,10 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan = nullopt, optional<d
 
 // ---- bounds
 /// Values below min become min, then those above max become max; at least one bound. NaN stays. Gradient: g
-/// where self is within the bounds.
+/// where self is strictly within the bounds.
 Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt);
-/// Bounds broadcast; one of them may be undefined. Where a bound holds, the gradient goes to it.
+/// Bounds broadcast; one of them may be undefined. Where a bound holds, the gradient goes to it; where self
+/// equals it, each gets half.
 Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max = {});
 Tensor clamp_min(const Tensor& self, const Scalar& min);
 Tensor clamp_max(const Tensor& self, const Scalar& max);

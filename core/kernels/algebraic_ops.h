@@ -2,6 +2,7 @@
 // input x or its output y.
 #pragma once
 #include <cmath>
+#include <limits>
 #include "tandem/core/host_device.h"
 #include "tandem/core/kernels/arithmetic_ops.h"
 #include "tandem/core/kernels/kernel.h"
@@ -81,21 +82,25 @@ struct Relu {
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T y) {
-    return y > T(0) ? g : T(0);
+    return y <= T(0) ? T(0) : g;
   }
 };
-/// x not below p and not above q, which wins; NaN stays.
+/// x not below p and not above q, which wins; NaN, also as a bound, stays. The gradient is 0 at the bounds
+/// and for NaN; an infinite bound is none.
 struct Clamp {
   static constexpr const char* name = "clamp";
   using Types = NumericTypes;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
-    const T y = x < p ? p : x;
-    return y > q ? q : y;
+    const T y = (bool(x >= p) | bool(x != x)) ? x : p;
+    return (bool(y <= q) | bool(y != y)) ? y : q;
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    return x >= p && x <= q ? g : T(0);
+    if constexpr (std::is_integral_v<T>) return x > p && x < q ? g : T(0);
+    const bool above = x > p || (p == -std::numeric_limits<T>::infinity() && x == x);
+    const bool below = x < q || (q == std::numeric_limits<T>::infinity() && x == x);
+    return above && below ? g : T(0);
   }
 };
 /// clamp with a gradient that is 0 at the bounds themselves.

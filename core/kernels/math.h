@@ -245,7 +245,7 @@ TANDEM_HD inline T acosh(T x) {
   return ::acosh(x);
 #else
   const T t = x - T(1);
-  const T near = log1p(t + std::sqrt(t * (t + T(2))));
+  const T near = log1p(t + std::sqrt(t) * std::sqrt(t + T(2)));  // NaN below 1
   return x > T(1e9) ? log(x) + T(0.6931471805599453) : near;
 #endif
 }

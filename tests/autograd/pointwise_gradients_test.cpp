@@ -221,10 +221,17 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
   CHECK(show(b.grad()) == "[2] 0.5 0.5");
   Tensor x = arange(-1, 2, kFloat).requires_grad_();
   clamp(x, Scalar(-1), Scalar(1)).sum().backward();
-  CHECK(show(x.grad()) == "[3] 1 1 1");
+  CHECK(show(x.grad()) == "[3] 0 1 0");
   Tensor y = arange(-1, 2, kFloat).requires_grad_();
   hardtanh(y).sum().backward();
   CHECK(show(y.grad()) == "[3] 0 1 0");
+  const float inf = std::numeric_limits<float>::infinity();
+  Tensor w = tensor({-inf, inf, std::nanf("")}).requires_grad_();
+  (clamp_min(w, 0) + relu(w)).sum().backward();
+  CHECK(show(w.grad()) == "[3] 0 2 1");
+  Tensor origin = zeros({2}, requires_grad());
+  atan2(origin[0], origin[1]).backward();
+  CHECK(show(origin.grad()) == "[2] 0 0");
   Tensor z = zeros({1}, requires_grad());
   (sqrt(z) + pow(z, 0)).sum().backward();
   CHECK(z.grad().item<float>() == std::numeric_limits<float>::infinity());
@@ -232,6 +239,17 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
   pow(base, exponent).sum().backward();
   CHECK(base.grad().item<float>() == 0);
   CHECK(exponent.grad().item<float>() == 0);
+}
+
+TEST_CASE("clamp between tensors shares its gradient where self is at a bound") {
+  Tensor x = tensor({0., 1., 2., 1., 5.}).requires_grad_(),
+         low = tensor({0., 0., 0., 1., 3.}).requires_grad_(),
+         high = tensor({2., 2., 2., 1., 1.}).requires_grad_();
+  clamp(x, low, high).sum().backward();
+  CHECK(show(x.grad()) == "[5] 0.5 1 0.5 1 0");
+  CHECK(show(low.grad()) == "[5] 0.5 0 0 0 0");
+  CHECK(show(high.grad()) == "[5] 0 0 0.5 0 1");
+  CHECK((clamp(ones({2}, kByte), zeros({}, kDouble), ones({2})).dtype() == kFloat));
 }
 
 TEST_CASE("elu's gradient of large values has no NaN in second order") {

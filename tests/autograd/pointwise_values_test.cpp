@@ -181,6 +181,9 @@ TEST_CASE("infinite and undefined values") {
   CHECK(std::isnan(values(maximum(x, zeros({4})))[3]));
   CHECK(std::isnan(values(minimum(zeros({4}), x))[3]));
   CHECK(std::isnan(values(clamp(x, Scalar(0), Scalar(1)))[3]));
+  CHECK(std::isnan(values(clamp_max(x, kNaN))[0]));
+  for (const double below_one : {-kInf, -1e30, -9.0, 0.5})
+    CHECK(std::isnan(acosh(full({}, below_one)).item<float>()));
 }
 
 TEST_CASE("the same bits on any number of threads") {
