@@ -65,7 +65,8 @@ ScalarType addcmul_type(const Tensor& self, const Tensor& a, const Tensor& b, co
 }
 ScalarType addcdiv_type(const Tensor& self, const Tensor& a, const Tensor& b) {
   const ScalarType type = type_of(self, a, b);
-  check(is_floating_point(type), "addcdiv: not defined for integers (", type,
+  const bool quotient = is_floating_point(a.dtype()) || is_floating_point(b.dtype());
+  check(is_floating_point(type) && quotient, "addcdiv: not defined for integers (", type,
         "); use self + value * (a / b)");
   return type;
 }

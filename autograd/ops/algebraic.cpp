@@ -55,7 +55,7 @@ struct SigmoidRule {
 Tensor abs(const Tensor& self) { return unary<AbsRule>(self); }
 Tensor Tensor::abs() const { return tandem::abs(*this); }
 Tensor& Tensor::abs_() { return unary_<AbsRule>(*this); }
-Tensor square(const Tensor& self) { return unary<SquareRule>(self); }
+Tensor square(const Tensor& self) { return unary<SquareRule>(self.dtype() == kBool ? self.to(kLong) : self); }
 Tensor Tensor::square() const { return tandem::square(*this); }
 Tensor& Tensor::square_() { return unary_<SquareRule>(*this); }
 Tensor sqrt(const Tensor& self) { return unary_float<SqrtRule>(self); }

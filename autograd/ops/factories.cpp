@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tandem/autograd/ops/promotion.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
@@ -28,6 +29,7 @@ Tensor empty(IntArrayRef size, const TensorOptions& options) { return finish(mak
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
   const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
   Tensor out = make(size, options.has_dtype() ? options : options.dtype(natural));
+  autograd::check_number_fits("full", value, out.dtype());
   backend(out).pointwise.fill(out, value);
   return finish(std::move(out), options);
 }
@@ -57,13 +59,14 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   check(count < 9e15, "arange: too many elements: ", count);
   const ScalarType type = options.has_dtype() ? options.dtype() : real ? get_default_dtype() : kLong;
   Tensor host = empty_raw({static_cast<int64_t>(count)}, type, Device(kCPU, 0));
+  const bool in_integers = !real || is_integral(type, true);  // then start and step are converted first
   dispatch(type, AllTypes{}, "arange", [&]<class T>(Type<T>) {
     T* out = host.ptr<T>();
     for (int64_t i = 0; i < host.numel(); ++i) {
-      if (real)
-        out[i] = Scalar(first + static_cast<double>(i) * by).to<T>();
-      else
+      if (in_integers)
         out[i] = Scalar(start.toLong() + i * step.toLong()).to<T>();
+      else
+        out[i] = Scalar(first + static_cast<double>(i) * by).to<T>();
     }
   });
   const Device device = resolve(options.device());

@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/fill.h"
 
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/promotion.h"
 
 namespace tandem {
 namespace autograd {
@@ -13,6 +14,7 @@ void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) {
 using namespace autograd;
 
 Tensor& Tensor::fill_(const Scalar& value) {
+  check_number_fits("fill_", value, dtype());
   return overwrite(*this, "fill_", [&](const Tensor& out) { backend(out).pointwise.fill(out, value); });
 }
 Tensor& Tensor::fill_(const Tensor& value) {

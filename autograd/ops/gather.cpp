@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend.h"
@@ -104,6 +105,7 @@ Tensor& scatter_inplace(Tensor& self, const char* name, int64_t dim, const Tenso
 }
 
 Tensor number_as(const Scalar& value, const Tensor& self, const Tensor& index) {
+  check_number_fits("scatter", value, self.dtype());
   return full({}, value, TensorOptions(self.dtype()).device(self.device())).expand(index.sizes());
 }
 

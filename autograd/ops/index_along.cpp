@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops/index_add.h"
+#include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/core/backend.h"
 
@@ -20,34 +21,37 @@ AdvancedIndex copy_index(const Tensor& self, int64_t dim, const Tensor& index, c
   return along("index_copy", self, dim, index, false);
 }
 
-void check_not_number(const Tensor& self, const char* operation) {
-  check(self.dim() > 0, operation, ": expected at least 1 dimension, got ", self);
-}
-
 Tensor number_of(const Tensor& self, const Scalar& value) {
+  check_number_fits("index_fill", value, self.dtype());
   return full({}, value, TensorOptions(self.dtype()).device(self.device()));
 }
 
 }  // namespace
 
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  check_not_number(self, "index_copy");
+  if (self.dim() == 0) return index_copy(self.reshape({1}), dim, index, source.reshape({-1})).reshape({});
   dim = wrap_dim(dim, self.dim());
   return index_write(self, copy_index(self, dim, index, source), source, false);
 }
 Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) {
-  check_not_number(*this, "index_copy");
+  if (this->dim() == 0) {
+    unsqueeze(0).index_copy_(dim, index, source.reshape({-1}));
+    return *this;
+  }
   dim = wrap_dim(dim, this->dim());
   return index_write_(*this, copy_index(*this, dim, index, source), source, false);
 }
 
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  check_not_number(self, "index_fill");
+  if (self.dim() == 0) return index_fill(self.reshape({1}), dim, index, value).reshape({});
   return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true),
                      number_of(self, value), false);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) {
-  check_not_number(*this, "index_fill");
+  if (this->dim() == 0) {
+    unsqueeze(0).index_fill_(dim, index, value);
+    return *this;
+  }
   return index_write_(*this, along("index_fill", *this, wrap_dim(dim, this->dim()), index, true),
                       number_of(*this, value), false);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/promotion.h"
 
 namespace tandem {
 namespace {
@@ -17,7 +18,14 @@ template <class F>
 Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int64_t steps,
               const TensorOptions& options, F&& f) {
   check(steps >= 0, operation, ": expected steps >= 0, got ", steps);
-  const double first = start.toDouble(), last = end.toDouble();
+  double first = start.toDouble(), last = end.toDouble();
+  if (is_integral(options.dtype(), true))  // the ends, too, are of the result's type
+    dispatch(options.dtype(), BitTypes{}, operation, [&]<class T>(Type<T>) {
+      for (const Scalar& number : {start, end})
+        autograd::check_number_fits(operation, number, options.dtype());
+      first = static_cast<double>(start.to<T>());
+      last = static_cast<double>(end.to<T>());
+    });
   const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
   Tensor host = empty_raw({steps}, kDouble, Device(kCPU, 0));
   double* out = host.ptr<double>();

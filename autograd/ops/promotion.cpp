@@ -1,6 +1,9 @@
 // PyTorch's promotion rule.
 #include "tandem/autograd/ops/promotion.h"
 
+#include <cmath>
+#include <limits>
+
 namespace tandem {
 namespace {
 
@@ -45,6 +48,22 @@ ScalarType result_type(TensorList tensors) {
 }
 
 namespace autograd {
+void check_number_fits(const char* operation, const Scalar& value, ScalarType type) {
+  bool fits = true;
+  dispatch(type, AllTypes{}, operation, [&]<class T>(Type<T>) {
+    using Limits = std::numeric_limits<T>;
+    const double x = value.toDouble();
+    if constexpr (std::is_same_v<T, Half>)
+      fits = !std::isfinite(x) || std::fabs(x) <= 65504;
+    else if constexpr (std::is_same_v<T, float>)
+      fits = !std::isfinite(x) || std::fabs(x) <= Limits::max();
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      fits = !value.isFloatingPoint() && std::is_unsigned_v<T>
+                 ? std::fabs(x) <= static_cast<double>(Limits::max())
+                 : x >= static_cast<double>(Limits::lowest()) && x <= static_cast<double>(Limits::max());
+  });
+  check(fits, operation, ": value ", value, " is outside the range of ", type);
+}
 void check_same_device(const char* operation, const Tensor& a, const Tensor& b) {
   if (a.device() == b.device()) return;
   check((a.dim() == 0 && a.is_cpu()) || (b.dim() == 0 && b.is_cpu()), operation,

@@ -16,6 +16,9 @@ inline Tensor as_type(const Tensor& t, ScalarType type) { return t.dtype() == ty
 inline Tensor as_float(const Tensor& t) {
   return is_floating_point(t.dtype()) ? t : t.to(get_default_dtype());
 }
+/// Throws Error for a number outside the range of `type`; fractions are cut, and unsigned types take negative
+/// integers as C++ does.
+void check_number_fits(const char* operation, const Scalar& value, ScalarType type);
 /// Throws Error unless all are on one device; a 0-dim CPU tensor may join any.
 void check_same_device(const char* operation, const Tensor& a, const Tensor& b);
 }  // namespace autograd

@@ -1,8 +1,6 @@
 // where and masked_fill. Gradients: g where the condition chose the argument, else 0.
 #include "tandem/autograd/ops/where.h"
 
-#include <cmath>
-
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/ternary_op.h"
 
@@ -39,17 +37,8 @@ Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, De
   return out;
 }
 
-// Values that integers and bool cannot hold are refused.
-const Scalar& check_value(const Tensor& self, const Scalar& value) {
-  check(is_floating_point(self.dtype()) || self.dtype() == kBool || !value.isFloatingPoint() ||
-            value.toDouble() == std::trunc(value.toDouble()),
-        "masked_fill: value ", value, " cannot be stored in ", self);
-  return value;
-}
-const Tensor& check_value(const Tensor& self, const Tensor& value) {
+const Tensor& check_value(const Tensor& value) {
   check(value.dim() == 0, "masked_fill: value must be a number or a tensor of dimension 0, got ", value);
-  check(!value.is_floating_point() || self.is_floating_point(), "masked_fill: value ", value,
-        " cannot be stored in ", self);
   return value;
 }
 void check_mask(const Tensor& self, const Tensor& mask) {
@@ -101,7 +90,7 @@ Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
   check_condition(mask, "masked_fill");
   check_same_device("masked_fill", self, mask);
-  check_value(self, value);
+  check_number_fits("masked_fill", value, self.dtype());
   const Prepared b(self, self.dtype(), self.device());
   Tensor out = where_raw(mask, broadcast_sizes(self.sizes(), mask.sizes(), "masked_fill"), self.dtype(),
                          self.device(), value, b);
@@ -109,7 +98,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   return out;
 }
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  return where(mask, as_type(check_value(self, value), self.dtype()), self);
+  return where(mask, as_type(check_value(value), self.dtype()), self);
 }
 
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
@@ -126,7 +115,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
   check_mask(*this, mask);
-  check_value(*this, value);
+  check_number_fits("masked_fill_", value, dtype());
   return inplace(
       *this, "masked_fill_", Before::kAlias,
       [&] {
@@ -137,7 +126,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
   check_mask(*this, mask);
-  check_value(*this, value);
+  check_value(value);
   return inplace(
       *this, "masked_fill_", Before::kAlias,
       [&] {

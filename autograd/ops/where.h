@@ -11,8 +11,8 @@ Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other);
 Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other);
 Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other);
 
-/// self with `value` (a number, or a tensor of dimension 0) where mask is true; self's dtype. Throws Error
-/// for a value with a fraction in an integer tensor.
+/// self with `value` (a number, or a tensor of dimension 0) where mask is true; self's dtype, which
+/// cuts fractions. Throws Error for a number outside the range of an integer dtype.
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value);
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value);
 

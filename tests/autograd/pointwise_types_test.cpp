@@ -1,7 +1,9 @@
 // Dtypes of elementwise operations: promotion, integers, bool, in-place forms, and what is refused.
+#include <cmath>
 #include <limits>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -135,8 +137,8 @@ TEST_CASE("refused") {
   CHECK_THROWS_WITH_AS(ones({2}) - ones({3}), doctest::Contains("[2]"), Error);
   CHECK_THROWS_WITH_AS(clamp(ones({2}), nullopt, nullopt), doctest::Contains("at least one"), Error);
   CHECK_THROWS_WITH_AS(where(ones({2}), 1, 2), doctest::Contains("must be bool"), Error);
-  CHECK_THROWS_WITH_AS(masked_fill(arange(2), mask_of({0, 1}), 1.5), doctest::Contains("cannot be stored"),
-                       Error);
+  CHECK_THROWS_WITH_AS(masked_fill(arange(2).to(kByte), mask_of({0, 1}), 300),
+                       doctest::Contains("range of uint8"), Error);
   CHECK_THROWS_WITH_AS(masked_fill(arange(2), arange(2), 1), doctest::Contains("must be bool"), Error);
   CHECK_THROWS_WITH_AS(addcdiv(arange(2), arange(2), arange(2)), doctest::Contains("integers"), Error);
   CHECK_THROWS_WITH_AS(lerp(ones({2}), ones({2}, kDouble), 0.5), doctest::Contains("dtypes differ"), Error);
@@ -211,4 +213,28 @@ TEST_CASE("numbers on the left") {
   CHECK(show(2 >= x) == "[3] 1 1 0");
   CHECK(show(2 == x) == "[3] 0 1 0");
   CHECK(show(3 & arange(5)) == "[5] 0 1 2 3 0");
+}
+
+TEST_CASE("numbers become elements as in PyTorch: fractions are cut, what is out of range is refused") {
+  const Tensor bytes = zeros({2}, kByte), at = indices({0});
+  CHECK(show(masked_fill(bytes, mask_of({1, 0}), 2.7)) == "[2] 2 0");
+  CHECK(show(full({1}, -1, kByte)) == "[1] 255");
+  for (const Scalar& number : {Scalar(300), Scalar(-0.5), Scalar(std::nan(""))}) {
+    CHECK_THROWS_WITH_AS(full({1}, number, kByte), doctest::Contains("range of uint8"), Error);
+    CHECK_THROWS_WITH_AS(bytes.clone().fill_(number), doctest::Contains("range of uint8"), Error);
+    CHECK_THROWS_WITH_AS(bytes.scatter(0, at, number), doctest::Contains("range of uint8"), Error);
+    CHECK_THROWS_WITH_AS(index_fill(bytes, 0, at, number), doctest::Contains("range of uint8"), Error);
+  }
+  CHECK(show(clamp_min(bytes, -1)) == "[2] 0 0");
+  CHECK_THROWS_WITH_AS(clamp_max(bytes, -1), doctest::Contains("leave no value of uint8"), Error);
+  CHECK(show(square(mask_of({1, 0}))) == "[2] 1 0");
+  CHECK((square(mask_of({1, 0})).dtype() == kLong));
+  CHECK_THROWS_AS(addcdiv(ones({1}), ints({1}), ints({1})), Error);
+}
+
+TEST_CASE("arange and linspace of integers convert their ends first") {
+  CHECK(show(arange(-2.5, 3, 2, kInt)) == "[3] -2 0 2");
+  CHECK(show(arange(0.5, 1, 0.1, kLong)) == "[5] 0 0 0 0 0");
+  CHECK(show(linspace(-4.75, -3.75, 5, kLong)) == "[5] -4 -3 -3 -3 -3");
+  CHECK(show(linspace(9, -5, 2, kByte)) == "[2] 9 251");
 }
