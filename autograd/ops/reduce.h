@@ -59,7 +59,8 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
 /// log Σ exp(x). Floating point (others are converted to the default dtype); of nothing it is -infinity.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 
-/// bool, of any dtype (of uint8: uint8). Of nothing: true, false.
+/// bool, of any dtype (of uint8: uint8). Of nothing: true, false. Here an empty list of dimensions reduces
+/// none: it gives the truth of each element.
 Tensor all(const Tensor& self);
 Tensor all(const Tensor& self, int64_t dim, bool keepdim = false);
 Tensor all(const Tensor& self, IntArrayRef dim, bool keepdim = false);

@@ -131,7 +131,7 @@ struct ProdBackward final : Node {
 Tensor cumulative(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                   Tensor (*scan)(const Tensor&, int64_t, bool)) {
   const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());
-  const Tensor x = as_type(self, is_integral(type, true) ? kLong : type);
+  const Tensor x = is_integral(type, true) ? as_type(as_type(self, type), kLong) : as_type(self, type);
   return as_type(scan(x, wrap_dim(dim, x.dim()), false), type);
 }
 
@@ -147,7 +147,8 @@ Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
 Tensor prod(const Tensor& self, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
-  if (is_integral(type, true) && type != kLong) return tandem::prod(self, dim, keepdim, kLong).to(type);
+  if (is_integral(type, true) && type != kLong)
+    return tandem::prod(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   dim = wrap_dim(dim, x.dim());
   const uint32_t mask = 1u << dim;

@@ -53,7 +53,8 @@ struct SumBackward final : Node {
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
-  if (is_integral(type, true) && type != kLong) return tandem::sum(self, dim, keepdim, kLong).to(type);
+  if (is_integral(type, true) && type != kLong)
+    return tandem::sum(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
@@ -66,7 +67,8 @@ Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
   return tandem::sum(self, IntArrayRef{}, false, dtype);
 }
 Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
-  if (!self.is_floating_point()) return tandem::sum(self, dim, keepdim, dtype);
+  if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype)))
+    return tandem::sum(self, dim, keepdim, dtype);
   return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);
 }
 Tensor nansum(const Tensor& self, optional<ScalarType> dtype) {

@@ -1,4 +1,5 @@
 // all, any and count_nonzero. Without gradient.
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend.h"
 
@@ -13,22 +14,24 @@ Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKerne
   kernel(out, self, mask);
   return drop_dims(out, mask, keepdim);
 }
+Tensor as_truth(const Tensor& result, const Tensor& self) {
+  return self.dtype() == kByte ? result.to(kByte) : result;
+}
 Tensor truth(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKernels::Fold& kernel) {
-  const Tensor out = fold(self, dim, keepdim, kernel, kBool);
-  return self.dtype() == kByte ? out.to(kByte) : out;
+  return as_truth(fold(self, dim, keepdim, kernel, kBool), self);
 }
 
 }  // namespace
 
 Tensor all(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return truth(self, dim, keepdim, backend(self).reduce.all);
+  return dim.empty() ? as_truth(self != 0, self) : truth(self, dim, keepdim, backend(self).reduce.all);
 }
-Tensor all(const Tensor& self) { return all(self, IntArrayRef{}); }
+Tensor all(const Tensor& self) { return truth(self, {}, false, backend(self).reduce.all); }
 Tensor all(const Tensor& self, int64_t dim, bool keepdim) { return all(self, IntArrayRef(dim), keepdim); }
 Tensor any(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return truth(self, dim, keepdim, backend(self).reduce.any);
+  return dim.empty() ? as_truth(self != 0, self) : truth(self, dim, keepdim, backend(self).reduce.any);
 }
-Tensor any(const Tensor& self) { return any(self, IntArrayRef{}); }
+Tensor any(const Tensor& self) { return truth(self, {}, false, backend(self).reduce.any); }
 Tensor any(const Tensor& self, int64_t dim, bool keepdim) { return any(self, IntArrayRef(dim), keepdim); }
 Tensor count_nonzero(const Tensor& self, IntArrayRef dim) {
   return fold(self, dim, false, backend(self).reduce.count_nonzero, kLong);

@@ -126,13 +126,20 @@ void check_reference(const Reference& r, ScalarType type, uint64_t seed) {
   }
 }
 
+// all and any take an empty list for what it says, the others for all dimensions.
+std::vector<int64_t> named(const Tensor& x, IntArrayRef dims) {
+  std::vector<int64_t> out = dims.vec();
+  for (int64_t d = 0; dims.empty() && d < x.dim(); ++d) out.push_back(d);
+  return out;
+}
+
 const Reference kAny[] = {
     {"sum", [](const Tensor& x, IntArrayRef d, bool k) { return sum(x, d, k); }, sum_of},
     {"amax", amax, largest_of},
     {"amin", amin, smallest_of},
-    {"any", [](const Tensor& x, IntArrayRef d, bool k) { return any(x, d, k); },
+    {"any", [](const Tensor& x, IntArrayRef d, bool k) { return any(x, named(x, d), k); },
      [](const std::vector<double>& v) { return nonzero_of(v) > 0 ? 1.0 : 0.0; }},
-    {"all", [](const Tensor& x, IntArrayRef d, bool k) { return all(x, d, k); },
+    {"all", [](const Tensor& x, IntArrayRef d, bool k) { return all(x, named(x, d), k); },
      [](const std::vector<double>& v) { return nonzero_of(v) == static_cast<double>(v.size()) ? 1.0 : 0.0; }},
 };
 const Reference kReal[] = {

@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"
+#include "values.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -212,4 +213,13 @@ TEST_CASE("the same bits on any number of threads") {
                    std::get<1>(max(x, 2)),
                    cumprod(x, 0)};
   });
+}
+
+TEST_CASE("a dtype is taken before the reduction; no dimensions of all and any") {
+  const Tensor x = full({2, 2}, 0.25);
+  CHECK(sum(x, kBool).item<bool>());
+  CHECK(prod(x, kBool).item<bool>());
+  CHECK(nansum(full({2}, std::nan("")), kBool).item<bool>());
+  CHECK(show(all(x, IntArrayRef{}, false)) == "[2, 2] 1 1 1 1");
+  CHECK(show(any(zeros({2}), IntArrayRef{}, true)) == "[2] 0 0");
 }
