@@ -63,8 +63,8 @@ Tensor cat(TensorList tensors, int64_t dim) {
     check(t.dim() > 0, "cat: a tensor without dimensions cannot be joined; use stack");
     if (first == nullptr && !left_out(t)) first = &t;
   }
+  dim = first == nullptr ? 0 : wrap_dim(dim, first->dim());
   if (first == nullptr) first = &tensors[0];
-  dim = wrap_dim(dim, first->dim());
   std::vector<int64_t> lengths;
   std::vector<Tensor> parts;
   Dims sizes(first->sizes());

@@ -73,8 +73,8 @@ Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, boo
     terms = where(target > 0, target * safe.log(), Scalar(0.0)) - target * self;
   }
   if (reduction != Reduction::BatchMean) return reduce_loss("kl_div", terms, reduction);
-  check(terms.dim() >= 1, "kl_div: reduction kBatchMean needs a batch, got ", self);
-  return terms.sum() / static_cast<double>(terms.size(0));
+  const Tensor total = terms.sum();
+  return self.dim() == 0 ? total : total / static_cast<double>(self.size(0));
 }
 
 }  // namespace tandem

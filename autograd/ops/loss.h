@@ -39,7 +39,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight = {},
                                         const Tensor& pos_weight = {}, Reduction reduction = kMean);
 /// target (log target - self), 0 where target is 0; with log_target exp(target) (target - self). self holds
-/// log-probabilities. kBatchMean: the sum divided by size(0).
+/// log-probabilities. kBatchMean: the sum divided by self.size(0).
 Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction = kMean, bool log_target = false);
 
 namespace autograd {

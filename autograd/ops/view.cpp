@@ -117,7 +117,7 @@ Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   return view(self, wanted);
 }
 
-Tensor ravel(const Tensor& self) { return reshape(self, {-1}); }
+Tensor ravel(const Tensor& self) { return reshape(self.contiguous(), {-1}); }
 
 Tensor view(const Tensor& self, ScalarType dtype) {
   if (dtype == self.dtype()) return view_with(self, Dims(self.sizes()), Dims(self.strides()));

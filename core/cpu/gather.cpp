@@ -82,7 +82,7 @@ void scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
 
 void scatter_add(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
   check_range("scatter_add", index, dim, out.size(dim));
-  dispatch(out.dtype(), NumericTypes{}, "scatter_add", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), ComputedTypes{}, "scatter_add", [&]<class T>(Type<T>) {
     write_along<T>(out, dim, index, source, [](T& o, T x) { o = static_cast<T>(o + x); });
   });
 }

@@ -77,7 +77,7 @@ void put(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& so
 
 void put_add(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source) {
   if (source.numel() == 0) return;
-  dispatch(out.dtype(), NumericTypes{}, "index_put_", [&]<class T>(Type<T>) {
+  dispatch(out.dtype(), ComputedTypes{}, "index_put_", [&]<class T>(Type<T>) {
     put_with<T>(out, dim, offsets, source, [](T& o, T x) { o = static_cast<T>(o + x); });
   });
 }

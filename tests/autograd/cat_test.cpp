@@ -143,3 +143,7 @@ TEST_CASE("joining and turning: gradients of both orders, strides, threads") {
        .cases = {{real({4, 3})}}},
   });
 }
+
+TEST_CASE("cat of nothing but empty vectors takes any dimension") {
+  CHECK(cat({zeros({0})}, 3).numel() == 0);
+}

@@ -272,3 +272,14 @@ TEST_CASE("indexing: gradients of both orders, strides, threads") {
        .cases = {{real({2, 3}), real({2})}}},
   });
 }
+
+TEST_CASE("index_copy and index_fill of a number; additions of bool") {
+  Tensor number = zeros({});
+  number.index_fill_(0, indices({0}), 2);
+  CHECK(number.item<float>() == 2);
+  CHECK(index_fill(number, -1, indices({}), 5).item<float>() == 2);
+  CHECK(index_copy(number, 0, indices({0}), ones({1})).item<float>() == 1);
+  const Tensor no = mask_of({0, 0, 0}), yes = mask_of({1, 1});
+  CHECK(show(index_add(no, 0, indices({1, 1}), yes)) == "[3] 0 1 0");
+  CHECK(show(scatter_add(no, 0, indices({2, 2}), yes)) == "[3] 0 0 1");
+}

@@ -85,3 +85,10 @@ TEST_CASE("refusals") {
   CHECK_THROWS_WITH_AS(huber_loss(x, x, kMean, 0), doctest::Contains("positive"), Error);
   CHECK_THROWS_WITH_AS(smooth_l1_loss(x, x, kMean, -1), doctest::Contains("beta"), Error);
 }
+
+TEST_CASE("kl_div's batch is that of the input, not of the broadcast shape") {
+  const Tensor target = full({2, 3}, 0.5), number = full({}, -1.0);
+  const auto total = kl_div(number, target, kSum).item<float>();
+  CHECK(kl_div(number, target, kBatchMean).item<float>() == total);
+  CHECK(kl_div(number.view({1, 1}), target, kBatchMean).item<float>() == total);
+}

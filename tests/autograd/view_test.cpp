@@ -240,3 +240,10 @@ TEST_CASE("views: gradients of both orders, strides, threads") {
        .noncontiguous = false},
   });
 }
+
+TEST_CASE("ravel copies what has gaps") {
+  const Tensor x = arange(6);
+  CHECK(ravel(x).storage() == x.storage());
+  CHECK(ravel(x.slice(0, 0, 6, 2)).stride(0) == 1);
+  CHECK(x.slice(0, 0, 6, 2).ravel().storage() != x.storage());
+}
