@@ -19,12 +19,14 @@ Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int
               const TensorOptions& options, F&& f) {
   check(steps >= 0, operation, ": expected steps >= 0, got ", steps);
   double first = start.toDouble(), last = end.toDouble();
-  if (is_integral(options.dtype(), true))  // the ends, too, are of the result's type
+  if (is_integral(options.dtype(), true))  // the ends, too, are of the result's type, if they are in it
     dispatch(options.dtype(), BitTypes{}, operation, [&]<class T>(Type<T>) {
-      for (const Scalar& number : {start, end})
+      const auto whole = [&](const Scalar& number) {
         autograd::check_number_fits(operation, number, options.dtype());
-      first = static_cast<double>(start.to<T>());
-      last = static_cast<double>(end.to<T>());
+        return static_cast<double>(number.to<T>());
+      };
+      if (steps > 0) first = whole(start);
+      if (steps > 1) last = whole(end);
     });
   const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
   Tensor host = empty_raw({steps}, kDouble, Device(kCPU, 0));

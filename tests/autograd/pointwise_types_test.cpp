@@ -237,4 +237,7 @@ TEST_CASE("arange and linspace of integers convert their ends first") {
   CHECK(show(arange(0.5, 1, 0.1, kLong)) == "[5] 0 0 0 0 0");
   CHECK(show(linspace(-4.75, -3.75, 5, kLong)) == "[5] -4 -3 -3 -3 -3");
   CHECK(show(linspace(9, -5, 2, kByte)) == "[2] 9 251");
+  CHECK(show(linspace(2.25, -1000, 1, kByte)) == "[1] 2");  // an end that is not reached may be anything
+  CHECK(linspace(1000, -1000, 0, kByte).numel() == 0);
+  CHECK_THROWS_AS(linspace(0, 1000, 2, kByte), Error);
 }
