@@ -36,14 +36,17 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta) {
   check(beta >= 0, "smooth_l1_loss: beta has to be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
-  const Tensor d = (self - target).abs();
-  return reduce_loss("smooth_l1_loss", where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction);
+  // The square is of the difference, not of its size: abs has no second derivative at 0.
+  const Tensor d = self - target, size = d.abs();
+  return reduce_loss("smooth_l1_loss", where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta),
+                     reduction);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
   check(delta > 0, "huber_loss: delta has to be positive, got ", delta);
-  const Tensor d = (self - target).abs();
-  return reduce_loss("huber_loss", where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction);
+  const Tensor d = self - target, size = d.abs();
+  return reduce_loss("huber_loss", where(size <= delta, d * d * 0.5, (size - 0.5 * delta) * delta),
+                     reduction);
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,

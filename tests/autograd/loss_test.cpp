@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "op_testing.h"
+#include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 
@@ -91,4 +92,15 @@ TEST_CASE("kl_div's batch is that of the input, not of the broadcast shape") {
   const auto total = kl_div(number, target, kSum).item<float>();
   CHECK(kl_div(number, target, kBatchMean).item<float>() == total);
   CHECK(kl_div(number.view({1, 1}), target, kBatchMean).item<float>() == total);
+}
+
+TEST_CASE("the curvature of the quadratic part is there where input and target are equal") {
+  const TensorOptions leaf = TensorOptions(kDouble).requires_grad(true);
+  const Tensor x = ones({1}, leaf), target = ones({1}, kDouble);
+  const auto curvature = [&](const Tensor& loss) {
+    const Tensor g = autograd::grad({loss}, {x}, {}, nullopt, /*create_graph=*/true)[0];
+    return autograd::grad({g}, {x})[0].item<double>();
+  };
+  CHECK(curvature(huber_loss(x, target)) == 1);
+  CHECK(curvature(smooth_l1_loss(x, target, kSum, 0.5)) == 2);
 }
