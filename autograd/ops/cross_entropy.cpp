@@ -4,7 +4,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/loss.h"
-#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/softmax.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -50,7 +50,10 @@ struct CrossEntropyBackward final : Node {
     const Tensor minus_t = fused(x.detach(), ones({}, x.options()), vanish, summed);
     const int64_t d = x.dim() == 1 ? 0 : 1;
     Tensor factor = grad;
-    if (loss.reduction == Reduction::Mean) factor = grad / total_weight.unpack(*this);
+    if (loss.reduction == Reduction::Mean) {
+      const Tensor total = total_weight.unpack(*this);
+      factor = grad / (total + indicator(total, 0));  // where all targets are ignored the gradient is 0
+    }
     if (loss.reduction == Reduction::None) {
       Dims sizes(x.sizes());
       sizes[static_cast<std::size_t>(d)] = 1;
@@ -100,8 +103,7 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
     t = t * weight.detach().reshape(sizes);
   }
   const Tensor terms = (log_softmax(self, d) * t).sum({d}).neg();
-  if (loss.reduction == Reduction::Mean)
-    return terms.sum() / static_cast<double>(self.numel() / std::max<int64_t>(1, classes));
+  if (loss.reduction == Reduction::Mean && classes == 0) return terms.sum() / 0.0;  // a mean of nothing
   return reduce_loss("cross_entropy", terms, loss.reduction);
 }
 

@@ -107,6 +107,14 @@ TEST_CASE("nothing but ignored targets: the mean is NaN, the gradient zero") {
   CHECK(x.grad().data_ptr<float>()[0] == 0);
 }
 
+TEST_CASE("nothing but ignored targets: the gradient with a graph is zero, too") {
+  const Tensor x = ones({3, 2}, TensorOptions(kDouble).requires_grad(true));
+  const Tensor loss = cross_entropy_loss(x, zeros({3}, kLong), {}, kMean, /*ignore_index=*/0);
+  const Tensor g = autograd::grad({loss}, {x}, {}, nullopt, /*create_graph=*/true)[0];
+  CHECK(g.count_nonzero().item<int64_t>() == 0);  // NaN counts
+  CHECK(autograd::grad({g.sum()}, {x})[0].count_nonzero().item<int64_t>() == 0);
+}
+
 TEST_CASE("the same bits on any number of threads") {
   const Tensors in = make_inputs({.cases = {{constant({3000, 10}), integers({3000}, 0, 10)}}}, 0, kFloat);
   same_bits_on_any_threads([&] {
