@@ -27,8 +27,11 @@ struct AddmmBackward final : Node {
 };
 
 // The shape of the product, after the checks; rank is 2 or 3.
-Dims check_product(const char* operation, int64_t rank, const Tensor& self, const Tensor& a,
-                   const Tensor& b) {
+Dims check_product(const char* operation, int64_t rank, const Tensor& self, const Tensor& a, const Tensor& b,
+                   const Scalar& beta, const Scalar& alpha) {
+  for (const Scalar& factor : {beta, alpha})
+    check(is_floating_point(a.dtype()) || factor.isIntegral(true), operation, ": the factor ", factor,
+          " is not an integer but the result is ", a.dtype());
   check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b of ", rank, " dimensions\n  a ", a,
         "\n  b ", b);
   check(rank == 2 || a.size(0) == b.size(0), operation, ": batch sizes differ: ", a.size(0), " and ",
@@ -60,12 +63,12 @@ Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const S
 }  // namespace
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  return add_product(self, a, b, beta, alpha, check_product("addmm", 2, self, a, b));
+  return add_product(self, a, b, beta, alpha, check_product("addmm", 2, self, a, b, beta, alpha));
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                const Scalar& alpha) {
-  return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b));
+  return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b, beta, alpha));
 }
 
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
@@ -73,7 +76,7 @@ Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const
 }
 
 Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-  const Dims product = check_product("addmm_", 2, *this, a, b);
+  const Dims product = check_product("addmm_", 2, *this, a, b, beta, alpha);
   check(sizes() == IntArrayRef(product), "addmm_: the result ", product, " does not fit in ", *this);
   return inplace(
       *this, "addmm_", Before::kAlias,

@@ -176,3 +176,10 @@ TEST_CASE("refusals name both shapes") {
   CHECK_THROWS_WITH_AS(matmul(ones({}), a), doctest::Contains("at least one dimension"), Error);
   CHECK_THROWS_WITH_AS(addmm(ones({3}), a, ones({3, 2})), doctest::Contains("broadcast"), Error);
 }
+
+TEST_CASE("factors of integer products have no fraction") {
+  Tensor s = ones({2, 2}, kLong);
+  CHECK_THROWS_WITH_AS(addmm(s, s, s, 0.5), doctest::Contains("0.5 is not an integer"), Error);
+  CHECK_THROWS_AS(s.addmm_(s, s, 1, 0.5), Error);
+  CHECK(addmm(s, s, s, 2, true).sum().item<int64_t>() == 16);
+}
