@@ -1,4 +1,6 @@
 // mean. Gradient: g / count, expanded to the input's shape.
+#include <algorithm>
+
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
@@ -11,7 +13,9 @@ using namespace autograd;
 struct MeanBackward final : Node {
   const char* name() const override { return "MeanBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    out[0] = (reduced.restore(g[0]) / static_cast<double>(reduced.count())).expand(reduced.sizes);
+    // Of nothing the gradient has no element, and g has no part in it: not 0 / 0.
+    const auto count = static_cast<double>(std::max<int64_t>(1, reduced.count()));
+    out[0] = (reduced.restore(g[0]) / count).expand(reduced.sizes);
   }
   Reduced reduced;
 };

@@ -55,7 +55,8 @@ struct RemainderRule {
   }
   template <class A>
   static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g * floor(a / b);
+    return -g *
+           binary<FloorDivideRule>(a, b);  // the quotient of this remainder: floor(a / b) may be rounded up
   }
 };
 

@@ -18,7 +18,7 @@ struct PowRule {
   static ScalarType type(ScalarType promoted) { return promoted; }
 
   static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) {
-    return where(b == 0, 0, g * (b * pow(a, b - 1)));
+    return g * where(b == 0, 0, b * pow(a, b - 1));
   }
   static Tensor da(const Tensor& g, const Tensor& a, const Scalar& b) {
     if (b.equal(0)) return zeros(g.sizes(), g.options());
@@ -26,11 +26,11 @@ struct PowRule {
     return g * (pow(a, b.toDouble() - 1) * b);
   }
   static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) {
-    return where(logical_and(a == 0, b >= 0), 0, g * (pow(a, b) * log(a)));
+    return g * where(logical_and(a == 0, b >= 0), 0, pow(a, b) * log(a));
   }
   static Tensor db(const Tensor& g, const Scalar& a, const Tensor& b) {
-    const Tensor slope = g * (pow(a, b) * std::log(a.toDouble()));
-    return a.equal(0) ? where(b >= 0, 0, slope) : slope;
+    const Tensor slope = pow(a, b) * std::log(a.toDouble());
+    return g * (a.equal(0) ? where(b >= 0, 0, slope) : slope);
   }
 };
 

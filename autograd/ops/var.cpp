@@ -26,7 +26,8 @@ struct VarBackward final : Node {
       scale = scale / (2 * s + zero) * (1 - zero);
     }
     const Tensor deviation = x - x.mean(reduced.dims(), /*keepdim=*/true);
-    out[0] = deviation * (reduced.restore(scale) * (2 / divisor));
+    const double factor = x.numel() == 0 ? 0 : 2 / divisor;  // of nothing: no 0 times infinity
+    out[0] = deviation * (reduced.restore(scale) * factor);
   }
   void release() override {
     self.release();

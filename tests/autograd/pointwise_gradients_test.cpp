@@ -257,3 +257,19 @@ TEST_CASE("elu's gradient of large values has no NaN in second order") {
   Tensor g = autograd::grad({elu(x)}, {x}, {}, nullopt, true)[0];
   CHECK(autograd::grad({g * x}, {x})[0].item<double>() == 1);
 }
+
+TEST_CASE("the gradient of a remainder has the quotient that belongs to it") {
+  Tensor a = tensor({1.}), b = tensor({0.1}).requires_grad_();
+  remainder(a, b).sum().backward();  // 0.1 is a little more than a tenth: it goes into 1 nine times
+  CHECK(b.grad().item<double>() == -9);
+}
+
+TEST_CASE("a zero base has no NaN in the derivative of pow's gradient") {
+  const TensorOptions leaf = TensorOptions(kDouble).requires_grad(true);
+  Tensor base = zeros({1}, leaf), exponent = full({1}, 1.25, leaf), g = ones({1}, leaf);
+  const auto slope = autograd::grad({pow(base, exponent)}, {base, exponent}, {g}, nullopt, true);
+  CHECK(autograd::grad({slope[1]}, {g}, {ones({1}, kDouble)}, true)[0].item<double>() == 0);
+  CHECK(autograd::grad({slope[0]}, {g}, {ones({1}, kDouble)})[0].item<double>() == 0);
+  const Tensor of_number = autograd::grad({pow(Scalar(0), exponent)}, {exponent}, {g}, nullopt, true)[0];
+  CHECK(autograd::grad({of_number}, {g}, {ones({1}, kDouble)})[0].item<double>() == 0);
+}

@@ -165,6 +165,16 @@ TEST_CASE("gradients at the places where formulas divide by zero") {
   CHECK(at(x.grad(), 1) == 6);
 }
 
+TEST_CASE("the gradient of a mean of nothing is empty, and so has no part of the cotangent") {
+  const Tensor x = empty({2, 0}, TensorOptions(kDouble).requires_grad(true));
+  for (const Tensor& y : {x.mean(), x.var({0, 1}, false), std::get<0>(var_mean(x, true))}) {
+    const Tensor v = ones({}, TensorOptions(kDouble).requires_grad(true));
+    const Tensor g = autograd::grad({y}, {x}, {v}, nullopt, /*create_graph=*/true)[0];
+    CHECK(g.sizes() == x.sizes());
+    CHECK(autograd::grad({g}, {v}, {ones_like(x)})[0].item<double>() == 0);
+  }
+}
+
 TEST_CASE("dtypes") {
   for (ScalarType type : {kByte, kChar, kShort, kInt, kLong, kBool}) {
     const Tensor x = ones({300}, type);
