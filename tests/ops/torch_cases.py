@@ -5,6 +5,7 @@ elements is chosen (sort that is not stable, topk, kthvalue, median) the values 
 sorting promise the first one, so there ties are drawn too.
 """
 import dataclasses
+import math
 import typing
 
 import torch
@@ -22,6 +23,8 @@ class Case:
     torch: typing.Callable
     view: bool = False  # strides and shared memory are compared, too
     tolerance: float = 1  # times torch_random.TOLERANCE
+    second: float = 1  # and times this for second derivatives
+    plain: bool = False  # cotangents are contiguous
 
 
 def case(name, draw, function=None, label=None, **options):
@@ -46,34 +49,60 @@ def unary():
     for name in ("neg abs sign square relu floor ceil round trunc frac exp exp2 expm1 log log2 log10 log1p erf erfc sqrt "
                  "rsqrt reciprocal sigmoid sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh bitwise_not "
                  "logical_not").split():
-        kind = kinds.get(name, "any")
-        both(name, lambda d, make, k=kind: [make(d.shape(), kind="any" if d.special else k)])
+
+        def draw(d, make, name=name):
+            if name in ("asin", "acos", "acosh", "atanh"):
+                d.second = not d.special and not d.grid  # at 1, where their slope is infinite, signs and NaN are a matter of the formula
+            return [make(d.shape(), kind="any" if d.special else kinds.get(name, "any"))]
+        both(name, draw)
     for name in "isnan isinf isfinite".split():
         case(name, lambda d: [d.tensor(d.shape())])
-    for name, function in dict(log_sigmoid=F.logsigmoid, softsign=F.softsign).items():
-        case(name, lambda d: [d.tensor(d.shape(), d.float())], function)
+    case("log_sigmoid", lambda d: [d.tensor(d.shape(), d.float())], F.logsigmoid)
+    # The gradient at infinity is 0; PyTorch divides infinities.
+    case("softsign", lambda d: [d.tensor(d.shape(), d.float(), "finite")], F.softsign)
     for name in "silu mish selu relu6 hardsigmoid hardswish".split():
         function = getattr(F, name)
-        case(name, lambda d: [d.tensor(d.shape(), d.float())], function)
-        case(name + "_", lambda d: [d.written(d.shape(), d.float())], lambda x, f=function: f(x, inplace=True))
+        tolerance = 1e4 if name == "hardsigmoid" else 1  # PyTorch's gradient has 1/6 in float32
+
+        def argument(d, make, name=name):
+            d.second = name != "selu" or not (d.grid or d.large)  # see activations()
+            return [make(d.shape(), d.float(), grad=not d.special)]
+        case(name, lambda d, f=argument: f(d, d.tensor), function, tolerance=tolerance)
+        case(name + "_", lambda d, f=argument: f(d, d.written), lambda x, f=function: f(x, inplace=True),
+             tolerance=tolerance)
 
 
 def activations():
-    case("gelu", lambda d: [d.tensor(d.shape(), d.float()), d.pick("none", "tanh")],
+    # At NaN PyTorch's own gradients of functions with a kink differ between its scalar, its vector and its in-place code.
+    def smooth(d, make, *types):
+        return make(d.shape(), d.pick(*(types or FLOATS)), grad=not d.special)
+
+    def exponential(d, make):
+        d.second = not d.grid and not d.large  # at 0 PyTorch's gradient of elu, celu and selu is the left one, the second the right one
+        return smooth(d, make)
+
+    # Whether infinity times 0 is NaN depends on PyTorch's code path.
+    case("gelu", lambda d: [d.tensor(d.shape(), d.float(), "finite"), d.pick("none", "tanh")],
          lambda x, a: F.gelu(x, approximate=a))
-    case("softplus", lambda d: [d.tensor(d.shape(), d.float()), d.pick(1, 2, 0.5), d.pick(20, 1.5)], F.softplus)
-    case("elu", lambda d: [d.tensor(d.shape(), d.float()), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu)
-    case("elu_", lambda d: [d.written(d.shape(), d.float()), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu_)
-    both("celu", lambda d, make: [make(d.shape(), d.float()), d.pick(1, 0.7, 2.5)], torch.celu)
-    both("leaky_relu", lambda d, make: [make(d.shape(), d.float()), d.pick(0.01, 0.3)], F.leaky_relu)
-    both("hardtanh", lambda d, make: [make(d.shape(), d.float()), d.pick(-1, -0.5), d.pick(1, 0.25)], F.hardtanh)
-    both("threshold", lambda d, make: [make(d.shape(), d.pick(*FLOATS, *INTEGERS)), d.pick(0, 1), d.pick(-2, 3)])
-    both("clamp", lambda d, make: [make(d.shape()), *d.pick((d.number(), None), (None, d.number()),
-                                                            (d.number(), d.number()))])
-    case("clamp", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1]), d.pick(None, d.tensor(s[2]))])(d.broadcast(3)),
-         label="tensors")
-    both("clamp_min", lambda d, make: [make(d.shape()), d.number()])
-    both("clamp_max", lambda d, make: [make(d.shape()), d.number()])
+    case("softplus", lambda d: [d.tensor(d.shape(), d.float()), d.pick(1, 2, 0.5), d.pick(20, 1.4)], F.softplus)
+    case("elu", lambda d: [exponential(d, d.tensor), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu)
+    case("elu_", lambda d: [exponential(d, d.written), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu_)
+    # PyTorch's gradient has alpha in float32: numbers that it holds.
+    both("celu", lambda d, make: [exponential(d, make), d.pick(1, 0.75, 2)], torch.celu)
+    both("leaky_relu", lambda d, make: [smooth(d, make), d.pick(0.01, 0.3)], F.leaky_relu)
+    both("hardtanh", lambda d, make: [smooth(d, make), d.pick(-1, -0.5), d.pick(1, 0.25)], F.hardtanh)
+    both("threshold", lambda d, make: [smooth(d, make, *FLOATS, *INTEGERS), d.pick(0, 1), d.pick(-2, 3)])
+    # Not infinite: that is no bound, where PyTorch has one for infinite elements.
+    def bound(d):
+        number = d.number()
+        return number if abs(number) != math.inf else 0.5
+    both("clamp", lambda d, make: [make(d.shape()), *d.pick((bound(d), None), (None, bound(d)), (bound(d), bound(d)))])
+    case("clamp", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1]), None])(d.broadcast(2)), label="tensor")
+    case("clamp", lambda d: (lambda s: [d.tensor(s[0]), None, d.tensor(s[1])])(d.broadcast(2)),
+         lambda x, low, high: torch.clamp(x, max=high), "above tensor")
+    case("clamp", lambda d: (lambda s: [d.tensor(n, kind="finite") for n in s])(d.broadcast(3)), label="tensors")
+    both("clamp_min", lambda d, make: [make(d.shape()), bound(d)])
+    both("clamp_max", lambda d, make: [make(d.shape()), bound(d)])
     case("nan_to_num", lambda d: [d.tensor(d.shape()), *(d.pick(None, 1.5, 7.0) for _ in range(3))])
     for p, train in ((0.0, True), (1.0, True), (0.4, False)):
         case("dropout", lambda d, p=p, t=train: [d.tensor(d.shape(), d.float(), "finite"), p, t], label=f"{p} {train}")
@@ -82,6 +111,11 @@ def activations():
 
 
 # ---- factories, copies
+
+def value_for(d, x, *between):
+    """x, what is between, a number in a tensor. Integers that take it have no gradient, though PyTorch says so."""
+    return [x, *between, d.tensor([], kind="positive", grad=x.storage.dtype in FLOATS)]
+
 
 def factories():
     def optional_type(d):
@@ -126,10 +160,14 @@ def factories():
     case("to", lambda d: [d.tensor(d.shape(), d.dtype(True), "finite"), d.pick(*STORED)], torch.Tensor.to)
     case("clone", lambda d: [d.tensor(d.shape(), d.dtype(True))])
     case("contiguous", lambda d: [d.tensor(d.shape(), d.dtype(True))], view=True)
-    case("copy_", lambda d: (lambda s: [d.written(s[0], d.dtype(True)), d.tensor(s[1], d.dtype(True), "positive")])(
-        d.broadcast(2)))
-    case("fill_", lambda d: [d.written(d.shape(), d.dtype(True)), d.pick(3, 1.5, True)], label="number")
-    case("fill_", lambda d: [d.written(d.shape()), d.tensor([], kind="positive")], label="tensor")
+
+    def copy(d):
+        shapes, dtype = d.broadcast(2), d.dtype(True)
+        # Gradients in 16 bits would have to be added: they are stored, not computed with.
+        return [d.written(shapes[0], dtype), d.tensor(shapes[1], d.dtype(True), "positive", dtype in COMPUTED)]
+    case("copy_", copy)
+    case("fill_", lambda d: [d.written(d.shape(), d.dtype(True)), d.number()], label="number")
+    case("fill_", lambda d: value_for(d, d.written(d.shape())), label="tensor")
     case("zero_", lambda d: [d.written(d.shape(), d.dtype(True))])
 
 
@@ -158,11 +196,24 @@ def arithmetic():
         case("rsub", lambda d, w=draw: w(d, d.tensor) + [alpha(d)], lambda a, b, s: torch.rsub(a, b, alpha=s), label)
     for name in "mul div fmod remainder floor_divide".split():
         kind = "any" if name == "mul" else "nonzero"
-        both(name, lambda d, make, k=kind: tensors(d, make, k), label="tensors")
+
+        def with_tensor(d, make, kind=kind, name=name):
+            # Of an infinite self, the gradient of the divisor of a remainder is NaN or infinite as one likes.
+            d.special = d.special and name not in ("fmod", "remainder")
+            return tensors(d, make, kind)
+        both(name, with_tensor, label="tensors")
         both(name, lambda d, make, k=kind: with_number(d, make, k), label="number")
-    both("pow", lambda d, make: [make(d.shape(), kind=d.pick("positive", "any")), d.number()], label="number")
-    both("pow", lambda d, make: (lambda s: [make(s[0], kind=d.pick("positive", "any")), d.tensor(s[1], kind="positive")])(
-        d.broadcast(2)), label="tensors")
+    def real(d):
+        # not bool: as such PyTorch does not see in its gradients that False is 0
+        number = d.number()
+        return int(number) if isinstance(number, bool) else number
+
+    def power(d, *arguments):
+        d.second = not d.grid and not d.special  # of base 0 PyTorch's are NaN
+        return list(arguments)
+    both("pow", lambda d, make: power(d, make(d.shape(), kind=d.pick("positive", "any")), real(d)), label="number")
+    both("pow", lambda d, make: (lambda s: power(d, make(s[0], kind=d.pick("positive", "any")), d.tensor(
+        s[1], kind="positive")))(d.broadcast(2)), label="tensors")
     for mode in (None, "trunc", "floor"):
         case("div", lambda d, m=mode: tensors(d, d.tensor, "nonzero") + [m],
              lambda a, b, m: torch.div(a, b, rounding_mode=m), f"tensors {mode}")
@@ -174,11 +225,15 @@ def arithmetic():
              lambda a, b, m: a.div_(b, rounding_mode=m), f"number {mode}")
     case("div", lambda d: [d.number(), d.tensor(d.shape(), kind="nonzero")], lambda a, b: a / b, "from number")
     case("remainder", lambda d: [d.number(), d.tensor(d.shape(), kind="nonzero")], label="from number")
-    case("pow", lambda d: [d.number(), d.tensor(d.shape(), kind=d.pick("positive", "any"))], label="from number")
+    case("pow", lambda d: power(d, real(d), d.tensor(d.shape(), kind=d.pick("positive", "any"))), label="from number")
     for name in ("maximum", "minimum"):
         case(name, lambda d: tensors(d, d.tensor))
     for name in ("atan2", "hypot"):
-        both(name, lambda d, make: tensors(d, make))
+        def legs(d, make):
+            d.second = not d.grid and not d.special  # at the origin, where there is none
+            # PyTorch's gradient squares integers in their own type.
+            return tensors(d, make, types=d.pick(FLOATS, FLOATS, INTEGERS))
+        both(name, legs)
     for name in ("addcmul", "addcdiv"):
         def draw(d, make, kind="nonzero"):
             one = [d.dtype()] if d.chance(0.8) else None
@@ -229,8 +284,8 @@ def where():
     case("where", lambda d: [d.tensor(d.shape(), torch.bool), d.number(), d.number()], label="numbers")
     both("masked_fill", lambda d, make: (lambda s: [make(s[0]), d.tensor(s[1], torch.bool), d.number()])(d.broadcast(2)),
          label="number")
-    both("masked_fill", lambda d, make: (lambda s: [make(s[0]), d.tensor(s[1], torch.bool),
-                                                    d.tensor([], kind="positive")])(d.broadcast(2)), label="tensor")
+    both("masked_fill", lambda d, make: (lambda s: value_for(d, make(s[0]), d.tensor(s[1], torch.bool)))(d.broadcast(2)),
+         label="tensor")
     case("masked_select", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1], torch.bool)])(d.broadcast(2)))
 
 
@@ -252,31 +307,43 @@ def reductions():
         return d.float() if d.chance(0.9) else d.dtype()
 
     for name in ("sum", "nansum", "mean", "prod"):
-        kind = "finite" if name == "prod" else "any"
         function = getattr(torch, name)
-        case(name, lambda d, k=kind: [d.tensor(d.shape(), kind=k), some_type(d)],
-             lambda x, t, f=function: f(x, dtype=t), "all", tolerance=10)
-        draw = dim if name == "prod" else dims
-        case(name, lambda d, w=draw, k=kind: (lambda s, n, keep: [d.tensor(s, kind=k), n, keep, some_type(d)])(*w(d)),
-             lambda x, n, keep, t, f=function: f(x, n, keep, dtype=t), "dim", tolerance=10)
+
+        def summand(d, shape, name=name):
+            """And a dtype. No extremes where integers are added as floating point: they would cancel."""
+            dtype = some_type(d)
+            kind = "unit" if name == "prod" else "any" if dtype is None else "finite"  # products do not overflow
+            return d.tensor(shape, kind=kind), dtype
+        case(name, lambda d, draw=summand: list(draw(d, d.shape())), lambda x, t, f=function: f(x, dtype=t), "all",
+             tolerance=10)
+        case(name, lambda d, w=dim if name == "prod" else dims, draw=summand: (lambda s, n, keep: (
+            lambda x, t: [x, n, keep, t])(*draw(d, s)))(*w(d)), lambda x, n, keep, t, f=function: f(x, n, keep, dtype=t),
+             "dim", tolerance=10)
     for name in ("max", "min"):
         case(name, lambda d: [d.tensor(d.shape())], label="all")
         case(name, lambda d: (lambda s, n, keep: [d.tensor(s), n, keep])(*dim(d)), label="dim")
+    # Where NaN is the extreme of several, PyTorch's gradient is NaN; Tandem's goes to the NaN.
     for name in ("amax", "amin"):
-        case(name, lambda d: (lambda s, n, keep: [d.tensor(s), n, keep])(*dims(d)))
+        case(name, lambda d: (lambda s, n, keep: [d.tensor(s, grad=not d.special), n, keep])(*dims(d)))
     for name in ("argmax", "argmin"):
         case(name, lambda d: (lambda s, n, keep: [d.tensor(s), d.pick(None, n, n), keep])(*dim(d)))
-    case("aminmax", lambda d: (lambda s, n, keep: [d.tensor(s), d.pick(None, n, n), keep])(*dim(d)),
+    case("aminmax", lambda d: (lambda s, n, keep: [d.tensor(s, grad=not d.special), d.pick(None, n, n), keep])(*dim(d)),
          lambda x, n, keep: torch.aminmax(x, dim=n, keepdim=keep))
     for name in ("var", "std", "var_mean", "std_mean"):
         function = getattr(torch, name)
-        # "distinct": the derivative of a root of nearly 0 has few digits.
-        case(name, lambda d: [d.tensor(d.shape(), floats(d), "distinct"), d.chance(0.5)], label="all", tolerance=10)
-        case(name, lambda d: (lambda s, n, keep: [d.tensor(s, floats(d), "distinct"), n, d.chance(0.5), keep])(*dims(d)),
+
+        def values(d, shape, grad=True):
+            """"distinct": the derivative of a root of nearly 0 has few digits."""
+            d.second = not {0, 1} & set(shape) and shape != []  # of one value or none PyTorch's second derivatives are NaN or missing
+            return d.tensor(shape, floats(d), "distinct", grad)
+        case(name, lambda d, v=values: [v(d, d.shape()), d.chance(0.5)], label="all", tolerance=10)
+        # An empty list means all dimensions; PyTorch's gradient takes it for none.
+        case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), n, d.chance(0.5), keep])(*dims(d)),
              label="dims", tolerance=10)
         if name in ("var", "std"):
-            case(name, lambda d: (lambda s, n, keep: [d.tensor(s, floats(d), "distinct"), d.pick(None, n), d.pick(0, 1, 2),
-                                                      keep])(*dims(d)),
+            # Of fewer values than the correction var is NaN and PyTorch's gradient NaN over all dimensions, 0 over some.
+            case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), d.pick(None, n), d.pick(
+                *([0, 1, 2] if 1 not in s else [0, 1])), keep])(*dims(d)),
                  lambda x, n, c, keep, f=function: f(x, n, correction=c, keepdim=keep), "correction", tolerance=10)
     p = (0, 1, 2, 2.0, 3, 0.5, -1, float("inf"), float("-inf"))
     case("norm", lambda d: [d.tensor(d.shape(), floats(d), "nonzero"), d.pick(*p)], label="all", tolerance=10)
@@ -319,7 +386,7 @@ def sorting():
         *dim(d)))
     case("kthvalue", lambda d: (lambda s, n: [d.tensor(s, wide(d), "distinct"), d.whole(1, 3), n, d.chance(0.5)])(
         *dim(d)))
-    case("median", lambda d: [d.tensor(d.shape(), wide(d), "distinct")], label="all")
+    case("median", lambda d: [d.tensor(d.shape(least=1), wide(d), "distinct")], label="all")
     case("median", lambda d: (lambda s, n: [d.tensor(s, wide(d), "distinct"), n, d.chance(0.5)])(*dim(d)), label="dim")
     case("bincount", lambda d: (lambda s: [d.tensor(s, d.integer(), (0, 9)), d.pick(None, d.constant(s)), d.whole(0, 12)])(
         d.shape(1, 1)))
@@ -397,12 +464,17 @@ def views():
 
     def window(d):
         x = make(d, d.shape())
+        d.second = 0 not in x.strides  # PyTorch divides by how often an element is there, and by 0
         sizes = d.shape(0, 3)
         return x, sizes, [d.whole(0, 3) for _ in sizes], d.pick(None, 0, 1, 2)
     case("as_strided", lambda d: list(window(d)), view=True)
-    # Of elements that a window holds twice PyTorch leaves open which is written: the strides are those of no overlap.
-    case("as_strided_scatter", lambda d: (lambda s: [d.tensor([12], d.float()), d.tensor(s, d.float()), s, *d.pick(
-        ([s[1], 1], 0), ([1, s[0]], 2), ([4, 1], None))])([d.whole(1, 3), d.whole(1, 3)]))
+
+    def scattered(d):
+        # PyTorch does it for contiguous tensors and gradients, writes overlaps in an order that it leaves open, and
+        # leaves the window's part of the gradient of self.
+        sizes, t = [d.whole(1, 3), d.whole(1, 3)], d.float()
+        return [d.constant([12], t).pack(), d.tensor(sizes, t), sizes, *d.pick(([sizes[1], 1], 0), ([1, sizes[0]], 2), ([4, 1], None))]
+    case("as_strided_scatter", scattered, plain=True)
 
 
 def pieces():
@@ -445,7 +517,7 @@ def pieces():
     case("stack", lambda d: (lambda x: [x, d.whole(-len(x[0].sizes) - 1, len(x[0].sizes))])(same(d)))
     case("hstack", lambda d: [same(d)])
     case("vstack", lambda d: [same(d)])
-    case("meshgrid", lambda d: (lambda t: [[d.tensor(d.shape(0, 1), t) for _ in range(d.whole(1, 3))], d.pick("ij", "xy")])(
+    case("meshgrid", lambda d: (lambda t: [[d.tensor(d.pick([], [d.size()]), t) for _ in range(d.whole(1, 3))], d.pick("ij", "xy")])(
         d.dtype()), lambda x, i: torch.meshgrid(*x, indexing=i), view=True)
     case("repeat", lambda d: (lambda s: [d.tensor(s), [d.whole(0, 3) for _ in range(len(s) + d.pick(0, 0, 1, -1))]])(
         d.shape(0, 3)), torch.Tensor.repeat)
@@ -578,8 +650,7 @@ def positions():
 
     def written_mask(d):
         x, at = masked(d)
-        y = d.written(x.sizes, x.storage.dtype)
-        return [y, at, d.tensor([], y.storage.dtype if d.chance(0.8) else d.dtype(), "positive")]
+        return value_for(d, d.written(x.sizes, x.storage.dtype), at)
     case("index_put_", written_mask, put, "mask")
 
     def writing(d):
@@ -589,9 +660,12 @@ def positions():
         at = [d.positions(common, n, True) for n in shape[:d.whole(1, len(shape))]]
         return [d.tensor(shape, dtype), at, d.tensor(common + shape[len(at):], dtype), True]
     case("index_put", writing, lambda x, i, v, a: torch.index_put(x, tuple(i), v, a))
-    case("embedding", lambda d: (lambda rows, columns: [
-        d.tensor([rows, columns], d.float()), d.positions(d.shape(0, 3), rows), d.pick(-1, -1, 0), d.chance(0.3), False])(
-            d.whole(1, 6), d.whole(1, 5)))
+
+    def looked_up(d):
+        rows, columns, frequency = d.whole(1, 6), d.whole(1, 5), d.chance(0.3)
+        d.second = not frequency  # PyTorch's forgets it
+        return [d.tensor([rows, columns], d.float()), d.positions(d.shape(0, 3), rows), d.pick(-1, -1, 0), frequency, False]
+    case("embedding", looked_up)
 
 
 # ---- matrices
@@ -717,7 +791,8 @@ def convolutions():
         return [d.tensor([2, d.whole(1, 3), d.whole(4, 12)][d.pick(0, 1):], d.float(), "distinct"), [d.whole(1, 3)],
                 d.pick([], [d.whole(1, 3)]), [d.pick(0, 0, 1)], [d.whole(1, 2)], d.chance(0.5)]
     case("max_pool1d", pool1d, lambda x, k, s, p, dl, c: F.max_pool1d(x, k, s or None, p, dl, c))
-    case("adaptive_avg_pool2d", lambda d: [d.tensor(planes(d, 2), d.float()), one_or_two(d, 1, 9)], F.adaptive_avg_pool2d)
+    case("adaptive_avg_pool2d", lambda d: [d.tensor(planes(d, 2), d.float()), one_or_two(d, 1, 9)],
+         lambda x, n: F.adaptive_avg_pool2d(x, n * 2 if len(n) == 1 else n))
 
 
 def norms():
@@ -731,14 +806,25 @@ def norms():
         running = d.chance(0.6)
         mean = maybe(d, [c], t, mode="w") if running else None
         var = maybe(d, [c], t, "positive", mode="w") if running else None
-        return [x, maybe(d, [c], t), maybe(d, [c], t), mean, var, d.chance(0.5) or not running, d.pick(0.1, 0.3),
+        # PyTorch's gradients are wrong where channels have gaps, and for images of one row with channels last.
+        if len(x.sizes) == 4 and 1 in x.sizes:
+            x.pack()
+        weight = maybe(d, [c], t)
+        for tensor in (weight, mean, var):
+            if tensor is not None:
+                tensor.pack()
+        d.second = x.mode == "g"  # PyTorch's of the bias alone is missing
+        return [x, weight, maybe(d, [c], t), mean, var, d.chance(0.5) or not running, d.pick(0.1, 0.3),
                 d.pick(1e-5, 0.01)]
-    case("batch_norm", batch, lambda x, w, b, m, v, *rest: F.batch_norm(x, m, v, w, b, *rest), tolerance=30)
+    case("batch_norm", batch, lambda x, w, b, m, v, *rest: F.batch_norm(x, m, v, w, b, *rest), tolerance=30,
+         plain=True)
 
     def layer(d):
         t, shape = d.float(), d.shape(1, 4)
-        last = shape[d.whole(0, len(shape) - 1):]
-        return [d.tensor(shape, t, "distinct"), last, maybe(d, last, t), maybe(d, last, t), d.pick(1e-5, 0.01)]
+        shape[-1] += shape[-1] == 1  # one value less its mean is 0: PyTorch's rounding, magnified
+        last, x = shape[d.whole(0, len(shape) - 1):], d.tensor(shape, t, "distinct")
+        d.second = x.mode == "g"  # PyTorch's of the bias alone is missing
+        return [x, last, maybe(d, last, t), maybe(d, last, t), d.pick(1e-5, 0.01)]
     case("layer_norm", layer, F.layer_norm, tolerance=30)
 
     def group(d):
@@ -761,6 +847,7 @@ def losses():
         target = d.constant(shape[:1] * (len(shape) > 1) + shape[2:], torch.int64, (0, c + (1 if d.wrong else 0)))
         if ignored == -100 and d.chance(0.2):
             target.storage[::2] = -100
+        d.second = not (target.window(target.storage) == ignored).all()  # PyTorch's are NaN there
         return [d.tensor(shape, t, "finite"), target, d.pick(None, d.constant([c], t, "positive"))], ignored
     case("nll_loss", lambda d: (lambda x, i: x + [reduction(d), i])(*classes(d)),
          lambda x, t, w, r, i: F.nll_loss(x, t, w, ignore_index=i, reduction=r))
@@ -774,14 +861,20 @@ def losses():
     case("cross_entropy", probabilities, cross, "probabilities", tolerance=10)
 
     def pair(d, kind="finite", other="finite", same=False):
+        # one dtype: how they promote PyTorch's losses do not agree on
         t = d.float()
         shapes = d.broadcast(2) if not same else [d.shape()] * 2
-        return [d.tensor(shapes[0], t, kind), d.tensor(shapes[1], t if d.chance(0.95) else d.dtype(), other)]
+        return [d.tensor(shapes[0], t, kind), d.tensor(shapes[1], t, other)]
     case("mse_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.mse_loss(x, t, reduction=r))
     case("l1_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.l1_loss(x, t, reduction=r))
-    case("smooth_l1_loss", lambda d: pair(d) + [reduction(d), d.pick(1.0, 0.5, 0.0)],
+
+    def bend(d, *choices):
+        bound = d.pick(*choices)
+        d.second = not d.grid or bound == 0.7  # where the square ends there is none
+        return bound
+    case("smooth_l1_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7, 0.0)],
          lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b))
-    case("huber_loss", lambda d: pair(d) + [reduction(d), d.pick(1.0, 0.5)],
+    case("huber_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7)],
          lambda x, t, r, b: F.huber_loss(x, t, reduction=r, delta=b))
 
     def weight(d, x):
@@ -790,12 +883,20 @@ def losses():
     def binary(d, kind):
         x, t = pair(d, kind, "unit", True)
         return [x, t, weight(d, x)] + ([weight(d, x)] if kind == "finite" else []) + [reduction(d)]
+    # PyTorch adds 1e-12 to denominators that are squared in second derivatives.
     case("binary_cross_entropy", lambda d: binary(d, "unit"),
-         lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), tolerance=10)
+         lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), tolerance=10, second=100)
     case("binary_cross_entropy_with_logits", lambda d: binary(d, "finite"),
          lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r), tolerance=10)
+
+    def divergence(x, t, r, log):
+        # as LibTorch has it: PyTorch's Python refuses a number and does not divide by 0
+        if r != "batchmean":
+            return F.kl_div(x, t, reduction=r, log_target=log)
+        total = F.kl_div(x, t, reduction="sum", log_target=log)
+        return total / x.shape[0] if x.dim() else total
     case("kl_div", lambda d: pair(d, other="unit") + [d.pick("none", "mean", "sum", "batchmean"), d.chance(0.3)],
-         lambda x, t, r, log: F.kl_div(x, t, reduction=r, log_target=log))
+         divergence)
 
 
 for family in (unary, activations, factories, arithmetic, comparison, where, reductions, sorting, views, pieces,

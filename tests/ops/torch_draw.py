@@ -19,6 +19,13 @@ class Input:
     def window(self, storage):
         return torch.as_strided(storage, self.sizes, self.strides, self.offset)
 
+    def pack(self):
+        """Row-major, without gaps."""
+        window = self.window(self.storage)
+        self.storage = torch.empty(window.numel(), dtype=window.dtype).copy_(window.reshape(-1))
+        self.strides, self.offset = list(torch.empty(self.sizes).stride()), 0
+        return self
+
     def __repr__(self):
         text = f"{str(self.storage.dtype)[6:]}{list(self.sizes)}"
         if list(self.window(self.storage).contiguous().stride()) != list(self.strides):
@@ -41,6 +48,7 @@ class Draw:
         self.grid = self.chance(0.3)  # values on a coarse grid: ties, zeros, bounds that are met
         self.wrong = self.chance(0.05)  # arguments that may have to be refused
         self.large = self.chance(0.1)
+        self.second = True  # second derivatives may be compared
 
     def chance(self, p):
         return self.random.random() < p
@@ -162,7 +170,7 @@ class Draw:
         return 0.5 if kind == "nonzero" and abs(value) < 0.1 else value
 
     def storage(self, count, dtype, kind):
-        if kind == "distinct":
+        if kind == "distinct" and dtype != torch.bool:
             values = list(range(count))
             self.random.shuffle(values)
             if dtype.is_floating_point:

@@ -3,9 +3,11 @@
 // Request i: metadata "i" is an operation and its arguments (torch_table.h); tensors "i/x0", … hold the
 // storages of its inputs, with metadata "sizes strides offset mode". Modes: c constant; g a leaf that needs
 // a gradient; w, W written by the operation: a window on a copy of the storage, whose gradient is asked
-// for (W) or not. "i/g0", …: cotangents of those outputs that need one, in the same form.
+// for (W) or not. "i/g0", …: cotangents of those outputs that need one, in the same form; "i/h0", …: of those
+// gradients whose gradients are asked for.
 // Answer i: "i" is "ok", "no gradient: …" or "error: …"; tensors "i/o0", … the results and then every written
-// storage, with metadata "strides offset needs-gradient shares-memory"; "i/d0", … the gradients.
+// storage, with metadata "strides offset needs-gradient shares-memory"; "i/d0", … the gradients; "i/s0", …
+// the second ones, of the leaves and then of the cotangents.
 #include <cstdio>
 
 #include "tandem/nn/safetensors.h"
@@ -139,18 +141,42 @@ class Server {
     answers_.insert(key, t.detach().contiguous().clone());
   }
 
-  void give_gradients(const std::string& key, const Tensors& outputs, const Tensors& leaves) {
+  /// The cotangents that the request has for tensors: `kind` is g or h.
+  std::pair<Tensors, Tensors> asked(const std::string& key, char kind, const Tensors& tensors) const {
     Tensors roots, cotangents;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const Tensor* storage = file_.tensors.find(concat(key, "/g", k));
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      const std::string name = concat(key, "/", kind, k);
+      const Tensor* storage = file_.tensors.find(name);
       if (storage == nullptr) continue;
-      cotangents.push_back(strided(*storage, split_words(file_.metadata[concat(key, "/g", k)], ' ')));
-      roots.push_back(outputs[k]);
+      cotangents.push_back(strided(*storage, split_words(file_.metadata[name], ' ')));
+      roots.push_back(tensors[k]);
     }
+    return {roots, cotangents};
+  }
+
+  void give(const std::string& key, char kind, const Tensors& gradients) {
+    for (std::size_t k = 0; k < gradients.size(); ++k)
+      if (gradients[k].defined())
+        answers_.insert(concat(key, "/", kind, k), gradients[k].detach().contiguous());
+  }
+
+  void give_gradients(const std::string& key, const Tensors& outputs, Tensors leaves) {
+    const auto [roots, cotangents] = asked(key, 'g', outputs);
     if (roots.empty() || leaves.empty()) return;
-    const Tensors gradients = autograd::grad(roots, leaves, cotangents, nullopt, false, true);
-    for (std::size_t k = 0; k < leaves.size(); ++k)
-      if (gradients[k].defined()) answers_.insert(concat(key, "/d", k), gradients[k].contiguous());
+    const bool second = !asked(key, 'h', leaves).first.empty();
+    for (const Tensor& t : cotangents) t.requires_grad_(second);
+    const Tensors gradients = autograd::grad(roots, leaves, cotangents, nullopt, second, true);
+    give(key, 'd', gradients);
+    if (!second) return;
+    Tensors kept, kept_cotangents;
+    const auto [all, all_cotangents] = asked(key, 'h', gradients);
+    for (std::size_t k = 0; k < all.size(); ++k)  // one that is constant has second gradients of 0
+      if (all[k].defined() && all[k].requires_grad()) {
+        kept.push_back(all[k]);
+        kept_cotangents.push_back(all_cotangents[k]);
+      }
+    leaves.insert(leaves.end(), cotangents.begin(), cotangents.end());
+    if (!kept.empty()) give(key, 's', autograd::grad(kept, leaves, kept_cotangents, nullopt, false, true));
   }
 
   serialize::SafeTensors file_;
