@@ -106,6 +106,8 @@ def activations():
     case("nan_to_num", lambda d: [d.tensor(d.shape()), *(d.pick(None, 1.5, 7.0) for _ in range(3))])
     for p, train in ((0.0, True), (1.0, True), (0.4, False)):
         case("dropout", lambda d, p=p, t=train: [d.tensor(d.shape(), d.float(), "finite"), p, t], label=f"{p} {train}")
+        case("feature_dropout", lambda d, p=p, t=train: [d.tensor(d.shape(2), d.float(), "finite"), p, t],
+             label=f"{p} {train}")
         case("dropout_", lambda d, p=p, t=train: [d.written(d.shape(), d.float(), "finite"), p, t],
              label=f"{p} {train}")
 
@@ -241,6 +243,19 @@ def arithmetic():
         case(name, lambda d, w=draw: w(d, d.tensor), lambda x, a, b, v, f=getattr(torch, name): f(x, a, b, value=v))
         case(name + "_", lambda d, w=draw: w(d, d.written),
              lambda x, a, b, v, f=getattr(torch.Tensor, name + "_"): f(x, a, b, value=v))
+
+    def overlapping(d):
+        """Elements that are written twice: to be refused."""
+        shape = d.shape(1, 3, 1)
+        x, n = d.written(shape), d.whole(0, len(shape) - 1)
+        x.strides = [0 if k == n else stride for k, stride in enumerate(x.strides)]
+        return x, shape
+    for name in ("exp", "neg", "relu"):
+        case(name + "_", lambda d: [overlapping(d)[0]], getattr(torch.Tensor, name + "_"), "overlapping")
+    case("copy_", lambda d: (lambda x, s: [x, d.tensor(s, kind="positive")])(*overlapping(d)), torch.Tensor.copy_, "overlapping")
+    case("mul_", lambda d: (lambda x, s: [x, d.tensor(s)])(*overlapping(d)), torch.Tensor.mul_, "overlapping")
+    case("masked_fill_", lambda d: (lambda x, s: [x, d.tensor(s, torch.bool), d.number()])(*overlapping(d)),
+         torch.Tensor.masked_fill_, "overlapping")
     both("lerp", lambda d, make: tensors(d, make, types=[d.float()]) + [d.pick(0.3, 0.5, 0.8, 2)], label="number")
     both("lerp", lambda d, make: tensors(d, make, count=3, types=[d.float()]), label="tensors")
 
@@ -312,7 +327,9 @@ def reductions():
         def summand(d, shape, name=name):
             """And a dtype. No extremes where integers are added as floating point: they would cancel."""
             dtype = some_type(d)
-            kind = "unit" if name == "prod" else "any" if dtype is None else "finite"  # products do not overflow
+            kind = "any" if dtype is None else "finite"
+            if name == "prod":
+                kind = "unit" if torch.Size(shape).numel() > 40 else "finite"  # products do not overflow
             return d.tensor(shape, kind=kind), dtype
         case(name, lambda d, draw=summand: list(draw(d, d.shape())), lambda x, t, f=function: f(x, dtype=t), "all",
              tolerance=10)
@@ -346,8 +363,12 @@ def reductions():
                 *([0, 1, 2] if 1 not in s else [0, 1])), keep])(*dims(d)),
                  lambda x, n, c, keep, f=function: f(x, n, correction=c, keepdim=keep), "correction", tolerance=10)
     p = (0, 1, 2, 2.0, 3, 0.5, -1, float("inf"), float("-inf"))
-    case("norm", lambda d: [d.tensor(d.shape(), floats(d), "nonzero"), d.pick(*p)], label="all", tolerance=10)
-    case("norm", lambda d: (lambda s, n, keep: [d.tensor(s, floats(d), "nonzero"), d.pick(*p), n, keep,
+
+    def vector(d, shape):
+        d.second = 0 not in shape  # PyTorch's are NaN
+        return d.tensor(shape, floats(d), "nonzero")
+    case("norm", lambda d: [vector(d, d.shape()), d.pick(*p)], label="all", tolerance=10)
+    case("norm", lambda d: (lambda s, n, keep: [vector(d, s), d.pick(*p), n, keep,
                                                 d.pick(None, None, *FLOATS)])(*dims(d)),
          lambda x, p, n, keep, t: torch.norm(x, p, n, keep, dtype=t), "dims", tolerance=10)
     case("logsumexp", lambda d: (lambda s, n, keep: [d.tensor(s, floats(d)), n, keep])(*dims(d)))
@@ -653,13 +674,62 @@ def positions():
         return value_for(d, d.written(x.sizes, x.storage.dtype), at)
     case("index_put_", written_mask, put, "mask")
 
-    def writing(d):
+    def every(d, shape, n):
+        """Some positions along dimension n, each once: of several values for one PyTorch leaves open which stays."""
+        order = [k if d.chance(0.7) else k - shape[n] for k in range(shape[n])]
+        d.random.shuffle(order)
+        order = order[:d.whole(min(1, shape[n]), shape[n])]
+        index = d.constant([len(order)], torch.int64, (0, 1))
+        index.strides, index.offset, index.storage = [1], 0, torch.tensor(order, dtype=torch.int64)
+        return index
+
+    def mixed(d, shape):
+        """Two index tensors, or a mask and an integer, among slices and None."""
+        at = Index(d.pick(slice(None), slice(None, None, 2), slice(1, None)) for _ in shape)
+        n = d.whole(0, len(shape) - 1)
+        if d.chance(0.5):
+            at[n] = every(d, shape, n)
+            for k in range(len(shape)):
+                if k != n and d.chance(0.3):
+                    at[k] = d.pick(d.positions([], shape[k], True), d.positions([len(at[n].storage)], shape[k], True))
+        else:
+            at[n] = d.constant([shape[n]], torch.bool)
+            for k in range(len(shape)):
+                if k != n and d.chance(0.3):
+                    at[k] = d.whole(-shape[k], shape[k] - 1)
+        if d.chance(0.3):
+            at.insert(d.whole(0, len(at)), None)
+        return at
+
+    def look(x, at):
+        return x[tuple(a.window(a.storage) if hasattr(a, "storage") else a for a in at)]
+    case("index", lambda d: (lambda s: [d.tensor(s), mixed(d, s)])(d.shape(1, 4, 1)), lambda x, i: x[tuple(i)], "mixed")
+
+    def values(d, choose):
+        """What is written has the indexed shape, or one that broadcasts to it."""
+        shape, dtype = d.shape(1, 4, 1), d.dtype()
+        at = choose(d, shape)
+        try:
+            sizes = list(look(torch.empty(shape), at).shape)
+        except IndexError:
+            sizes = []
+        sizes = [1 if d.chance(0.2) else n for n in sizes[d.pick(0, 0, d.whole(0, len(sizes))):]]
+        return [d.written(shape, dtype), at, d.tensor(sizes, dtype if d.chance(0.8) else d.dtype(), "positive", dtype in FLOATS)]
+    case("index_put_", lambda d: values(d, lambda d, s: indices(d, s, False)), put, "basic values")
+    case("index_put_", lambda d: values(d, mixed), put, "mixed values")
+
+    def writing(d, make):
         shape = d.shape(1, 3, 1)
-        dtype = d.dtype()
+        dtype, accumulate = d.dtype(), d.chance(0.5)
         common = d.shape(0, 2, 1)
         at = [d.positions(common, n, True) for n in shape[:d.whole(1, len(shape))]]
-        return [d.tensor(shape, dtype), at, d.tensor(common + shape[len(at):], dtype), True]
-    case("index_put", writing, lambda x, i, v, a: torch.index_put(x, tuple(i), v, a))
+        if not accumulate:
+            at[0] = every(d, shape, 0)
+            common = at[0].sizes
+            at[1:] = [d.positions(common, n, True) for n in shape[1:len(at)]]
+        return [make(shape, dtype), at, d.tensor(common + shape[len(at):], dtype), accumulate]
+    case("index_put", lambda d: writing(d, d.tensor), lambda x, i, v, a: torch.index_put(x, tuple(i), v, a))
+    case("index_put_", lambda d: writing(d, d.written), lambda x, i, v, a: x.index_put_(tuple(i), v, a), "accumulate")
 
     def looked_up(d):
         rows, columns, frequency = d.whole(1, 6), d.whole(1, 5), d.chance(0.3)

@@ -20,6 +20,7 @@ void add_indexing(Table& table) {
     return x.index_put_(ArrayRef<indexing::TensorIndex>(at), value);
   });
   table.give<T(CT, TensorList, CT, bool)>("index_put", index_put);
+  table.write<ArrayRef<T>, CT, bool>("index_put_", &T::index_put_);
   table.give<T(CT, I, CT)>("index_select", index_select);
   table.give<T(CT, I, CT, CT, CS)>("index_add", index_add);
   table.write<I, CT, CT, CS>("index_add_", &T::index_add_);

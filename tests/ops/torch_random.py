@@ -3,9 +3,9 @@
 
   torch_random.py [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
 
-Draws `count` cases of every operation (or of those named; * and ? match), has BUILD/tests/ops/test_torch answer them,
-and PyTorch. --case draws one case alone: what a failure prints to repeat it. Needs PyTorch 2; Tandem's test suite does
-not run it. The last line is "N passed, N failed".
+Draws `count` cases of every operation (or of those named; * and ? match), has BUILD/tests/ops/test_torch answer them
+(built first), and PyTorch. --case draws one case alone: what a failure prints to repeat it. Needs PyTorch 2; Tandem's
+test suite does not run it. The last line is "N passed, N failed".
 """
 import argparse
 import fnmatch
@@ -17,7 +17,13 @@ import sys
 import tempfile
 import warnings
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit(f"{sys.argv[0]}: this Python has no PyTorch; use one that has: python3 -m venv DIR, "
+             "DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
+if int(torch.__version__.split(".")[0]) < 2:
+    sys.exit(f"{sys.argv[0]}: needs PyTorch 2, this is {torch.__version__}")
 
 from torch_cases import CASES
 from torch_draw import Draw, Index, Input, INTEGERS
@@ -39,6 +45,7 @@ WIDER = [
     ("repeat_interleave*", "tensor has no dimensions|range of \\[-1, 0\\], but got", "of a number"),
     ("index_add*", "source tensor shape must match self tensor shape", "of a vector of one to a number"),
     ("norm*", "convertible without narrowing|Expected a floating point", "dtype: elements are converted first"),
+    ("index_put_*", "Index put requires the source and destination dtypes match", "converted, as slices are"),
     ("norm*", "does not have an identity", "the largest of nothing: 0"),
     ("logsumexp", "doesn't match the broadcast shape", "over no named dimension: over all"),
     ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, real operands"),
@@ -53,6 +60,7 @@ STRICTER = [
     ("conv_transpose2d", "output_padding .* less than the stride", "PyTorch also takes one below the dilation"),
     ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size", "PyTorch does not look at all indices of empty tensors"),
     ("index_fill* scatter*", "is outside the range of", "PyTorch does not look at the number where no index is"),
+    ("masked_fill_*", "overlaps itself", "PyTorch warns: it is to be refused"),
     ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not look at the dtypes of empty products"),
 ]
 
@@ -234,7 +242,8 @@ def compare_gradients(own, wanted, bound):
     if own is not None and wanted is not None:
         return compare(own, wanted, bound)
     given = own if wanted is None else wanted
-    return None if given is None or not given.any() else f"{own} instead of {wanted}"
+    text = given is not None and compare(given, torch.zeros_like(given), bound)
+    return f"{own} instead of {wanted}" if text else None
 
 
 def compare(own, wanted, bound):
@@ -289,6 +298,9 @@ def main():
     warnings.simplefilter("ignore")
     numbers = [args.case] if args.case is not None else range(args.count)
     program = str(args.build / "tests/ops/test_torch")
+    built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit(f"{built.stdout}{built.stderr}test_torch was not built: is there a build in {args.build} (./run test)?")
     passed = failed = refused = 0
     for name in names:
         requests = [Request(name, args.seed, number) for number in numbers]
