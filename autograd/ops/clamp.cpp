@@ -20,8 +20,11 @@ struct ClampRule {
   static constexpr const char *name = "clamp_", *backward_name = "ClampBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
-    const auto none = [](const Scalar& bound) { return std::isinf(bound.toDouble()); };
-    const Tensor above = none(p[0]) ? x == x : x > p[0], below = none(p[1]) ? x == x : x < p[1];
+    // A bound that is not given is the infinity that no element passes; the other infinity bounds all of
+    // them.
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const Tensor above = p[0].toDouble() == -infinity ? x == x : x > p[0];
+    const Tensor below = p[1].toDouble() == infinity ? x == x : x < p[1];
     return where(logical_and(above, below), g, 0);
   }
 };

@@ -76,11 +76,10 @@ std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim)
   return kth(self, (n - 1) / 2, dim, keepdim, true, "MedianBackward");
 }
 Tensor median(const Tensor& self) {
-  if (self.numel() == 0) {
-    check(self.is_floating_point(), "median: nothing to choose from: ", self);
-    return full({}, std::numeric_limits<double>::quiet_NaN(), self.options());
-  }
-  Tensor out = std::get<0>(median(self.detach().reshape({-1}), 0, false));
+  const bool nothing = self.numel() == 0;
+  check(!nothing || self.is_floating_point(), "median: nothing to choose from: ", self);
+  Tensor out = nothing ? full({}, std::numeric_limits<double>::quiet_NaN(), self.options())
+                       : std::get<0>(median(self.detach().reshape({-1}), 0, false));
   record_shared(out, self, dim_mask({}, self.dim()), false, "MedianBackward");
   return out;
 }

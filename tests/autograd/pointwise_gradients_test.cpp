@@ -273,3 +273,14 @@ TEST_CASE("a zero base has no NaN in the derivative of pow's gradient") {
   const Tensor of_number = autograd::grad({pow(Scalar(0), exponent)}, {exponent}, {g}, nullopt, true)[0];
   CHECK(autograd::grad({of_number}, {g}, {ones({1}, kDouble)})[0].item<double>() == 0);
 }
+
+TEST_CASE("an infinite bound that leaves nothing has no gradient, with a graph or without") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const bool graph : {false, true}) {
+    const Tensor x = tensor({1., -2.}).requires_grad_();
+    for (const Tensor& y : {clamp_min(x, inf), clamp_max(x, -inf)})
+      CHECK(show(autograd::grad({y.sum()}, {x}, {}, nullopt, graph)[0]) == "[2] 0 0");
+    CHECK(show(autograd::grad({clamp(x, Scalar(-inf), Scalar(inf)).sum()}, {x}, {}, nullopt, graph)[0]) ==
+          "[2] 1 1");
+  }
+}

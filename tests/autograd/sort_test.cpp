@@ -113,6 +113,9 @@ TEST_CASE("medians: the lower one; NaN if there is one") {
   Tensor y = arange(5, kDouble);
   y.data_ptr<double>()[3] = kNan;
   CHECK(std::isnan(median(y).item<double>()));
+  const Tensor nothing = empty({0}, TensorOptions(kDouble).requires_grad(true));
+  median(nothing).backward();
+  CHECK(nothing.grad().numel() == 0);
   CHECK(std::get<1>(median(y, 0)).item<int64_t>() == 3);
   CHECK(std::isnan(median(empty({0}, kDouble)).item<double>()));
 }

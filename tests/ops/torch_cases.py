@@ -407,7 +407,12 @@ def sorting():
         *dim(d)))
     case("kthvalue", lambda d: (lambda s, n: [d.tensor(s, wide(d), "distinct"), d.whole(1, 3), n, d.chance(0.5)])(
         *dim(d)))
-    case("median", lambda d: [d.tensor(d.shape(least=1), wide(d), "distinct")], label="all")
+
+    def middle(d):
+        shape = d.shape()
+        d.second = 0 not in shape
+        return [d.tensor(shape, wide(d) if d.second else d.float(), "distinct")]
+    case("median", middle, label="all")
     case("median", lambda d: (lambda s, n: [d.tensor(s, wide(d), "distinct"), n, d.chance(0.5)])(*dim(d)), label="dim")
     case("bincount", lambda d: (lambda s: [d.tensor(s, d.integer(), (0, 9)), d.pick(None, d.constant(s)), d.whole(0, 12)])(
         d.shape(1, 1)))
