@@ -52,7 +52,8 @@ def unary():
 
         def draw(d, make, name=name):
             if name in ("asin", "acos", "acosh", "atanh"):
-                d.second = not d.special and not d.grid  # at 1, where their slope is infinite, signs and NaN are a matter of the formula
+                # At 1, where their slope is infinite, signs and NaN are a matter of the formula.
+                d.second = not d.special and not d.grid
             return [make(d.shape(), kind="any" if d.special else kinds.get(name, "any"))]
         both(name, draw)
     for name in "isnan isinf isfinite".split():
@@ -78,7 +79,8 @@ def activations():
         return make(d.shape(), d.pick(*(types or FLOATS)), grad=not d.special)
 
     def exponential(d, make):
-        d.second = not d.grid and not d.large  # at 0 PyTorch's gradient of elu, celu and selu is the left one, the second the right one
+        # At 0 PyTorch's gradient of elu, celu and selu is the left one, the second the right one.
+        d.second = not d.grid and not d.large
         return smooth(d, make)
 
     # Whether infinity times 0 is NaN depends on PyTorch's code path.
@@ -252,7 +254,8 @@ def arithmetic():
         return x, shape
     for name in ("exp", "neg", "relu"):
         case(name + "_", lambda d: [overlapping(d)[0]], getattr(torch.Tensor, name + "_"), "overlapping")
-    case("copy_", lambda d: (lambda x, s: [x, d.tensor(s, kind="positive")])(*overlapping(d)), torch.Tensor.copy_, "overlapping")
+    case("copy_", lambda d: (lambda x, s: [x, d.tensor(s, kind="positive")])(*overlapping(d)), torch.Tensor.copy_,
+         "overlapping")
     case("mul_", lambda d: (lambda x, s: [x, d.tensor(s)])(*overlapping(d)), torch.Tensor.mul_, "overlapping")
     case("masked_fill_", lambda d: (lambda x, s: [x, d.tensor(s, torch.bool), d.number()])(*overlapping(d)),
          torch.Tensor.masked_fill_, "overlapping")
@@ -351,7 +354,8 @@ def reductions():
 
         def values(d, shape, grad=True):
             """"distinct": the derivative of a root of nearly 0 has few digits."""
-            d.second = not {0, 1} & set(shape) and shape != []  # of one value or none PyTorch's second derivatives are NaN or missing
+            # Of one value or none PyTorch's second derivatives are NaN or missing.
+            d.second = not {0, 1} & set(shape) and shape != []
             return d.tensor(shape, floats(d), "distinct", grad)
         case(name, lambda d, v=values: [v(d, d.shape()), d.chance(0.5)], label="all", tolerance=10)
         # An empty list means all dimensions; PyTorch's gradient takes it for none.
@@ -499,7 +503,8 @@ def views():
         # PyTorch does it for contiguous tensors and gradients, writes overlaps in an order that it leaves open, and
         # leaves the window's part of the gradient of self.
         sizes, t = [d.whole(1, 3), d.whole(1, 3)], d.float()
-        return [d.constant([12], t).pack(), d.tensor(sizes, t), sizes, *d.pick(([sizes[1], 1], 0), ([1, sizes[0]], 2), ([4, 1], None))]
+        return [d.constant([12], t).pack(), d.tensor(sizes, t), sizes,
+                *d.pick(([sizes[1], 1], 0), ([1, sizes[0]], 2), ([4, 1], None))]
     case("as_strided_scatter", scattered, plain=True)
 
 
@@ -543,8 +548,8 @@ def pieces():
     case("stack", lambda d: (lambda x: [x, d.whole(-len(x[0].sizes) - 1, len(x[0].sizes))])(same(d)))
     case("hstack", lambda d: [same(d)])
     case("vstack", lambda d: [same(d)])
-    case("meshgrid", lambda d: (lambda t: [[d.tensor(d.pick([], [d.size()]), t) for _ in range(d.whole(1, 3))], d.pick("ij", "xy")])(
-        d.dtype()), lambda x, i: torch.meshgrid(*x, indexing=i), view=True)
+    case("meshgrid", lambda d: (lambda t: [[d.tensor(d.pick([], [d.size()]), t) for _ in range(d.whole(1, 3))],
+                                           d.pick("ij", "xy")])(d.dtype()), lambda x, i: torch.meshgrid(*x, indexing=i), view=True)
     case("repeat", lambda d: (lambda s: [d.tensor(s), [d.whole(0, 3) for _ in range(len(s) + d.pick(0, 0, 1, -1))]])(
         d.shape(0, 3)), torch.Tensor.repeat)
     case("tile", lambda d: [d.tensor(d.shape(0, 3)), [d.whole(0, 3) for _ in range(d.whole(0, 4))]])
@@ -719,7 +724,8 @@ def positions():
         except IndexError:
             sizes = []
         sizes = [1 if d.chance(0.2) else n for n in sizes[d.pick(0, 0, d.whole(0, len(sizes))):]]
-        return [d.written(shape, dtype), at, d.tensor(sizes, dtype if d.chance(0.8) else d.dtype(), "positive", dtype in FLOATS)]
+        other = dtype if d.chance(0.8) else d.dtype()
+        return [d.written(shape, dtype), at, d.tensor(sizes, other, "positive", dtype in FLOATS)]
     case("index_put_", lambda d: values(d, lambda d, s: indices(d, s, False)), put, "basic values")
     case("index_put_", lambda d: values(d, mixed), put, "mixed values")
 
@@ -739,7 +745,8 @@ def positions():
     def looked_up(d):
         rows, columns, frequency = d.whole(1, 6), d.whole(1, 5), d.chance(0.3)
         d.second = not frequency  # PyTorch's forgets it
-        return [d.tensor([rows, columns], d.float()), d.positions(d.shape(0, 3), rows), d.pick(-1, -1, 0), frequency, False]
+        return [d.tensor([rows, columns], d.float()), d.positions(d.shape(0, 3), rows), d.pick(-1, -1, 0), frequency,
+                False]
     case("embedding", looked_up)
 
 

@@ -37,7 +37,7 @@ TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 WIDER = [
     ("sum* nansum* prod* cumsum cumprod", "Autograd not support dtype", "an integer dtype: the gradient is 0"),
     ("sub* rsub*", "Subtraction, the `-` operator, with a bool tensor", "one bool operand: a - mask is what is meant"),
-    ("hypot* cumsum cumprod clamp*", "not implemented for '(Bool|Byte|Char|Short|Int|Long)'", "types that PyTorch left out"),
+    ("hypot* cumsum cumprod clamp*", "not implemented for '(Bool|Byte|Char|Short|Int|Long)'", "PyTorch left them out"),
     ("argmax argmin", "does not support bool", "max along a dimension takes bool"),
     ("max* min* a*", "Expected reduction dim .* to have non-zero size", "of an extreme the result has no element"),
     ("take_along_dim* index_fill*", "dtype of indic|Expected dtype int64 for index", "int32 indices are taken everywhere"),
@@ -58,7 +58,8 @@ STRICTER = [
     ("addmm* baddbmm", "is not an integer", "PyTorch cuts the fraction of beta and alpha without a word"),
     ("conv_transpose2d", "output would be empty", "no conv2d has such an input"),
     ("conv_transpose2d", "output_padding .* less than the stride", "PyTorch also takes one below the dilation"),
-    ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size", "PyTorch does not look at all indices of empty tensors"),
+    ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size",
+     "PyTorch does not look at all indices of empty tensors"),
     ("index_fill* scatter*", "is outside the range of", "PyTorch does not look at the number where no index is"),
     ("masked_fill_*", "overlaps itself", "PyTorch warns: it is to be refused"),
     ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not look at the dtypes of empty products"),
@@ -179,7 +180,8 @@ class Request:
         drawn = {k: self.draw.tensor(list(g.shape), g.dtype, "finite", mode="c") for k, g in roots.items()}
         try:
             self.second_gradients = torch.autograd.grad(
-                list(roots.values()), leaves + cotangents, [x.window(x.storage) for x in drawn.values()], allow_unused=True)
+                list(roots.values()), leaves + cotangents, [x.window(x.storage) for x in drawn.values()],
+                allow_unused=True)
             self.second_cotangents = drawn
         except (RuntimeError, ValueError, TypeError):
             pass  # PyTorch has none
@@ -229,7 +231,8 @@ class Request:
         if status != "ok":
             yield status
             return
-        for kind, letter, gradients in (("gradient", "d", self.gradients), ("second gradient", "s", self.second_gradients)):
+        given = ("gradient", "d", self.gradients), ("second gradient", "s", self.second_gradients)
+        for kind, letter, gradients in given:
             for k, wanted in enumerate(gradients):
                 bound = self.bound * (self.case.second if letter == "s" else 1)
                 text = compare_gradients(tensors.get(f"{key}/{letter}{k}"), wanted, bound)
