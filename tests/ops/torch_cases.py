@@ -183,11 +183,13 @@ def factories():
 def arithmetic():
     def tensors(d, make, kind="any", count=2, types=None):
         shapes = d.broadcast(count)
+        d.above_least = int(kind == "nonzero")  # PyTorch dies of the least integer by -1
         first = make(shapes[0], types and d.pick(*types))
         return [first] + [d.tensor(s, types and d.pick(*types), kind) for s in shapes[1:]]
 
     def with_number(d, make, kind="any"):
         number = d.number()
+        d.above_least = int(kind == "nonzero")
         return [make(d.shape()), 2 if kind == "nonzero" and number == 0 else number]
 
     def alpha(d):

@@ -48,6 +48,7 @@ class Draw:
         self.grid = self.chance(0.3)  # values on a coarse grid: ties, zeros, bounds that are met
         self.wrong = self.chance(0.05)  # arguments that may have to be refused
         self.large = self.chance(0.1)
+        self.above_least = 0  # 1: the least integer of a type is not drawn
         self.second = True  # second derivatives may be compared
 
     def chance(self, p):
@@ -154,7 +155,7 @@ class Draw:
             if kind == "unit":
                 high = 1
             if kind == "any" and self.special and self.chance(0.2):
-                return self.pick(torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+                return self.pick(torch.iinfo(dtype).min + self.above_least, torch.iinfo(dtype).max)
             value = self.whole(low, high)
             return 3 if kind == "nonzero" and value == 0 else value
         if kind == "unit":
