@@ -1,0 +1,147 @@
+// autograd::grad and backward for chosen inputs: only what leads to them runs, sees hooks and is freed.
+#include <doctest/doctest.h>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/tests/autograd/values.h"
+
+using namespace tandem;
+using namespace tandem::testing;
+
+namespace {
+Tensor leaf(double value, std::vector<int64_t> sizes = {2}) {
+  return full(sizes, value, TensorOptions(kDouble).requires_grad(true));
+}
+}  // namespace
+
+TEST_CASE("what lies behind a chosen input is not freed") {
+  Tensor x = leaf(1), h = (x * 2).exp();
+  const Tensor y = (h * h).sum();
+  CHECK(autograd::grad({y}, {h})[0].sizes() == h.sizes());
+  const Tensor g = autograd::grad({h.sum()}, {x})[0];  // exp's saved output is still there
+  CHECK(values(g)[0] == doctest::Approx(2 * std::exp(2.0)));
+  CHECK_THROWS_WITH_AS(autograd::grad({y}, {h}), doctest::Contains("retain_graph"), Error);
+}
+
+TEST_CASE("nodes nobody needs are not freed, and what they saved may be overwritten") {
+  Tensor a = leaf(3), w = leaf(2), b = w * w;
+  const Tensor y = (a * b).sum();
+  {
+    NoGradGuard guard;
+    w.add_(1);  // w * w could not run its backward
+  }
+  CHECK(show(autograd::grad({y}, {a})[0]) == "[2] 4 4");
+  CHECK_THROWS_WITH_AS(b.sum().backward(), doctest::Contains("overwritten"), Error);
+  Tensor c = leaf(5), d = c * c, z = (d * a).sum();
+  autograd::grad({z}, {a});
+  d.sum().backward();
+  CHECK(show(c.grad()) == "[2] 10 10");
+}
+
+TEST_CASE("hooks and retain_grad of nodes nobody needs stay silent") {
+  Tensor a = leaf(3), x = leaf(2), b = x * 2;
+  b.retain_grad();
+  int calls = 0;
+  b.register_hook([&](const Tensor&) { ++calls; });
+  x.register_hook([&](const Tensor&) { ++calls; });
+  CHECK(show(autograd::grad({(a * b).sum()}, {a})[0]) == "[2] 4 4");
+  CHECK(calls == 0);
+  CHECK_FALSE(b.grad().defined());
+  autograd::grad({(a * b).sum()}, {b});
+  CHECK(calls == 1);
+  CHECK(b.grad().defined());
+}
+
+TEST_CASE("hooks of leaves run in grad, those after accumulation do not") {
+  Tensor x = leaf(1);
+  int calls = 0, posts = 0;
+  x.register_hook([&](const Tensor& g) {
+    ++calls;
+    return g * 10;
+  });
+  x.register_post_accumulate_grad_hook([&](const Tensor&) { ++posts; });
+  CHECK(show(autograd::grad({(x * 3).sum()}, {x})[0]) == "[2] 30 30");
+  CHECK(calls == 1);
+  CHECK(posts == 0);
+  CHECK_FALSE(x.grad().defined());
+  (x * 3).sum().backward();
+  CHECK(show(x.grad()) == "[2] 30 30");
+  CHECK(calls == 2);
+  CHECK(posts == 1);
+}
+
+TEST_CASE("a chosen input on the way to another one: both, with the hooks of each once") {
+  Tensor x = leaf(1), h = x * 2;
+  int calls = 0;
+  h.register_hook([&](const Tensor& g) {
+    ++calls;
+    return g * 10;
+  });
+  x.register_hook([&](const Tensor& g) {
+    ++calls;
+    return g * 100;
+  });
+  const auto grads = autograd::grad({(h * 3).sum()}, {x, h, x});
+  CHECK(show(grads[0]) == "[2] 6000 6000");
+  CHECK(show(grads[1]) == "[2] 30 30");
+  CHECK(show(grads[2]) == "[2] 6000 6000");
+  CHECK(calls == 2);
+}
+
+TEST_CASE("an output that is an input itself; roots above roots") {
+  Tensor x = leaf(2), z = x.sum();
+  const auto grads = autograd::grad({z}, {z, x}, {}, true);
+  CHECK(show(grads[0]) == "[] 1");
+  CHECK(show(grads[1]) == "[2] 1 1");
+  CHECK(show(autograd::grad({x}, {x}, {ones({2}, kDouble)})[0]) == "[2] 1 1");
+  Tensor y = x * x;
+  autograd::backward({y.sum(), y}, {Tensor(), ones({2}, kDouble)});
+  CHECK(show(x.grad()) == "[2] 8 8");
+}
+
+TEST_CASE("backward to chosen inputs accumulates there alone") {
+  Tensor x = leaf(2), w = leaf(3), h = x * w, y = (h * h).sum();
+  const std::vector<Tensor> inputs{h, x};
+  y.backward(Tensor(), true, false, TensorList(inputs));
+  CHECK(show(h.grad()) == "[2] 12 12");
+  CHECK(show(x.grad()) == "[2] 36 36");
+  CHECK_FALSE(w.grad().defined());
+  y.backward(Tensor(), true, false, TensorList(inputs));
+  CHECK(show(h.grad()) == "[2] 24 24");
+  CHECK(show(x.grad()) == "[2] 72 72");
+}
+
+TEST_CASE("gradients under create_graph belong to one leaf alone") {
+  Tensor a = leaf(1), b = leaf(1), given = ones({2}, kDouble);
+  (a + b).backward(given, nullopt, /*create_graph=*/true);
+  {
+    NoGradGuard guard;
+    a.mutable_grad().mul_(10);
+  }
+  CHECK(show(a.grad()) == "[2] 10 10");
+  CHECK(show(b.grad()) == "[2] 1 1");
+  CHECK(show(given) == "[2] 1 1");
+  Tensor c = leaf(3);
+  (c * c * c).sum().backward(Tensor(), nullopt, true);
+  CHECK(c.grad().requires_grad());
+  CHECK(show(autograd::grad({c.grad().sum()}, {c})[0]) == "[2] 18 18");
+}
+
+TEST_CASE("gradients without a graph belong to one leaf alone") {
+  Tensor a = leaf(1), b = leaf(1), given = ones({2}, kDouble);
+  (a + b).backward(given);
+  a.mutable_grad().mul_(10);
+  CHECK(show(b.grad()) == "[2] 1 1");
+  CHECK(show(given) == "[2] 1 1");
+}
+
+TEST_CASE("a gradient set by hand must have the leaf's shape") {
+  Tensor x = leaf(1);
+  x.mutable_grad() = ones({2, 2}, kDouble);
+  CHECK_THROWS_WITH_AS((x * 2).sum().backward(), doctest::Contains("mutable_grad().reset()"), Error);
+  x.mutable_grad().reset();
+  (x * 2).sum().backward();
+  CHECK(show(x.grad()) == "[2] 2 2");
+  CHECK_THROWS_WITH_AS(x.sum().backward(ones({3})), doctest::Contains("gradient [3]"), Error);
+}

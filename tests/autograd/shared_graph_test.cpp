@@ -1,0 +1,81 @@
+// Threads that go through one graph, through views of one tensor, and that replace the pools meanwhile.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/parallel_for.h"
+
+using namespace tandem;
+
+namespace {
+
+// Runs `body(thread)` on `count` threads that begin together.
+template <class Body>
+void together(int count, Body body) {
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < count; ++t)
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready < count) std::this_thread::yield();
+      body(t);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+Tensor leaf(int64_t size) { return ones({size}, TensorOptions(kDouble).requires_grad(true)); }
+
+}  // namespace
+
+TEST_CASE("several threads go backward through one retained graph") {
+  Tensor x = leaf(100), y = (x.exp() * x).sum();
+  together(4, [&](int) {
+    for (int i = 0; i < 50; ++i) y.backward(Tensor(), true);
+  });
+  const Tensor once = autograd::grad({y}, {x})[0];
+  CHECK(allclose(x.grad(), once * 200));
+}
+
+TEST_CASE("several threads go backward through one graph that the first of them frees") {
+  std::atomic<int> done{0}, refused{0}, other{0};
+  for (int round = 0; round < 100; ++round) {
+    Tensor x = leaf(50), y = x;
+    for (int i = 0; i < 10; ++i) y = (y * y.exp()).sin();
+    y = y.sum();
+    together(4, [&](int) {
+      try {
+        y.backward();
+        ++done;
+      } catch (const Error& e) {
+        ++(std::string(e.what()).find("retain_graph") != std::string::npos ? refused : other);
+      }
+    });
+  }
+  CHECK(other == 0);
+  CHECK(done + refused == 400);
+}
+
+TEST_CASE("pools are replaced while other threads compute") {
+  const int before = get_num_threads();
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      const Tensor x = ones({100000});
+      while (!stop)
+        if ((x + 1).sum().item<float>() != 200000) ++wrong;
+    });
+  for (int i = 0; i < 100; ++i) {
+    set_num_threads(2 + i % 3);
+    std::this_thread::yield();
+  }
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  set_num_threads(before);
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,34 @@
+// Scalar: numbers are converted as C++ casts do, and refused where an integer type does not hold them.
+#include "tandem/core/scalar.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tandem/core/error.h"
+
+using namespace tandem;
+
+TEST_CASE("conversions to integers cut, and refuse what does not fit") {
+  CHECK(Scalar(1.9).toInt() == 1);
+  CHECK(Scalar(-1.9).toLong() == -1);
+  CHECK(Scalar(int64_t{1} << 40).toLong() == int64_t{1} << 40);
+  CHECK(Scalar(-0x1p63).toLong() == std::numeric_limits<int64_t>::min());
+  CHECK_THROWS_WITH_AS(Scalar(int64_t{1} << 40).toInt(), "the number 1099511627776 does not fit in int32",
+                       Error);
+  CHECK_THROWS_WITH_AS(Scalar(1e20).toInt(), doctest::Contains("does not fit in int32"), Error);
+  CHECK_THROWS_WITH_AS(Scalar(0x1p63).toLong(), doctest::Contains("does not fit in int64"), Error);
+  CHECK_THROWS_WITH_AS(Scalar(std::nan("")).toLong(), doctest::Contains("does not fit in int64"), Error);
+  CHECK_THROWS_WITH_AS(Scalar(-129).to<int8_t>(), doctest::Contains("does not fit in int8"), Error);
+}
+
+TEST_CASE("uint8 takes negative numbers as PyTorch does; bool and floats take everything") {
+  CHECK(Scalar(-1).to<uint8_t>() == 255);
+  CHECK(Scalar(255).to<uint8_t>() == 255);
+  CHECK_THROWS_AS(Scalar(256).to<uint8_t>(), Error);
+  CHECK_THROWS_AS(Scalar(-256).to<uint8_t>(), Error);
+  CHECK(Scalar(1e300).toBool());
+  CHECK(std::isinf(Scalar(1e300).toFloat()));
+  CHECK(Scalar(int64_t{-3}).toDouble() == -3);
+}
