@@ -165,7 +165,11 @@ class Pass {
       check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
             ") does not require a gradient");
       const Edge edge = gradient_edge(input);
-      targets_.push_back(edge);
+      if (args_.accumulate) {  // leaves have theirs from their accumulators
+        if (!edge.node->is_accumulate()) input.retain_grad();
+      } else {
+        targets_.push_back(edge);
+      }
       if (Task* task = tasks_.get(edge.node.get())) {
         task->captured = true;
         task->needed = edge.node->is_accumulate();
@@ -246,12 +250,7 @@ class Pass {
   }
 
   std::vector<Tensor> collect() {
-    if (args_.accumulate) {  // leaves have theirs from their accumulators
-      for (std::size_t i = 0; i < captured_.size(); ++i)
-        if (captured_[i].defined() && !targets_[i].node->is_accumulate())
-          add_gradient(args_.inputs[i].mutable_grad(), std::move(captured_[i]));
-      return {};
-    }
+    if (args_.accumulate) return {};
     for (std::size_t i = 0; i < captured_.size(); ++i)
       check(captured_[i].defined() || args_.allow_unused, "grad: input ", i, " (", args_.inputs[i],
             ") was not used in the graph; pass allow_unused=true to get an undefined gradient for it");

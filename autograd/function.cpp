@@ -112,7 +112,10 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
     rebase_history(result, edge);
     return result;
   }
-  if (is_input || out.requires_grad()) result = out.detach();
+  if (is_input || out.requires_grad()) {
+    result = out.detach();
+    result.impl()->untracked_view = true;  // a write here would miss the history of the input
+  }
   set_history(result, edge);
   return result;
 }

@@ -50,10 +50,9 @@ void check_inplace(const Tensor& self, const char* operation) {
 void check_recorded_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
-        ": a view that was made under NoGradGuard is written where gradients are recorded, so its base would "
-        "not learn "
-        "of it: ",
-        self, "; make the view outside of the guard, or clone() it");
+        ": a view that was made under NoGradGuard or in a custom function is written where gradients are "
+        "recorded, so its base would not learn of it: ",
+        self, "; make the view outside, or clone() it");
 }
 
 void check_become_view(const Tensor& self, const char* operation) {

@@ -70,7 +70,8 @@ void SavedTensor::save(const Tensor& tensor, bool output) {
     edge_.output_nr = find_meta(tensor)->grad_fn.output_nr;
   } else {
     if (tensor.requires_grad()) edge_ = gradient_edge(tensor);
-    if (!edge_.valid() || edge_.node->is_accumulate()) {
+    const bool leaf = edge_.valid() && edge_.node->is_accumulate();
+    if (leaf || !tensor.is_floating_point()) {  // never written with history
       edge_ = {};
       tensor_ = tensor;
       return;

@@ -85,9 +85,9 @@ void destroy(const Node* node) noexcept;
 
 /// A tensor kept for backward, with the version it had.
 ///
-/// A tensor that is not a leaf is kept without its history, and gets it back on unpack: an output of the node
-/// itself would be a cycle, and an input becomes one when it is written in place later. Threads may unpack
-/// and release at once.
+/// A tensor that may be written with history is kept without its own, and gets that back on unpack: an output
+/// of the node itself would be a cycle, and an input becomes one when it, or the base it is a view of, is
+/// written in place later. Threads may unpack and release at once.
 class SavedTensor {
  public:
   SavedTensor() = default;

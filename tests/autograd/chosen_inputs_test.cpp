@@ -112,6 +112,17 @@ TEST_CASE("backward to chosen inputs accumulates there alone") {
   CHECK(show(x.grad()) == "[2] 72 72");
 }
 
+TEST_CASE("a chosen input that is no leaf gets its gradient once, and a tensor of its own") {
+  Tensor x = leaf(2), h = x * 2, given = ones({2}, kDouble);
+  h.retain_grad();
+  const std::vector<Tensor> inputs{h, h, x, x};
+  h.backward(given, true, false, TensorList(inputs));
+  CHECK(show(h.grad()) == "[2] 1 1");
+  CHECK(show(x.grad()) == "[2] 2 2");
+  h.mutable_grad().mul_(10);
+  CHECK(show(given) == "[2] 1 1");
+}
+
 TEST_CASE("gradients under create_graph belong to one leaf alone") {
   Tensor a = leaf(1), b = leaf(1), given = ones({2}, kDouble);
   (a + b).backward(given, nullopt, /*create_graph=*/true);

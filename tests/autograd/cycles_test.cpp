@@ -68,6 +68,23 @@ TEST_CASE("views that are saved, and their base written from what was made of th
         }) == 0);
 }
 
+TEST_CASE("a tensor without gradient that is saved and then becomes part of the graph") {
+  const Tensor w = leaf();
+  CHECK(left_by([&] {
+          Tensor b = ones({1000}, kDouble);
+          b.add_(w * b);
+        }) == 0);
+  CHECK(left_by([&] {  // a recurrent net that fills a buffer
+          Tensor states = ones({5, 1000}, kDouble);
+          for (int64_t i = 1; i < 5; ++i) states[i] = states[i - 1] * w;
+        }) == 0);
+  CHECK(left_by([&] {
+          Tensor b = ones({2, 1000}, kDouble);
+          b[1].copy_(KeepsOutput::apply(b[0] * w));
+          b[0].copy_(KeepsOutput::apply(b[1]));
+        }) == 0);
+}
+
 TEST_CASE("gradients with a graph") {
   Tensor x = leaf();
   CHECK(left_by([&] {  // retain_grad

@@ -229,6 +229,22 @@ TEST_CASE("an input returned as it is; outputs without gradient") {
   CHECK_FALSE(y.grad().defined());
 }
 
+TEST_CASE(
+    "an input returned as it is, or a part of it, shares memory: writing it would miss the input's "
+    "gradient") {
+  struct Part : Function<Part> {
+    static Tensor forward(AutogradContext*, const Tensor& x) { return x.slice(0, 0, 1); }
+    static variable_list backward(AutogradContext*, variable_list g) { return g; }
+  };
+  Tensor x = leaf({1, 2}), h = x * 1, y = Pass::apply(h, x * 2)[0], part = Part::apply(h);
+  CHECK_THROWS_WITH_AS(y.mul_(5), doctest::Contains("or in a custom function"), Error);
+  CHECK_THROWS_WITH_AS(part.mul_(5), doctest::Contains("or in a custom function"), Error);
+  CHECK(at(h, 1) == 2);
+  NoGradGuard guard;
+  y.mul_(5);
+  CHECK(at(h, 1) == 10);
+}
+
 TEST_CASE("forward is not recorded; nothing is recorded without need") {
   static bool enabled;
   struct Look : Function<Look> {
