@@ -120,19 +120,18 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
   return result;
 }
 
-// An output of this node is kept without its history, since that would be a cycle. So is one whose history
-// leads here by way of its base, being a view: then only the first derivative is right.
+// An output of this node is kept as such, since its history would be a cycle; also where it is a view that
+// was written, whose history leads here by way of its base.
 void CustomNode::save(const variable_list& outs) {
   saved_.resize(context.to_save_.size());
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     const Tensor& t = context.to_save_[i];
     if (!t.defined()) continue;
-    if (!contains(outs, t) || !t.requires_grad())
+    const auto out = std::find_if(outs.begin(), outs.end(), [&](const Tensor& o) { return o.is_same(t); });
+    if (out == outs.end() || !t.requires_grad())
       saved_[i].save(t);
-    else if (t.grad_fn().get() == this)
-      saved_[i].save_output(t);
     else
-      saved_[i].save(t.detach());
+      saved_[i].save_output(t, static_cast<uint32_t>(out - outs.begin()));
   }
 }
 

@@ -13,8 +13,9 @@
 //
 // forward takes any arguments behind the context, gives a Tensor or a variable_list and runs unrecorded.
 // backward gets one gradient an output and gives one an argument of forward, undefined where there is none
-// (always for what is no Tensor). Made of differentiable operations it can be differentiated again. The same
-// function may run on several threads at once; backward of one call runs on one thread at a time.
+// (always for what is no Tensor); the tensors of a TensorList count as an argument each. Made of
+// differentiable operations it can be differentiated again. The same function may run on several threads at
+// once; backward of one call runs on one thread at a time.
 #pragma once
 #include <map>
 #include <type_traits>
@@ -23,6 +24,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ivalue.h"
 #include "tandem/core/intrusive_ptr.h"
+#include "tandem/core/small_vector.h"
 
 namespace tandem::autograd {
 
@@ -94,9 +96,16 @@ const Tensor* as_tensor(const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>)
     return &argument;
   else if constexpr (std::is_same_v<T, optional<Tensor>>)
-    return argument ? &*argument : nullptr;
+    return argument && argument->defined() ? &*argument : nullptr;
   else
     return nullptr;
+}
+template <class T>
+void add_argument(SmallVector<const Tensor*, 8>& list, const T& argument) {
+  if constexpr (std::is_same_v<T, TensorList>)
+    for (const Tensor& t : argument) list.push_back(&t);
+  else
+    list.push_back(as_tensor(argument));
 }
 }  // namespace detail
 
@@ -105,12 +114,13 @@ struct Function {
   /// Runs F::forward(ctx, arguments…) and records F::backward when a Tensor argument requires a gradient.
   template <class... Args>
   static auto apply(Args&&... arguments) {
-    const Tensor* const tensors[] = {detail::as_tensor(arguments)..., nullptr};
+    SmallVector<const Tensor*, 8> tensors;
+    (detail::add_argument(tensors, arguments), ...);
     static const detail::CustomFunction function(
         typeid(F), [](AutogradContext* ctx, variable_list grads) -> variable_list {
           return F::backward(ctx, std::move(grads));
         });
-    detail::CustomCall call(function, {tensors, sizeof...(Args)});
+    detail::CustomCall call(function, {tensors.data(), tensors.size()});
     auto result = [&] {
       AutoGradMode unrecorded(false);
       return F::forward(call.context(), std::forward<Args>(arguments)...);

@@ -93,7 +93,11 @@ Tensor before_inplace(const Tensor& self, Before before) {
 
 Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
   Tensor value = given.dtype() == self.dtype() ? given : given.to(self.dtype());
-  if (value.sizes() != self.sizes()) value = value.expand(self.sizes());
+  if (value.sizes() != self.sizes()) {
+    check(broadcast_sizes(self.sizes(), value.sizes(), operation) == Dims(self.sizes()), operation,
+          ": the result ", value, " does not fit in ", self);
+    value = value.expand(self.sizes());
+  }
   backend(self).pointwise.copy(self, value);
   wrote(self, operation);
   Edge edge;

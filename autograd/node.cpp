@@ -59,30 +59,35 @@ void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
   }
 }
 
-void SavedTensor::save(const Tensor& tensor, bool output) {
+void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
+  Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
+  const bool leaf = edge.valid() && edge.node->is_accumulate();
+  if (!leaf) edge_ = std::move(edge);
+  keep(tensor, leaf || !tensor.is_floating_point());  // those are never written with history
+}
+
+void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
+  is_output_ = true;
+  edge_.output_nr = output_nr;
+  keep(tensor, false);
+}
+void SavedTensor::save_output(const Tensor& tensor) {
+  save_output(tensor, find_meta(tensor)->grad_fn.output_nr);
+}
+
+// As it is, or without its history.
+void SavedTensor::keep(const Tensor& tensor, bool handle) {
   const TensorImpl& impl = *tensor.impl();
   check(!impl.inference, "a tensor made in InferenceMode cannot be saved for backward: ", tensor,
         "; clone() it outside");
-  is_output_ = output;
   version_ = impl.storage->version();
-  if (output) {
-    edge_.output_nr = find_meta(tensor)->grad_fn.output_nr;
-  } else {
-    if (tensor.requires_grad()) edge_ = gradient_edge(tensor);
-    const bool leaf = edge_.valid() && edge_.node->is_accumulate();
-    if (leaf || !tensor.is_floating_point()) {  // never written with history
-      edge_ = {};
-      tensor_ = tensor;
-      return;
-    }
-  }
-  tensor_ = alias(tensor, impl.sizes, impl.strides, impl.offset);
+  tensor_ = handle ? tensor : alias(tensor, impl.sizes, impl.strides, impl.offset);
 }
 
 void SavedTensor::release() {
   const Lock lock(busy_);
-  released_ = tensor_.defined();
+  released_ |= tensor_.defined();  // several threads may release
   tensor_.reset();
   edge_.node = NodePtr();
 }

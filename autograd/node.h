@@ -97,8 +97,10 @@ class SavedTensor {
         version_(other.version_),
         is_output_(other.is_output_),
         released_(other.released_) {}
-  void save(const Tensor& tensor) { save(tensor, false); }
-  void save_output(const Tensor& tensor) { save(tensor, true); }
+  void save(const Tensor& tensor);
+  /// An output of the node that keeps it, number `output_nr`.
+  void save_output(const Tensor& tensor, uint32_t output_nr);
+  void save_output(const Tensor& tensor);
   /// Throws Error when the tensor was overwritten since, or when it was released already.
   Tensor unpack(const Node& owner) const;
   bool defined() const { return tensor_.defined(); }
@@ -116,7 +118,7 @@ class SavedTensor {
    private:
     std::atomic_flag& flag_;
   };
-  void save(const Tensor& tensor, bool output);
+  void keep(const Tensor& tensor, bool handle);
   Tensor tensor_;
   Edge edge_;  // of an input that is no leaf; of an output the number alone
   uint32_t version_ = 0;

@@ -6,6 +6,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/hooks.h"
+#include "tandem/autograd/node.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cpu_allocator.h"
 
@@ -130,4 +131,20 @@ TEST_CASE("a saved tensor keeps its values and its history") {
   const Tensor g = autograd::grad({z.sum()}, {x}, {}, nullopt, true)[0];
   CHECK(g.sum().item<double>() == 36);
   CHECK(autograd::grad({g.sum()}, {x})[0].sum().item<double>() == 36);
+}
+
+TEST_CASE("a saved tensor that was released says so, also when it was released twice") {
+  struct Owner final : autograd::Node {
+    const char* name() const override { return "OwnerBackward"; }
+    void backward(std::span<Tensor>, std::span<Tensor>) override {}
+  };
+  const autograd::NodePtr owner(new Owner);
+  autograd::SavedTensor saved, empty;
+  saved.save(ones({2}));
+  for (int i = 0; i < 2; ++i) {  // as two threads do that go through one graph
+    saved.release();
+    empty.release();
+  }
+  CHECK_THROWS_WITH_AS(saved.unpack(*owner), doctest::Contains("retain_graph"), Error);
+  CHECK_FALSE(empty.unpack(*owner).defined());
 }

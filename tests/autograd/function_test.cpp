@@ -216,6 +216,53 @@ TEST_CASE("in place on a view reaches its base") {
   CHECK(at(x.grad(), 3) == 1000);
 }
 
+TEST_CASE("in place on a view, with the output saved: second derivatives") {
+  struct ExpInPlace : Function<ExpInPlace> {
+    static Tensor forward(AutogradContext* ctx, Tensor x) {
+      x.exp_();
+      ctx->mark_dirty({x});
+      ctx->save_for_backward({x});
+      return x;
+    }
+    static variable_list backward(AutogradContext* ctx, variable_list grads) {
+      return {grads[0] * ctx->get_saved_variables()[0]};
+    }
+  };
+  Tensor x = leaf({0.1, 0.2}), y = x * 1, v = y.slice(0, 0, 1);
+  ExpInPlace::apply(v);
+  const Tensor g = autograd::grad({(y * y).sum()}, {x}, {}, nullopt, true)[0];
+  CHECK(at(g, 0) == doctest::Approx(2 * std::exp(0.2)));
+  CHECK(at(g, 1) == doctest::Approx(0.4));
+  const Tensor h = autograd::grad({g.sum()}, {x})[0];
+  CHECK(at(h, 0) == doctest::Approx(4 * std::exp(0.2)));
+  CHECK(at(h, 1) == doctest::Approx(2));
+}
+
+TEST_CASE("the tensors of a TensorList are arguments each; an empty optional is none") {
+  struct Sum : Function<Sum> {
+    static Tensor forward(AutogradContext* ctx, double factor, TensorList list, optional<Tensor> last) {
+      ctx->saved_data["factor"] = factor;
+      Tensor sum = last ? *last * factor : zeros({1}, kDouble);
+      for (const Tensor& t : list) sum = sum + t * factor;
+      return sum;
+    }
+    static variable_list backward(AutogradContext* ctx, variable_list g) {
+      CHECK(ctx->needs_input_grad(0));
+      CHECK_FALSE(ctx->needs_input_grad(1));
+      const Tensor all = g[0] * ctx->saved_data["factor"].toDouble();
+      return {Tensor(), all, all, ctx->needs_input_grad(2) ? all : Tensor()};
+    }
+  };
+  Tensor a = leaf({1}), b = ones({1}, kDouble), c = leaf({3});
+  const std::vector<Tensor> list{a, b};
+  Sum::apply(2.0, TensorList(list), optional<Tensor>(c)).backward();
+  CHECK(at(a.grad()) == 2);
+  CHECK(at(c.grad()) == 2);
+  Sum::apply(3.0, TensorList(list), optional<Tensor>()).backward();
+  CHECK(at(a.grad()) == 5);
+  CHECK(at(c.grad()) == 2);
+}
+
 TEST_CASE("an input returned as it is; outputs without gradient") {
   Tensor x = leaf({1}), y = leaf({2});
   auto out = Pass::apply(x, y);

@@ -49,6 +49,18 @@ TEST_CASE("an overwritten saved tensor is detected and named") {
   CHECK_THROWS_WITH_AS(z.backward(), doctest::Contains("overwritten by relu_"), Error);
 }
 
+TEST_CASE("a result of another shape is refused by name, recorded or not, and self stays") {
+  for (bool recorded : {false, true}) {
+    Tensor large = ones({3, 2}, TensorOptions().requires_grad(recorded)), y = full({2}, 7.0);
+    CHECK_THROWS_WITH_AS(y.mul_(large), doctest::Contains("mul_: the result"), Error);
+    CHECK_THROWS_WITH_AS(y.addcmul_(large, large), doctest::Contains("addcmul_: the result [3, 2]"), Error);
+    CHECK_THROWS_WITH_AS(y.lerp_(large, 0.5), doctest::Contains("lerp_: the result [3, 2]"), Error);
+    CHECK(y.sizes() == IntArrayRef{2});
+    CHECK_FALSE(y.requires_grad());
+    CHECK(y.data_ptr<float>()[1] == 7);
+  }
+}
+
 TEST_CASE("leaf rules") {
   Tensor x = ones({2}, requires_grad());
   CHECK_THROWS_WITH_AS(x.add_(1), doctest::Contains("leaf"), Error);
