@@ -17,10 +17,23 @@ AutogradMeta& meta(const Tensor& t) {
 }
 
 namespace {
+class MetaLock {
+ public:
+  explicit MetaLock(AutogradMeta& m) : flag_(m.lock) {
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~MetaLock() { flag_.clear(std::memory_order_release); }
+  MetaLock(const MetaLock&) = delete;
+  MetaLock& operator=(const MetaLock&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
 Edge accumulator_edge(const Tensor& leaf) {
   AutogradMeta& m = meta(leaf);
-  while (m.lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const MetaLock lock(m);
   Edge edge;
   if (m.accumulator != nullptr && m.accumulator->try_retain()) {
     edge.node = NodePtr::adopt(m.accumulator);
@@ -28,7 +41,6 @@ Edge accumulator_edge(const Tensor& leaf) {
     edge.node = NodePtr(new AccumulateGrad(leaf));
     m.accumulator = edge.node.get();
   }
-  m.lock.clear(std::memory_order_release);
   return edge;
 }
 }  // namespace
@@ -36,9 +48,13 @@ Edge accumulator_edge(const Tensor& leaf) {
 Edge gradient_edge(const Tensor& t) {
   if (!t.requires_grad()) return {};
   AutogradMeta* m = find_meta(t);
-  if (m != nullptr && m->view_base.defined() && !(t.impl()->tracks_grad && !m->grad_fn.valid()))
-    refresh_view(t, *m);
-  if (m != nullptr && m->grad_fn.valid()) return m->grad_fn;
+  if (m != nullptr && m->view_base.defined()) {
+    const MetaLock lock(*m);  // several threads may read a view whose base was written
+    if (!t.impl()->tracks_grad || m->grad_fn.valid()) refresh_view(t, *m);
+    if (m->grad_fn.valid()) return m->grad_fn;
+  } else if (m != nullptr && m->grad_fn.valid()) {
+    return m->grad_fn;
+  }
   return accumulator_edge(t);
 }
 

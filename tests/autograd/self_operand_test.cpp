@@ -115,7 +115,7 @@ TEST_CASE("recorded, values and gradients are those of operands copied before") 
 }
 
 TEST_CASE("index operations whose source is self") {
-  const Tensor start = counting({3, 3}) + 1, order = indices({2, 0, 1});
+  const Tensor start = counting({3, 3}) + 1;
   const Operation operations[] = {
       {"index_copy_",
        [](Tensor& y, const Tensor& x) {

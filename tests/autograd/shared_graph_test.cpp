@@ -59,6 +59,19 @@ TEST_CASE("several threads go backward through one graph that the first of them 
   CHECK(done + refused == 400);
 }
 
+TEST_CASE("several threads use a view whose base was written") {
+  for (int round = 0; round < 100; ++round) {
+    Tensor x = leaf(4), y = x * 1, v = y.view({2, 2})[0];
+    y.mul_(3);  // the first of them renews the view's history
+    std::atomic<int> wrong{0};
+    together(4, [&](int) {
+      const Tensor g = autograd::grad({(v * 2).sum()}, {x}, {}, true)[0];
+      if (g.sum().item<double>() != 12) ++wrong;
+    });
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("pools are replaced while other threads compute") {
   const int before = get_num_threads();
   std::atomic<bool> stop{false};
