@@ -71,7 +71,7 @@ void move_retained(AutogradMeta& m, const Edge& to) {
 }  // namespace
 
 void set_history(const Tensor& t, Edge edge) {
-  t.impl()->tracks_grad = edge.valid();
+  if (t.impl()->tracks_grad != edge.valid()) t.impl()->tracks_grad = edge.valid();  // others may read it
   AutogradMeta& m = meta(t);
   if (m.retained) [[unlikely]]
     move_retained(m, edge);

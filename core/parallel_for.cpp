@@ -155,12 +155,21 @@ struct State {
   std::mutex mutex;
   std::atomic<int> threads{environment_int("TANDEM_NUM_THREADS", usable_cores(), 4096)};
   std::atomic<int> devices{environment_int("TANDEM_CPU_DEVICES", 1, kMaxDevices)};
-  // Shared with the calls in flight: a pool that is replaced ends when the last of them has.
-  std::atomic<std::shared_ptr<Pool>> pools[kMaxDevices]{};
+  // Shared with the calls in flight: a pool that is replaced ends when the last of them has. (No atomic
+  // shared_ptr: libstdc++ 12's has a race.)
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<Pool> pool;
+  };
+  Slot pools[kMaxDevices];
 
   int threads_per_device() const { return std::max(1, threads.load() / devices.load()); }
   void drop_pools() {
-    for (auto& pool : pools) pool.store(nullptr);
+    for (Slot& slot : pools) {
+      std::shared_ptr<Pool> ended;  // outside of the lock
+      std::lock_guard lock(slot.mutex);
+      ended.swap(slot.pool);
+    }
   }
 };
 
@@ -172,13 +181,15 @@ State& state() {
 
 std::shared_ptr<Pool> current_pool() {
   State& s = state();
-  auto& slot = s.pools[current_cpu_device];
-  if (auto pool = slot.load(std::memory_order_acquire)) return pool;
+  State::Slot& slot = s.pools[current_cpu_device];
+  {
+    std::lock_guard lock(slot.mutex);
+    if (slot.pool) return slot.pool;
+  }
   std::lock_guard lock(s.mutex);
-  if (auto pool = slot.load()) return pool;
-  auto pool = std::make_shared<Pool>(s.threads_per_device());
-  slot.store(pool, std::memory_order_release);
-  return pool;
+  std::lock_guard slot_lock(slot.mutex);
+  if (!slot.pool) slot.pool = std::make_shared<Pool>(s.threads_per_device());
+  return slot.pool;
 }
 
 }  // namespace
