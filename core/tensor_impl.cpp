@@ -23,13 +23,14 @@ TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims, IntArrayRef
 TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
     : storage(std::move(s)), dtype(type), inference(detail::thread_state.inference_mode), sizes(dims) {
   strides.resize(dims.size());
-  int64_t step = 1;
-  numel = 1;
+  uint64_t step = 1;  // wraps where a size of 0 makes any others possible: those strides are never walked
+  bool empty = false;
   for (std::size_t i = dims.size(); i-- > 0;) {
-    strides[i] = step;
-    numel *= dims[i];
-    if (dims[i] > 1) step *= dims[i];
+    strides[i] = static_cast<int64_t>(step);
+    empty = empty || dims[i] == 0;
+    if (dims[i] > 1) step *= static_cast<uint64_t>(dims[i]);
   }
+  numel = empty ? 0 : static_cast<int64_t>(step);
   data = storage->data();
 }
 
@@ -37,11 +38,11 @@ void TensorImpl::refresh() {
   numel = checked_numel(sizes);  // expand makes any product out of nothing
   data = static_cast<char*>(storage->data()) + offset * item_size(dtype);
   contiguous = true;
-  int64_t step = 1;
+  uint64_t step = 1;
   for (std::size_t i = sizes.size(); i-- > 0 && contiguous;) {
     if (sizes[i] == 1) continue;
-    contiguous = strides[i] == step;
-    step *= sizes[i];
+    contiguous = strides[i] == static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(sizes[i]);
   }
   if (numel == 0) contiguous = true;
 }
