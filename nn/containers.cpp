@@ -16,16 +16,16 @@ void SequentialImpl::add(std::string name, AnyModule module) {
 }
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
+  copy->train(is_training());  // itself: the modules bring their own modes
   for (std::size_t i = 0; i < modules_.size(); ++i)
     copy->push_back(children_[i].key(), modules_[i].clone(device));
-  copy->train(is_training());
-  for (std::size_t i = 0; i < modules_.size(); ++i) copy->ptr(i)->train(modules_[i].ptr()->is_training());
   return copy;
 }
 void SequentialImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Sequential"; }
 
 std::shared_ptr<Module> ModuleListImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<ModuleListImpl>();
+  copy->train(is_training());
   for (const auto& module : modules_) copy->push_back(module->clone(device));
   return copy;
 }
@@ -49,6 +49,7 @@ const std::shared_ptr<Module>& ModuleListImpl::checked(std::size_t index) const 
 
 std::shared_ptr<Module> ModuleDictImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<ModuleDictImpl>();
+  copy->train(is_training());
   for (const auto& child : children_) copy->insert(child.key(), child.value()->clone(device));
   return copy;
 }

@@ -157,7 +157,11 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
   check_name("Parameter", name);
   check(!buffers_.contains(name) && !children_.contains(name), "Parameter '", name,
         "' already defined as a buffer or a submodule");
-  if (tensor.defined()) tensor.requires_grad_(requires_grad);
+  if (tensor.defined()) {
+    check(tensor.is_leaf(), "Parameter '", name,
+          "' is the result of an operation; detach() it first: ", tensor);
+    tensor.requires_grad_(requires_grad);
+  }
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {

@@ -66,7 +66,8 @@ LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state
   }
   NoGradGuard no_grad;
   for (const auto& item : own)
-    if (const Tensor* from = find(state, item.key(), wrapped)) Tensor(item.value()).copy_(from->detach());
+    if (const Tensor* from = find(state, item.key(), wrapped); from != nullptr && from->defined())
+      Tensor(item.value()).copy_(from->detach());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/factories.h"
 #include "tandem/nn/archive.h"
 
 namespace tandem::optim {
@@ -97,7 +98,9 @@ bool read_state(serialize::InputArchive& archive, const char* optimizer, std::si
       if (!archive.try_read(name, value)) continue;
       check(value.sizes() == p.sizes(), optimizer, ".load: ", name, " has shape ", value.sizes(),
             ", the parameter ", p.sizes());
-      *field.tensor = value.to(p.device(), p.dtype());
+      *field.tensor =
+          zeros(p.sizes(), p.options());  // a copy: the archive may be read again, or be another's
+      field.tensor->copy_(value);
     }
     any = true;
   }

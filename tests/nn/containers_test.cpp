@@ -8,7 +8,9 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
+#include "tandem/nn/layers/dropout.h"
 #include "tandem/nn/layers/linear.h"
+#include "tandem/nn/layers/norm.h"
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"
 #include "tandem/nn/parameter_list.h"
@@ -73,6 +75,30 @@ TEST_CASE("a sequence with names, nested, printed and cloned") {
   CHECK(first(copy->forward(ones({1, 2}))) == first(net->forward(ones({1, 2}))));
   nn::init::zeros_(copy->parameters()[0]);
   CHECK(first(net->parameters()[0]) != 0);
+}
+
+TEST_CASE("clones of containers keep the mode of every module") {
+  nn::Sequential block(nn::Linear(2, 2), nn::BatchNorm1d(2));
+  nn::Sequential net(block, nn::Dropout(0.5));
+  block->ptr(1)->eval();  // a frozen BatchNorm in a net that is trained
+  nn::ModuleList list(net);
+  nn::ModuleDict dict;
+  dict->insert("net", net);
+  const auto modes = [](const nn::Module& module) {
+    std::string out;
+    for (const auto& m : module.modules()) out += m->is_training() ? "t" : "e";
+    return out;
+  };
+  CHECK(modes(*net) == "tttet");
+  CHECK(modes(*net->clone()) == "tttet");
+  for (const bool on : {true, false}) {
+    list->train(on);
+    dict->train(on);
+    net->train(true);
+    block->ptr(1)->eval();
+    CHECK(modes(*list->clone()) == (on ? "ttttet" : "etttet"));
+    CHECK(modes(*dict->clone()) == (on ? "ttttet" : "etttet"));
+  }
 }
 
 TEST_CASE("types along a sequence") {

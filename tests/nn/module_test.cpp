@@ -78,6 +78,8 @@ TEST_CASE("names are checked") {
   CHECK_THROWS_WITH_AS(m.register_parameter("a.b", ones({1})), doctest::Contains("dot"), Error);
   CHECK_THROWS_WITH_AS(m.register_module("", nn::Linear(1, 1)), doctest::Contains("empty"), Error);
   CHECK_THROWS_WITH_AS(m.unregister_module("x"), doctest::Contains("No Module with name"), Error);
+  CHECK_THROWS_WITH_AS(m.register_parameter("product", m.parameters()[0] * 2),
+                       doctest::Contains("'product' is the result of an operation"), Error);
   m.register_module("fc", nn::Linear(1, 1));
   m.unregister_module("fc");
   CHECK(m.children().empty());
@@ -225,5 +227,7 @@ TEST_CASE("state dicts") {
     CHECK(first(to.scale) == 42);
     CHECK(result.missing_keys.size() == 5);
     CHECK(result.unexpected_keys == std::vector<std::string>{"other"});
+    part.insert("fc1.bias", Tensor());  // as if it were missing
+    CHECK(to.load_state_dict(part, false).missing_keys.size() == 5);
   }
 }

@@ -68,6 +68,19 @@ TEST_CASE("an optimizer goes on where it was saved") {
   for (int64_t i = 0; i < 4; ++i) CHECK(at(a->weight, i) == at(b->weight, i));
   CHECK(static_cast<optim::AdamOptions&>(second.param_groups()[0].options()).amsgrad());
 
+  serialize::OutputArchive kept;  // in memory: its tensors are those of `second`
+  second.save(kept);
+  serialize::InputArchive given(kept.tensors(), kept.metadata());
+  optim::Adam third(a->parameters(), options);
+  third.load(given);
+  const auto moment = [](optim::Adam& o, const Tensor& p) {
+    return static_cast<optim::AdamParamState&>(*o.state().at(p.impl())).exp_avg();
+  };
+  const float before = at(moment(second, b->weight), 0);
+  train(a, third, 1);
+  CHECK(at(moment(third, a->weight), 0) != before);
+  CHECK(at(moment(second, b->weight), 0) == before);
+
   optim::SGD sgd(a->parameters(), 0.1);
   CHECK_THROWS_WITH_AS(load(sgd, folder / "optimizer"), doctest::Contains("state of Adam"), Error);
   nn::Linear larger(3, 2);
