@@ -3,6 +3,8 @@
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <unordered_map>
 
 #include "tandem/autograd/accumulate.h"
@@ -266,7 +268,23 @@ class Pass {
 
 }  // namespace
 
-std::vector<Tensor> run_backward(const BackwardArgs& args) { return Pass(args).run(); }
+namespace {
+void warn_of_cycles() {
+  static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (warned.test_and_set(std::memory_order_relaxed)) return;
+  std::fputs(
+      "tandem: warning: backward(create_graph = true) makes a reference cycle of each leaf and its .grad(), "
+      "which is a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad "
+      "makes none\n",
+      stderr);
+}
+}  // namespace
+
+std::vector<Tensor> run_backward(const BackwardArgs& args) {
+  if (args.create_graph && args.accumulate) [[unlikely]]
+    warn_of_cycles();
+  return Pass(args).run();
+}
 
 void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph,
               TensorList inputs) {

@@ -8,9 +8,9 @@ struct BackwardArgs {
   TensorList outputs;
   TensorList grad_outputs;  ///< one each, undefined ones allowed for outputs of one element
   bool retain_graph = false;
-  bool create_graph = false;
-  TensorList inputs;       ///< when not empty: only these get gradients; from then on they retain_grad
-  bool accumulate = true;  ///< into .grad of leaves; else the gradients of `inputs` are returned
+  bool create_graph = false;  ///< with accumulate: warns once on stderr that .grad() leads back to its leaf
+  TensorList inputs;          ///< when not empty: only these get gradients; from then on they retain_grad
+  bool accumulate = true;     ///< into .grad of leaves; else the gradients of `inputs` are returned
   bool allow_unused = false;
 };
 

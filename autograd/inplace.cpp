@@ -11,12 +11,23 @@
 
 namespace tandem::autograd {
 
+namespace {
+// A view that is not recorded: what is written to it has to stay unrecorded, too.
+void mark_untracked(TensorImpl& view, const Tensor& base) {
+  view.untracked_view = !view.inference;
+  view.misses_history = base.requires_grad() || base.impl()->misses_history;
+}
+}  // namespace
+
 Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   Tensor view = alias(base, sizes, strides, offset);
   if (!GradMode::is_enabled()) {
-    view.impl()->untracked_view = !view.is_inference();
+    mark_untracked(*view.impl(), base);
     return view;
   }
+  // Of an untracked view, unless nobody but these two sees the memory.
+  if (base.impl()->untracked_view && base.storage()->use_count() > 2) [[unlikely]]
+    mark_untracked(*view.impl(), base);
   AutogradMeta& m = meta(view);
   const AutogradMeta* base_meta = find_meta(base);
   m.view_base = base_meta != nullptr && base_meta->view_base.defined() ? base_meta->view_base : base;
@@ -31,6 +42,16 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
   m.view_version = version;
 }
 
+namespace {
+void check_tracked(const Tensor& self, const char* operation) {
+  const TensorImpl& impl = *self.impl();
+  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
+        ": a view that was made under NoGradGuard, in InferenceMode or in a custom function is written where "
+        "gradients are recorded, so its base would not learn of it: ",
+        self, "; make the view and write it either both inside or both outside, or clone() it");
+}
+}  // namespace
+
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
@@ -39,6 +60,8 @@ void check_inplace(const Tensor& self, const char* operation) {
   if (impl.inference)
     check(InferenceMode::is_enabled(), operation,
           ": the tensor was made in InferenceMode; clone() it outside");
+  if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
+    check_tracked(self, operation);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
   check(!self.is_leaf(), operation, ": a leaf that requires a gradient cannot be written in place: ", self,
         "; use NoGradGuard or detach()");
@@ -47,13 +70,7 @@ void check_inplace(const Tensor& self, const char* operation) {
           ": a view of a leaf that requires a gradient cannot be written in place: ", self);
 }
 
-void check_recorded_inplace(const Tensor& self, const char* operation) {
-  const TensorImpl& impl = *self.impl();
-  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
-        ": a view that was made under NoGradGuard or in a custom function is written where gradients are "
-        "recorded, so its base would not learn of it: ",
-        self, "; make the view outside, or clone() it");
-}
+void check_recorded_inplace(const Tensor& self, const char* operation) { check_tracked(self, operation); }
 
 void check_become_view(const Tensor& self, const char* operation) {
   check(!GradMode::is_enabled() || !self.requires_grad() || !self.is_leaf(), operation,

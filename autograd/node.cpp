@@ -81,7 +81,7 @@ void SavedTensor::keep(const Tensor& tensor, bool handle) {
   const TensorImpl& impl = *tensor.impl();
   check(!impl.inference, "a tensor made in InferenceMode cannot be saved for backward: ", tensor,
         "; clone() it outside");
-  version_ = impl.storage->version();
+  version_ = impl.versions().version();
   tensor_ = handle ? tensor : alias(tensor, impl.sizes, impl.strides, impl.offset);
 }
 
@@ -96,7 +96,7 @@ namespace {
 [[noreturn]] void overwritten(const Tensor& t, uint32_t saved, const Node& owner) {
   std::string operation = owner.name();
   if (const auto at = operation.rfind("Backward"); at != std::string::npos) operation.resize(at);
-  const char* writer = t.storage()->writer();
+  const char* writer = t.impl()->versions().writer();
   fail("backward of ", operation, ": a tensor that it needs was overwritten in place\n  tensor ", t,
        ", saved at version ", saved, ", now at version ", t._version(), "\n  overwritten by ",
        writer != nullptr ? writer : "an in-place operation",

@@ -66,7 +66,9 @@ void check_inplace(const Tensor& self, const char* operation);
 /// Throws Error for a view whose base was not recorded with it.
 void check_recorded_inplace(const Tensor& self, const char* operation);
 /// Ends an unrecorded in-place operation: counts the version.
-inline void wrote(const Tensor& self, const char* operation) { self.storage()->bump_version(operation); }
+inline void wrote(const Tensor& self, const char* operation) {
+  self.impl()->versions().bump_version(operation);
+}
 /// self = value, differentiably: copies the values of `value` (same shape; any dtype) and takes over its
 /// history. Every in-place operation that autograd has to see is its functional form and then this.
 Tensor& assign(Tensor& self, const Tensor& value, const char* operation);

@@ -123,18 +123,23 @@ unsigned add_post_accumulate_hook(const Tensor& t, std::shared_ptr<TensorHook> h
 
 }  // namespace autograd
 
+using autograd::AutogradMeta;
 using autograd::find_meta;
 using autograd::meta;
 
 const Tensor& Tensor::requires_grad_(bool value) const {
-  if (value == requires_grad() && is_leaf()) return *this;
+  if (value == requires_grad()) return *this;
   check(is_leaf(), "requires_grad_: only leaves may change it; this tensor is the result of ",
         grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
   check(!value || is_floating_point(), "requires_grad_: only floating point tensors have gradients, this is ",
         *this);
   check(!value || !is_inference() || InferenceMode::is_enabled(),
         "requires_grad_: the tensor was made in InferenceMode; clone() it outside");
-  meta(*this);
+  AutogradMeta& m = meta(*this);
+  if (value && m.view_base.defined()) {  // would be a cycle once the base is written from what this leaf gave
+    m.view_base.reset();
+    get().untracked_view = true;
+  }
   get().tracks_grad = value;
   return *this;
 }
@@ -173,6 +178,11 @@ Tensor Tensor::detach() const {
   const TensorImpl& impl = get();
   return alias(*this, impl.sizes, impl.strides, impl.offset);
 }
+Tensor Tensor::data() const {
+  Tensor out = detach();
+  out.impl()->counter = make_storage(0, Device(kCPU, 0));
+  return out;
+}
 Tensor& Tensor::detach_() {
   auto* m = find_meta(*this);
   if (m == nullptr) return *this;
@@ -187,6 +197,7 @@ void Tensor::set_data(const Tensor& other) const {
   check(!requires_grad() || tandem::is_floating_point(from.dtype),
         "set_data: a tensor that requires a gradient cannot be ", other);
   to.storage = from.storage;
+  to.counter = from.counter;
   to.dtype = from.dtype;
   to.offset = from.offset;
   to.sizes = from.sizes;

@@ -1,7 +1,7 @@
 // Storage: the bytes that one or several tensors look at, their device and their version.
 //
 // The version counts in-place writes; autograd compares it with the version at the time a tensor was saved.
-// All views of a storage share it.
+// All views of a storage share it, but for data(), whose writes nobody is to notice.
 #pragma once
 #include <atomic>
 #include <cstdint>

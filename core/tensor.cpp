@@ -70,6 +70,7 @@ Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t
   const TensorImpl& impl = *base.impl();
   Tensor out(IntrusivePtr(new TensorImpl(impl.storage, impl.dtype, sizes, strides, offset)));
   out.impl()->inference = impl.inference;
+  if (impl.counter) out.impl()->counter = impl.counter;
   return out;
 }
 

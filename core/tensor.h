@@ -118,7 +118,8 @@ class Tensor {
   // ---- autograd (autograd/variable.cpp)
   // ---------------------------------------------------------------------------
   bool requires_grad() const { return get().requires_grad(); }
-  /// Throws Error unless this is a leaf of a floating point type.
+  /// Throws Error unless this is a leaf of a floating point type or nothing changes. A view that becomes a
+  /// leaf with gradient is a view no more: later writes to its base are not recorded for it.
   const Tensor& requires_grad_(bool value = true) const;
   const Tensor& set_requires_grad(bool value) const { return requires_grad_(value); }
   bool is_leaf() const;
@@ -134,10 +135,11 @@ class Tensor {
                 optional<TensorList> inputs = nullopt) const;
   Tensor detach() const;
   Tensor& detach_();
-  /// A detached alias (LibTorch's .data()).
-  Tensor data() const { return detach(); }
+  /// A detached alias whose writes are not counted (LibTorch's .data()): backward does not notice that they
+  /// overwrote what it needs, where a write through detach() makes it throw.
+  Tensor data() const;
   Tensor tensor_data() const { return detach(); }
-  Tensor variable_data() const { return detach(); }
+  Tensor variable_data() const { return data(); }
   /// Makes this handle's tensor look at `other`'s memory, geometry and type.
   void set_data(const Tensor& other) const;
   void retain_grad() const;
@@ -152,7 +154,7 @@ class Tensor {
   unsigned register_post_accumulate_grad_hook(Hook hook) const;
   bool is_view() const;
   Tensor _base() const;
-  uint32_t _version() const { return get().storage->version(); }
+  uint32_t _version() const { return get().versions().version(); }
   bool is_inference() const { return get().inference; }
 
   // ---- conversion (to.cpp, copy.cpp, clone.cpp)

@@ -25,21 +25,26 @@ class TensorImpl : public RefCounted {
   static void operator delete(void* block, std::size_t size);
 
   Storage storage;
+  Storage counter;  // counts the writes instead of `storage`, for data() and the views of it; mostly null
   std::unique_ptr<AutogradMetaBase> autograd;
   int64_t numel = 0;
   int64_t offset = 0;    // in elements
   void* data = nullptr;  // storage->data() + offset
   ScalarType dtype;
   bool contiguous = true;
-  bool tracks_grad = false;     // a leaf that requires a gradient, or a tensor with a grad_fn
-  bool inference = false;       // made in InferenceMode
-  bool untracked_view = false;  // a view made while nothing was recorded: its base does not know of it
+  bool tracks_grad = false;  // a leaf that requires a gradient, or a tensor with a grad_fn
+  bool inference = false;    // made in InferenceMode
+  bool untracked_view =
+      false;  // a view whose base would not learn of a write: made while nothing was recorded
+  bool misses_history = false;  // an untracked view of what had, when it was made, a history to keep right
   Dims sizes, strides;
 
   bool requires_grad() const {
     return tracks_grad || (autograd != nullptr && autograd->base_requires_grad());
   }
   Device device() const { return storage->device(); }
+  /// Where in-place writes are counted.
+  StorageImpl& versions() const { return counter ? *counter : *storage; }
   void refresh();  // numel, data and contiguous from the rest
 };
 inline void destroy(const TensorImpl* impl) noexcept { delete impl; }

@@ -107,6 +107,8 @@ void record_as_strided(const Tensor& view, const Tensor& base) {
   auto* node = new AsStridedBackward;
   NodePtr hold(node);
   detail::add_input(*node, base);
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    detail::note_forward(*node, {base});
   node->at = Pair::of(base, view);
   detail::add_output(*node, view);
 }
@@ -116,6 +118,8 @@ void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
   NodePtr hold(node);
   detail::add_input(*node, base);
   node->next.push_back(std::move(value_edge));
+  if (AnomalyMode::is_enabled()) [[unlikely]]
+    detail::note_forward(*node, {base, view});
   node->at = Pair::of(base, view);
   detail::add_output(*node, base);
 }

@@ -140,8 +140,13 @@ Tensor view(const Tensor& self, ScalarType dtype) {
     strides.back() = 1;
     offset = from > to ? offset * ratio : offset / ratio;
   }
-  Tensor out(IntrusivePtr(new TensorImpl(self.storage(), dtype, sizes, strides, offset)));
-  out.impl()->inference = self.is_inference();
+  Tensor out = alias(self, {0}, {1}, 0);
+  TensorImpl& impl = *out.impl();
+  impl.dtype = dtype;
+  impl.sizes = sizes;
+  impl.strides = strides;
+  impl.offset = offset;
+  impl.refresh();
   return out;
 }
 

@@ -86,6 +86,18 @@ TEST_CASE("a tensor without gradient that is saved and then becomes part of the 
         }) == 0);
 }
 
+TEST_CASE("a leaf that was a view, and the base written from it") {
+  CHECK(left_by([&] {
+          Tensor b = ones({1000}, kDouble), v = b.slice(0, 0, 500);
+          v.requires_grad_();
+          b.slice(0, 500, 1000).mul_(v);
+          CHECK(v.is_leaf());
+          CHECK(b.requires_grad());
+          v.requires_grad_(false);
+          CHECK_THROWS_AS(v.mul_(b.slice(0, 500, 1000)), Error);  // b would not learn of it
+        }) == 0);
+}
+
 TEST_CASE("gradients with a graph") {
   Tensor x = leaf();
   CHECK(left_by([&] {  // retain_grad

@@ -65,6 +65,7 @@ TEST_CASE("leaf rules") {
   Tensor x = ones({2}, requires_grad());
   CHECK_THROWS_WITH_AS(x.add_(1), doctest::Contains("leaf"), Error);
   CHECK_THROWS_WITH_AS((x * 2).requires_grad_(false), doctest::Contains("only leaves"), Error);
+  CHECK((x * 2).requires_grad_().grad_fn() != nullptr);  // nothing changes
   NoGradGuard guard;
   x.add_(1);
   CHECK(x.data_ptr<float>()[0] == 2);

@@ -10,7 +10,10 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/index.h"
+#include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 
 using namespace tandem;
@@ -42,6 +45,69 @@ TEST_CASE("tensors of InferenceMode stay out of autograd") {
 }
 
 namespace {
+// y, a part of it that was made under Guard, and x where y is from.
+template <class Guard>
+void write_part_of(const Tensor& y, const Tensor& x) {
+  Tensor part;
+  {
+    Guard guard;
+    part = y.slice(0, 0, 2);
+    part.mul_(2);  // also unrecorded
+  }
+  const auto refused = doctest::Contains("its base would not learn of it");
+  CHECK_THROWS_WITH_AS(part.mul_(x.slice(0, 0, 2)), refused, Error);
+  CHECK_THROWS_WITH_AS(part.slice(0, 0, 1).mul_(x.slice(0, 0, 1)), refused, Error);
+  if (y.requires_grad()) {
+    CHECK_THROWS_WITH_AS(part.mul_(2), refused, Error);
+    CHECK_THROWS_WITH_AS(part.zero_(), refused, Error);
+    CHECK_THROWS_WITH_AS(part.copy_(ones({2})), refused, Error);
+    CHECK_THROWS_WITH_AS((part[0] = 3), refused, Error);
+  } else {
+    part.mul_(2);
+    part[0] = 8;
+    CHECK(y.sum().item<double>() == 8 + 4 + 1);
+  }
+  NoGradGuard guard;
+  part.fill_(5);
+  CHECK(y.sum().item<double>() == 5 + 5 + 1);
+}
+}  // namespace
+
+TEST_CASE("a view that was made unrecorded is not written where gradients are recorded") {
+  const Tensor x = ones({3}, requires_grad());
+  write_part_of<NoGradGuard>(x * 1, x);
+  write_part_of<InferenceMode>(x * 1, x);
+  write_part_of<NoGradGuard>(ones({3}), x);
+  write_part_of<InferenceMode>(ones({3}), x);
+  write_part_of<NoGradGuard>(ones({3}, requires_grad()), x);
+  Tensor kept;
+  {
+    NoGradGuard guard;
+    kept = (x * 1).view({1, 3});  // nobody else sees its memory
+  }
+  kept.mul_(2);
+  kept[0].slice(0, 0, 1).mul_(x.slice(0, 0, 1));
+  CHECK(kept.requires_grad());
+}
+
+TEST_CASE("writes through data() are not noticed by backward, those through detach() are") {
+  const Tensor w = ones({3}, requires_grad());
+  Tensor y = (w * w).sum();
+  Tensor data = w.data();
+  data.slice(0, 0, 2).mul_(2);
+  CHECK(w._version() == 0);
+  CHECK(data._version() == 1);
+  y.backward();
+  CHECK(w.grad().sum().item<double>() == 4 + 4 + 2);
+  y = (w * w).sum();
+  w.detach().mul_(2);
+  CHECK(w._version() == 1);
+  CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("overwritten by mul_"), Error);
+  CHECK(w.data()._version() == 0);
+  CHECK(data.detach().view({3, 1})._version() == 1);
+}
+
+namespace {
 // The backward gives NaN whatever comes in.
 struct PoisonBackward final : autograd::Node {
   const char* name() const override { return "PoisonBackward"; }
@@ -60,6 +126,19 @@ TEST_CASE("anomaly mode names the forward operation and its inputs") {
   autograd::DetectAnomalyGuard guard;
   Tensor y = (poison(x * 2) * 3).sum();
   CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("forward: Poison([2, 3] float32 cpu:0)"), Error);
+}
+
+TEST_CASE("anomaly mode names the write behind a view's renewed history") {
+  autograd::DetectAnomalyGuard guard;
+  const Tensor x = ones({2, 3}, requires_grad()), nan = full({3}, std::nan(""));
+  Tensor y = x * 1, row = y[0];
+  y.mul_(2);
+  CHECK_THROWS_WITH_AS(row.backward(nan), doctest::Contains("forward: AsStrided([2, 3] float32"), Error);
+  y = x * 1;
+  y[1].mul_(2);
+  CHECK_THROWS_WITH_AS(y.backward(nan.expand({2, 3})),
+                       doctest::Contains("forward: AsStridedScatter([2, 3] float32 cpu:0, [3] float32"),
+                       Error);
 }
 
 TEST_CASE("threads build and run their own graphs, also over shared leaves") {
