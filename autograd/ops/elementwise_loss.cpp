@@ -1,4 +1,5 @@
-// Losses element by element, composed of differentiable operations.
+// Losses element by element, composed of differentiable operations but for binary_cross_entropy: its gradient
+// (x - t) / (x (1 - x)), the divisor not below 1e-12, is finite where the logarithms are not.
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -7,11 +8,32 @@
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
+#include "tandem/autograd/record.h"
 
 namespace tandem {
 namespace {
 
 using autograd::reduce_loss;
+
+// log x, not below -100; differentiable without 0 times infinity where x is 0.
+Tensor bounded_log(const Tensor& x) {
+  const Tensor below = x.detach().log() <= -100;
+  return where(below, -100, where(below, 1, x).log());
+}
+
+struct BinaryCrossEntropyBackward final : autograd::Node {
+  const char* name() const override { return "BinaryCrossEntropyBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor x = self.unpack(*this), t = target.unpack(*this);
+    if (needs(0)) out[0] = g[0] * ((x - t) / ((1 - x) * x).clamp_min(1e-12));
+    if (needs(1)) out[1] = g[0] * (bounded_log(1 - x) - bounded_log(x));
+  }
+  void release() override {
+    self.release();
+    target.release();
+  }
+  autograd::SavedTensor self, target;
+};
 
 void check_same_shape(const char* operation, const Tensor& self, const Tensor& target) {
   check(self.sizes() == target.sizes(), operation, ": shapes differ\n  self   ", self, "\n  target ", target);
@@ -52,8 +74,14 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                             Reduction reduction) {
   check_same_shape("binary_cross_entropy", self, target);
-  const Tensor yes = self.log().clamp_min(-100), no = (1 - self).log().clamp_min(-100);
-  return reduce_loss("binary_cross_entropy", weighted((target - 1) * no - target * yes, weight), reduction);
+  const Tensor x = self.detach(), t = target.detach();
+  const Tensor yes = x.log().clamp_min(-100), no = (1 - x).log().clamp_min(-100);
+  const Tensor terms = (t - 1) * no - t * yes;
+  if (auto* node = autograd::record<BinaryCrossEntropyBackward>(terms, self, target)) {
+    node->self.save(self);
+    node->target.save(target);
+  }
+  return reduce_loss("binary_cross_entropy", weighted(terms, weight), reduction);
 }
 
 // With z = self: (1 - t) z - (1 + (pos - 1) t) log sigmoid(z).

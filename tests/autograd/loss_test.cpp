@@ -5,8 +5,7 @@
 
 #include "op_testing.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -76,6 +75,32 @@ TEST_CASE("where logarithms end and formulas meet") {
   CHECK(smooth_l1_loss(ones({1}), zeros({1})).item<float>() == 0.5f);
   CHECK(huber_loss(full({1}, 2.0), zeros({1})).item<float>() == 1.5f);
   CHECK(smooth_l1_loss(ones({1}), zeros({1}), kMean, 0).item<float>() == 1);
+}
+
+TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1") {
+  const auto numbers = [](const Tensor& t) {
+    const double* p = t.data_ptr<double>();
+    return std::vector<double>(p, p + t.numel());
+  };
+  const auto leaf = [](std::vector<double> v) {
+    return tensor(v, TensorOptions(kDouble).requires_grad(true));
+  };
+  Tensor x = leaf({0, 1, 0, 1, 0.25}), t = leaf({1, 0, 0, 1, 1});
+  for (const bool graph : {false, true}) {
+    const Tensor loss = binary_cross_entropy(x, t, {}, kSum);
+    const auto g = autograd::grad({loss}, {x, t}, {}, nullopt, graph);
+    CHECK(allclose(g[0], tensor(std::vector<double>{-1e12, 1e12, 0, 0, -4}, TensorOptions(kDouble))));
+    CHECK(numbers(g[1].slice(0, 0, 4).contiguous()) == std::vector<double>{100, -100, 100, -100});
+    if (!graph) continue;
+    const auto second = autograd::grad({g[0].sum() + g[1].sum()}, {x, t});
+    for (const Tensor& s : second) CHECK(isfinite(s).all().item<bool>());
+    // d/dx ((x - t) / (x (1 - x))) = 1 / x^2 for t = 1; of the other gradient -1 / (x (1 - x)).
+    CHECK(numbers(second[0])[4] == doctest::Approx(16 - 1 / (0.25 * 0.75)));
+  }
+  Tensor z = leaf({200, 200, -800, -800});  // a sigmoid that is full
+  binary_cross_entropy(z.sigmoid(), tensor(std::vector<double>{1, 0, 0, 1}, TensorOptions(kDouble)))
+      .backward();
+  CHECK(numbers(z.grad()) == std::vector<double>(4, 0.0));
 }
 
 TEST_CASE("refusals") {
