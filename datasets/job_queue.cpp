@@ -76,6 +76,7 @@ struct JobQueue::State {
   static Done run(Waiting& item, int worker, bool own_thread) {
     Done out{nullptr, nullptr, own_thread ? -1 : worker, item.batch};
     try {
+      if (!own_thread) cpu::set_current_device(item.device);  // throws when it is gone by now
       out.result = item.job(worker);
     } catch (...) {
       out.error = std::current_exception();
@@ -95,7 +96,6 @@ struct JobQueue::State {
       ++running;
       lock.unlock();
       tandem::detail::thread_state = item.modes;
-      cpu::set_current_device(item.device);
       Done out = run(item, worker, false);
       lock.lock();
       done.emplace(item.number, std::move(out));

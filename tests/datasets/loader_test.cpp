@@ -12,6 +12,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/error.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/datasets/job_queue.h"
 #include "tandem/datasets/order.h"
 #include "tandem/tests/few_threads.h"
 #include "tandem/tests/temp_folder.h"
@@ -257,6 +258,25 @@ TEST_CASE("an empty data set has no batches") {
   BatchLoader loader({none}, {.batch_size = 4, .shuffle = true, .workers = 1});
   CHECK(loader.batches() == 0);
   CHECK_FALSE(loader.next().has_value());
+}
+
+TEST_CASE("a job whose device is gone by the time it runs is an error of that job") {
+  const int before = cpu::device_count();
+  cpu::set_device_count(2);
+  std::atomic<bool> go{false};
+  data::detail::JobQueue queue(1);
+  queue.push(0, [&](int) {
+    while (!go) std::this_thread::yield();
+    return data::detail::JobQueue::Result();
+  });
+  cpu::set_current_device(1);
+  queue.push(1, [](int) { return data::detail::JobQueue::Result(); });
+  cpu::set_current_device(0);
+  cpu::set_device_count(1);
+  go = true;
+  CHECK(queue.pop() == nullptr);
+  CHECK_THROWS_WITH_AS(queue.pop(), doctest::Contains("cpu:1"), data::WorkerException);
+  cpu::set_device_count(before);
 }
 
 TEST_CASE("workers that cannot be started are an error that says how many there are") {
