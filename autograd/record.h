@@ -61,7 +61,8 @@ inline N* record_list(TensorList outs, TensorList inputs) {
 Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 
 /// Whether an in-place operation on `self` with `inputs` must take the recorded way (assign) or may write at
-/// once. Throws Error for a leaf that requires a gradient and for a tensor that overlaps itself.
+/// once. Throws Error for a leaf that requires a gradient, for a tensor that overlaps itself, and for an
+/// unrecorded view of what had a history.
 void check_inplace(const Tensor& self, const char* operation);
 /// Throws Error for a view whose base was not recorded with it.
 void check_recorded_inplace(const Tensor& self, const char* operation);

@@ -71,7 +71,7 @@ void move_retained(AutogradMeta& m, const Edge& to) {
 }  // namespace
 
 void set_history(const Tensor& t, Edge edge) {
-  if (t.impl()->tracks_grad != edge.valid()) t.impl()->tracks_grad = edge.valid();  // others may read it
+  t.impl()->tracks_grad.store(edge.valid(), std::memory_order_relaxed);
   AutogradMeta& m = meta(t);
   if (m.retained) [[unlikely]]
     move_retained(m, edge);
@@ -140,7 +140,7 @@ const Tensor& Tensor::requires_grad_(bool value) const {
     m.view_base.reset();
     get().untracked_view = true;
   }
-  get().tracks_grad = value;
+  get().tracks_grad.store(value, std::memory_order_relaxed);
   return *this;
 }
 

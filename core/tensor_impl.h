@@ -1,5 +1,6 @@
 // TensorImpl: what a Tensor points at: a strided window on a storage, and a place for autograd's data.
 #pragma once
+#include <atomic>
 #include <memory>
 
 #include "tandem/core/dims.h"
@@ -32,15 +33,17 @@ class TensorImpl : public RefCounted {
   void* data = nullptr;  // storage->data() + offset
   ScalarType dtype;
   bool contiguous = true;
-  bool tracks_grad = false;  // a leaf that requires a gradient, or a tensor with a grad_fn
-  bool inference = false;    // made in InferenceMode
-  bool untracked_view =
-      false;  // a view whose base would not learn of a write: made while nothing was recorded
-  bool misses_history = false;  // an untracked view of what had, when it was made, a history to keep right
+  // A leaf that requires a gradient, or a tensor with a grad_fn. A thread that uses a view may set it while
+  // others look.
+  std::atomic<bool> tracks_grad{false};
+  bool inference = false;       // made in InferenceMode
+  bool untracked_view = false;  // a view that was not recorded: its base would not learn of a write
+  bool misses_history = false;  // such a view of what required a gradient when it was made
   Dims sizes, strides;
 
   bool requires_grad() const {
-    return tracks_grad || (autograd != nullptr && autograd->base_requires_grad());
+    return tracks_grad.load(std::memory_order_relaxed) ||
+           (autograd != nullptr && autograd->base_requires_grad());
   }
   Device device() const { return storage->device(); }
   /// Where in-place writes are counted.

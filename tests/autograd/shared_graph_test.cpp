@@ -72,6 +72,19 @@ TEST_CASE("several threads use a view whose base was written") {
   }
 }
 
+TEST_CASE("several threads use a view whose base became part of a graph") {
+  for (int round = 0; round < 100; ++round) {
+    Tensor w = leaf(4), base = ones({4}, kDouble), v = base.view({2, 2})[0];
+    base.mul_(w);  // the first of them gives the view its history
+    std::atomic<int> wrong{0};
+    together(4, [&](int) {
+      const Tensor g = autograd::grad({(v * 2).sum()}, {w}, {}, true)[0];
+      if (g.sum().item<double>() != 4) ++wrong;
+    });
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("pools are replaced while other threads compute") {
   const int before = get_num_threads();
   std::atomic<bool> stop{false};
