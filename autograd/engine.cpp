@@ -266,9 +266,6 @@ class Pass {
   TaskMap tasks_;
 };
 
-}  // namespace
-
-namespace {
 void warn_of_cycles() {
   static std::atomic_flag warned = ATOMIC_FLAG_INIT;
   if (warned.test_and_set(std::memory_order_relaxed)) return;
@@ -278,6 +275,7 @@ void warn_of_cycles() {
       "makes none\n",
       stderr);
 }
+
 }  // namespace
 
 std::vector<Tensor> run_backward(const BackwardArgs& args) {

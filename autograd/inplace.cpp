@@ -45,10 +45,11 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 namespace {
 void check_tracked(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
-  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
-        ": a view that was made under NoGradGuard, in InferenceMode or in a custom function is written where "
-        "gradients are recorded, so its base would not learn of it: ",
-        self, "; make the view and write it either both inside or both outside, or clone() it");
+  check(
+      !impl.untracked_view || impl.storage->use_count() == 1, operation,
+      ": a view that was made under NoGradGuard, in InferenceMode or in a custom function, or that became a "
+      "leaf, is written where gradients are recorded, so its base would not learn of it: ",
+      self, "; make the view and write it either both inside or both outside, or clone() it");
 }
 }  // namespace
 
