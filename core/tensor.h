@@ -71,6 +71,11 @@ class Tensor {
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_pinned() const { return get().storage->pinned(); }
+  bool is_complex() const { return false; }
+  bool is_signed() const { return dtype() != kBool && dtype() != kByte; }
+  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
+  /// Of one element: whether it is not 0.
+  bool is_nonzero() const { return item().toBool(); }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   int64_t element_size() const { return item_size(dtype()); }
   int64_t itemsize() const { return element_size(); }
@@ -174,7 +179,9 @@ class Tensor {
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
 
+#include "tandem/core/tensor_aliases.inc"
 #include "tandem/core/tensor_methods.inc"
+#include "tandem/core/tensor_shape_methods.inc"
 
  private:
   TensorImpl& get() const {

@@ -7,7 +7,16 @@
 namespace tandem {
 namespace nn {
 
-enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular };
+enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular, kConstant };
+enum class InterpolationMode : int8_t {
+  kNearest,
+  kNearestExact,
+  kLinear,
+  kBilinear,
+  kBicubic,
+  kTrilinear,
+  kArea
+};
 /// kSame: as much padding as keeps the size at stride 1. kValid: none.
 enum class PaddingKind : int8_t { kValid, kSame };
 
@@ -32,7 +41,14 @@ enum class Nonlinearity : int8_t {
 
 inline constexpr nn::PaddingMode kZeros = nn::PaddingMode::kZeros, kReflect = nn::PaddingMode::kReflect,
                                  kReplicate = nn::PaddingMode::kReplicate,
-                                 kCircular = nn::PaddingMode::kCircular;
+                                 kCircular = nn::PaddingMode::kCircular,
+                                 kConstant = nn::PaddingMode::kConstant;
+inline constexpr nn::InterpolationMode kNearest = nn::InterpolationMode::kNearest,
+                                       kNearestExact = nn::InterpolationMode::kNearestExact,
+                                       kBilinear = nn::InterpolationMode::kBilinear,
+                                       kBicubic = nn::InterpolationMode::kBicubic,
+                                       kTrilinear = nn::InterpolationMode::kTrilinear,
+                                       kArea = nn::InterpolationMode::kArea;
 inline constexpr nn::PaddingKind kValid = nn::PaddingKind::kValid, kSame = nn::PaddingKind::kSame;
 inline constexpr nn::init::FanMode kFanIn = nn::init::FanMode::kFanIn, kFanOut = nn::init::FanMode::kFanOut;
 inline constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::kLinear,

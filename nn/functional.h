@@ -4,6 +4,7 @@
 #include "tandem/nn/functional/conv.h"
 #include "tandem/nn/functional/dropout.h"
 #include "tandem/nn/functional/embedding.h"
+#include "tandem/nn/functional/image.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/functional/pooling.h"

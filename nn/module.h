@@ -147,6 +147,12 @@ class Module : public std::enable_shared_from_this<Module> {
   }
 
  protected:
+  // What clone() of a module of any type does: the copy's parameters, buffers and children are made anew,
+  // then get the values of `from`.
+  void forget_members();
+  void copy_members(const Module& from, const optional<Device>& device);
+  [[noreturn]] void differs_from(const Module& other) const;
+
   OrderedDict<std::string, Tensor> parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
   /// Default arguments of forward, for calls through AnyModule: see FORWARD_HAS_DEFAULT_ARGS.

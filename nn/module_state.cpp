@@ -1,4 +1,4 @@
-// Module: the state dict. Values are written only after every name and shape has been checked.
+// Module: the state dict, whose values are written only after every name and shape has been checked; copies.
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/module.h"
 
@@ -69,6 +69,46 @@ LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state
     if (const Tensor* from = find(state, item.key(), wrapped); from != nullptr && from->defined())
       Tensor(item.value()).copy_(from->detach());
   return result;
+}
+
+namespace {
+
+void copy_values(const OrderedDict<std::string, Tensor>& from, OrderedDict<std::string, Tensor>& to,
+                 const optional<Device>& device) {
+  for (const auto& item : from) {
+    Tensor& target = to[item.key()];
+    if (!item.value().defined()) continue;
+    const Tensor& source = item.value();
+    const Tensor values = source.detach().to(device.value_or(source.device()), source.dtype(), false, true);
+    if (target.defined() && !target.is_same(source))
+      target.set_data(values);
+    else
+      target = values;
+    if (target.requires_grad() != source.requires_grad()) target.requires_grad_(source.requires_grad());
+  }
+}
+
+}  // namespace
+
+void Module::forget_members() {
+  parameters_.clear();
+  buffers_.clear();
+  children_.clear();
+}
+
+void Module::copy_members(const Module& from, const optional<Device>& device) {
+  check(parameters_.size() == from.parameters_.size() && buffers_.size() == from.buffers_.size() &&
+            children_.size() == from.children_.size(),
+        "clone: the copy of ", from.name(),
+        " has other parameters, buffers or children than it. Are all of them ",
+        "registered in reset(), not in the constructor?");
+  copy_values(from.parameters_, parameters_, device);
+  copy_values(from.buffers_, buffers_, device);
+  for (const auto& child : from.children_) children_[child.key()]->clone_(*child.value(), device);
+}
+
+void Module::differs_from(const Module& other) const {
+  fail("clone: child modules of different types: ", name(), " and ", other.name());
 }
 
 }  // namespace tandem::nn

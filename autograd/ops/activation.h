@@ -47,5 +47,14 @@ Tensor& hardswish_(Tensor& self);
 /// x above threshold, else value; numeric dtypes.
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value);
 Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value);
+/// x, but 0 where |x| <= lambda; and x brought nearer to 0 by lambda.
+Tensor hardshrink(const Tensor& self, const Scalar& lambda = 0.5);
+Tensor softshrink(const Tensor& self, const Scalar& lambda = 0.5);
+/// x - tanh(x)
+Tensor tanhshrink(const Tensor& self);
+/// x where positive, else weight x; a weight for all, or one for each channel (dimension 1).
+Tensor prelu(const Tensor& self, const Tensor& weight);
+/// a sigmoid(b) for the halves a and b of `dim`.
+Tensor glu(const Tensor& self, int64_t dim = -1);
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // addmm and baddbmm: beta S + alpha A B. Gradients: beta G (summed to S's shape by the engine), alpha G Bᵀ,
 // alpha Aᵀ G.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend.h"
@@ -87,6 +88,14 @@ Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, con
           backend(*this).pointwise.copy(*this, tandem::addmm(detach(), a, b, beta, alpha));
       },
       [&](const Tensor& before) { return tandem::addmm(before, a, b, beta, alpha); }, a, b);
+}
+
+Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::baddbmm(*this, a, b, beta, alpha);
+}
+Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return inplace_of(
+      *this, "baddbmm_", [&](const Tensor& x) { return tandem::baddbmm(x, a, b, beta, alpha); }, a, b);
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/ternary_op.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/unary_op.h"
@@ -114,5 +115,16 @@ Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max)
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) { return clamp_(optional<Scalar>(min)); }
 Tensor& Tensor::clamp_max_(const Scalar& max) { return clamp_(nullopt, optional<Scalar>(max)); }
+
+Tensor clamp_min(const Tensor& self, const Tensor& min) { return maximum(self, min); }
+Tensor clamp_max(const Tensor& self, const Tensor& max) { return minimum(self, max); }
+Tensor Tensor::clamp_min(const Tensor& min) const { return maximum(min); }
+Tensor Tensor::clamp_max(const Tensor& max) const { return minimum(max); }
+Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) {
+  return inplace_of(
+      *this, "clamp_", [&](const Tensor& x) { return tandem::clamp(x, min, max); }, min, max);
+}
+Tensor& Tensor::clamp_min_(const Tensor& min) { return clamp_(min, {}); }
+Tensor& Tensor::clamp_max_(const Tensor& max) { return clamp_({}, max); }
 
 }  // namespace tandem

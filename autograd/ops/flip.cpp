@@ -74,4 +74,6 @@ Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
 Tensor Tensor::flip(IntArrayRef dims) const { return tandem::flip(*this, dims); }
 Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const { return tandem::roll(*this, shifts, dims); }
 
+Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const { return tandem::rot90(*this, k, dims); }
+
 }  // namespace tandem

@@ -161,4 +161,8 @@ Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& src
   return scatter_inplace(*this, "scatter_add_", dim, index, src, true);
 }
 
+Tensor Tensor::take_along_dim(const Tensor& index, optional<int64_t> dim) const {
+  return tandem::take_along_dim(*this, index, dim);
+}
+
 }  // namespace tandem

@@ -21,12 +21,17 @@ Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, b
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
 /// A copy of self with `value` at every index[i] along `dim`.
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value);
+/// A copy of self (broadcast with mask) in which elements where mask (bool) is true are replaced by those of
+/// source, in row-major order.
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 /// The elements, in row-major order, where mask (bool, broadcast with self) is true.
 Tensor masked_select(const Tensor& self, const Tensor& mask);
 /// Elements of self seen as one row, in index's shape.
 Tensor take(const Tensor& self, const Tensor& index);
 /// int64 [count, rank of self]: the positions of elements that are not 0, in row-major order.
 Tensor nonzero(const Tensor& self);
+Tensor argwhere(const Tensor& self);
 
 namespace autograd {
 /// Advanced indices of a tensor, one for each dimension (undefined: the whole dimension), masks resolved.

@@ -56,6 +56,27 @@ Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& valu
                       number_of(*this, value), false);
 }
 
+namespace {
+const Tensor& check_fill(const Tensor& value) {
+  check(value.dim() == 0, "index_fill: value must be a number or a tensor of dimension 0, got ", value);
+  return value;
+}
+}  // namespace
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  check_fill(value);
+  if (self.dim() == 0) return index_fill(self.reshape({1}), dim, index, value).reshape({});
+  return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true), value, false);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) {
+  check_fill(value);
+  if (this->dim() == 0) {
+    unsqueeze(0).index_fill_(dim, index, value);
+    return *this;
+  }
+  return index_write_(*this, along("index_fill", *this, wrap_dim(dim, this->dim()), index, true), value,
+                      false);
+}
+
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   check(mask.dtype() == kBool, "masked_select: expected a mask of bool, got ", mask);
   const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
@@ -79,5 +100,46 @@ Tensor nonzero(const Tensor& self) {
   return out;
 }
 Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
+
+Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
+  return tandem::index_copy(*this, dim, index, source);
+}
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return tandem::index_fill(*this, dim, index, value);
+}
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
+  return tandem::index_fill(*this, dim, index, value);
+}
+
+namespace {
+// As many elements of source, in row-major order, as mask has true.
+Tensor first_elements(const Tensor& chosen, const Tensor& source) {
+  const int64_t count = backend(chosen).index.count_nonzero(chosen);
+  check(count <= source.numel(), "masked_scatter: the mask asks for ", count, " elements of ", source);
+  return source.reshape({-1}).narrow(0, 0, count);
+}
+}  // namespace
+
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  const Tensor wide = self.expand(broadcast_sizes(self.sizes(), mask.sizes(), "masked_scatter"));
+  if (wide.dim() == 0) return masked_scatter(wide.reshape({1}), mask, source).reshape({});
+  return wide.clone(MemoryFormat::Contiguous).masked_scatter_(mask, source);
+}
+Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
+  return tandem::masked_scatter(*this, mask, source);
+}
+Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
+  check(mask.dtype() == kBool, "masked_scatter_: expected a mask of bool, got ", mask);
+  check(dtype() == source.dtype(), "masked_scatter_: dtypes differ\n  self   ", *this, "\n  source ", source);
+  if (this->dim() == 0) {
+    unsqueeze(0).masked_scatter_(mask, source);
+    return *this;
+  }
+  const Tensor chosen = mask.expand(sizes());
+  return index_put_({chosen}, first_elements(chosen, source), false);
+}
+
+Tensor argwhere(const Tensor& self) { return tandem::nonzero(self); }
+Tensor Tensor::argwhere() const { return tandem::nonzero(*this); }
 
 }  // namespace tandem

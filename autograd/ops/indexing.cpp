@@ -208,4 +208,8 @@ Tensor& Tensor::index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool a
 
 Tensor Tensor::operator[](const Tensor& at) const { return index({at}); }
 
+Tensor Tensor::index_put(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) const {
+  return tandem::index_put(*this, indices, value, accumulate);
+}
+
 }  // namespace tandem

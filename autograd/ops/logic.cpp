@@ -59,6 +59,23 @@ Tensor& Tensor::bitwise_or_(const Scalar& other) { return bits_<ops::BitOr>(*thi
 Tensor& Tensor::bitwise_xor_(const Tensor& other) { return bits_<ops::BitXor>(*this, other); }
 Tensor& Tensor::bitwise_xor_(const Scalar& other) { return bits_<ops::BitXor>(*this, other); }
 
+Tensor Tensor::bitwise_left_shift(const Tensor& other) const {
+  return tandem::bitwise_left_shift(*this, other);
+}
+Tensor& Tensor::bitwise_left_shift_(const Tensor& other) { return bits_<ops::ShiftLeft>(*this, other); }
+Tensor Tensor::bitwise_left_shift(const Scalar& other) const {
+  return tandem::bitwise_left_shift(*this, other);
+}
+Tensor& Tensor::bitwise_left_shift_(const Scalar& other) { return bits_<ops::ShiftLeft>(*this, other); }
+Tensor Tensor::bitwise_right_shift(const Tensor& other) const {
+  return tandem::bitwise_right_shift(*this, other);
+}
+Tensor& Tensor::bitwise_right_shift_(const Tensor& other) { return bits_<ops::ShiftRight>(*this, other); }
+Tensor Tensor::bitwise_right_shift(const Scalar& other) const {
+  return tandem::bitwise_right_shift(*this, other);
+}
+Tensor& Tensor::bitwise_right_shift_(const Scalar& other) { return bits_<ops::ShiftRight>(*this, other); }
+
 Tensor logical_not(const Tensor& self) { return self == 0; }
 Tensor Tensor::logical_not() const { return tandem::logical_not(*this); }
 Tensor& Tensor::logical_not_() {

@@ -24,4 +24,12 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
+/// batch_norm over each image of input [N, C, ...] by itself; running statistics are means over the images.
+Tensor instance_norm(const Tensor& input, const Tensor& weight = {}, const Tensor& bias = {},
+                     const Tensor& running_mean = {}, const Tensor& running_var = {},
+                     bool use_input_stats = true, double momentum = 0.1, double eps = 1e-5);
+/// input / (k + alpha mean(input² of `size` neighbouring channels))^beta, zeros beyond the ends.
+Tensor local_response_norm(const Tensor& input, int64_t size, double alpha = 1e-4, double beta = 0.75,
+                           double k = 1);
+
 }  // namespace tandem

@@ -58,4 +58,8 @@ Tensor Tensor::movedim(int64_t source, int64_t destination) const {
   return tandem::movedim(*this, source, destination);
 }
 
+Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
+  return tandem::movedim(*this, source, destination);
+}
+
 }  // namespace tandem

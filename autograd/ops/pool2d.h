@@ -26,6 +26,14 @@ Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 /// ceil((i + 1) in / out)).
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size);
 
+/// Of rows [N, C, L] or [C, L].
+Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
+                  IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true);
+Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size);
+/// The maxima of adaptive_avg_pool2d's windows, and their places h * width + w.
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size);
+
 namespace autograd {
 /// Parameters after their checks; `what` is filled with the output's sizes, of self's rank.
 Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, IntArrayRef kernel_size,

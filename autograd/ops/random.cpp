@@ -227,4 +227,12 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Op
   return self.dim() == 2 ? out : out.view({num_samples});
 }
 
+Tensor Tensor::bernoulli(optional<Generator> generator) const { return tandem::bernoulli(*this, generator); }
+Tensor Tensor::bernoulli(double p, optional<Generator> generator) const {
+  return tandem::bernoulli(*this, p, generator);
+}
+Tensor Tensor::multinomial(int64_t num_samples, bool replacement, optional<Generator> generator) const {
+  return tandem::multinomial(*this, num_samples, replacement, generator);
+}
+
 }  // namespace tandem

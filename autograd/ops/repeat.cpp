@@ -83,4 +83,9 @@ Tensor Tensor::repeat_interleave(int64_t repeats, optional<int64_t> dim) const {
   return tandem::repeat_interleave(*this, repeats, dim);
 }
 
+Tensor Tensor::repeat_interleave(const Tensor& repeats, optional<int64_t> dim) const {
+  return tandem::repeat_interleave(*this, repeats, dim);
+}
+Tensor Tensor::tile(IntArrayRef repeats) const { return tandem::tile(*this, repeats); }
+
 }  // namespace tandem

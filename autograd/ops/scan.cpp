@@ -5,6 +5,7 @@
 // prod: g times the product of all elements before and of all after. y = linear_recurrence(a, b):
 //   db = L, da_k = L_k y_(k-1), L_k = g_k + a_(k+1) L_(k+1).
 #include "tandem/autograd/ops/scan.h"
+#include "tandem/autograd/ops/inplace_of.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
@@ -174,6 +175,13 @@ Tensor Tensor::cumsum(int64_t dim, optional<ScalarType> dtype) const {
 }
 Tensor Tensor::cumprod(int64_t dim, optional<ScalarType> dtype) const {
   return tandem::cumprod(*this, dim, dtype);
+}
+
+Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) {
+  return inplace_of(*this, "cumsum_", [&](const Tensor& x) { return tandem::cumsum(x, dim, dtype); });
+}
+Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) {
+  return inplace_of(*this, "cumprod_", [&](const Tensor& x) { return tandem::cumprod(x, dim, dtype); });
 }
 
 }  // namespace tandem

@@ -109,4 +109,18 @@ std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bo
   return tandem::topk(*this, k, dim, largest, sorted);
 }
 
+Tensor msort(const Tensor& self) { return std::get<0>(tandem::sort(self, 0)); }
+
+Tensor Tensor::msort() const { return tandem::msort(*this); }
+std::tuple<Tensor, Tensor> Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const {
+  return tandem::kthvalue(*this, k, dim, keepdim);
+}
+Tensor Tensor::median() const { return tandem::median(*this); }
+std::tuple<Tensor, Tensor> Tensor::median(int64_t dim, bool keepdim) const {
+  return tandem::median(*this, dim, keepdim);
+}
+Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
+  return tandem::bincount(*this, weights, minlength);
+}
+
 }  // namespace tandem

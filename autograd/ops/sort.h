@@ -10,6 +10,8 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool desce
 std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64_t dim = -1,
                                 bool descending = false);
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+/// The values sorted along the first dimension.
+Tensor msort(const Tensor& self);
 /// The k largest (smallest) in order: (values, indices) with k elements along `dim`. Throws Error unless
 /// 0 <= k <= size.
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true,

@@ -136,4 +136,38 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
 }
 std::vector<Tensor> Tensor::unbind(int64_t dim) const { return tandem::unbind(*this, dim); }
 
+std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const {
+  return tandem::tensor_split(*this, sections, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t dim) const {
+  return tandem::tensor_split(*this, indices, dim);
+}
+
+namespace {
+int64_t named_dim(const char* operation, const Tensor& self, int64_t least, int64_t dim) {
+  check(self.dim() >= least, operation, ": expected at least ", least, " dimensions, got ", self);
+  return self.dim() == 1 ? 0 : dim;
+}
+// As numpy's, which cuts into equal pieces only.
+std::vector<Tensor> even(const char* operation, const Tensor& self, int64_t sections, int64_t dim) {
+  check(sections > 0 && self.size(dim) % sections == 0, operation, ": dimension ", dim,
+        " does not divide by ", sections, ": ", self);
+  return tandem::tensor_split(self, sections, dim);
+}
+}  // namespace
+
+#define TANDEM_NAMED_SPLIT(f, least, dim)                                                      \
+  std::vector<Tensor> f(const Tensor& self, int64_t sections) {                                \
+    return even(#f, self, sections, named_dim(#f, self, least, dim));                          \
+  }                                                                                            \
+  std::vector<Tensor> f(const Tensor& self, IntArrayRef indices) {                             \
+    return tandem::tensor_split(self, indices, named_dim(#f, self, least, dim));               \
+  }                                                                                            \
+  std::vector<Tensor> Tensor::f(int64_t sections) const { return tandem::f(*this, sections); } \
+  std::vector<Tensor> Tensor::f(IntArrayRef indices) const { return tandem::f(*this, indices); }
+TANDEM_NAMED_SPLIT(hsplit, 1, 1)
+TANDEM_NAMED_SPLIT(vsplit, 2, 0)
+TANDEM_NAMED_SPLIT(dsplit, 3, 2)
+#undef TANDEM_NAMED_SPLIT
+
 }  // namespace tandem

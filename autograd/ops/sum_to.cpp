@@ -19,4 +19,6 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size, const char* operation) 
   return self.sum(dims, /*keepdim=*/true).view(size);
 }
 
+Tensor Tensor::sum_to_size(IntArrayRef size) const { return tandem::sum_to_size(*this, size); }
+
 }  // namespace tandem

@@ -41,4 +41,8 @@ Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) {
 }
 Tensor Tensor::t() const { return tandem::t(*this); }
 
+Tensor& Tensor::t_() {
+  return become_view(*this, "t_", [](const Tensor& x) { return tandem::t(x); });
+}
+
 }  // namespace tandem

@@ -43,4 +43,8 @@ Tensor Tensor::any() const { return tandem::any(*this); }
 Tensor Tensor::any(int64_t dim, bool keepdim) const { return tandem::any(*this, dim, keepdim); }
 Tensor Tensor::count_nonzero() const { return tandem::count_nonzero(*this); }
 
+Tensor Tensor::all(IntArrayRef dim, bool keepdim) const { return tandem::all(*this, dim, keepdim); }
+Tensor Tensor::any(IntArrayRef dim, bool keepdim) const { return tandem::any(*this, dim, keepdim); }
+Tensor Tensor::count_nonzero(IntArrayRef dim) const { return tandem::count_nonzero(*this, dim); }
+
 }  // namespace tandem

@@ -78,6 +78,8 @@ Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Sca
 Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max = {});
 Tensor clamp_min(const Tensor& self, const Scalar& min);
 Tensor clamp_max(const Tensor& self, const Scalar& max);
+Tensor clamp_min(const Tensor& self, const Tensor& min);
+Tensor clamp_max(const Tensor& self, const Tensor& max);
 inline Tensor clip(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max = nullopt) {
   return clamp(self, min, max);
 }

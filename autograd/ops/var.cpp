@@ -103,4 +103,11 @@ Tensor Tensor::std(IntArrayRef dim, bool unbiased, bool keepdim) const {
   return tandem::std(*this, dim, unbiased, keepdim);
 }
 
+Tensor Tensor::var(const optional<IntArrayRef>& dim, optional<int64_t> correction, bool keepdim) const {
+  return tandem::var(*this, dim, correction, keepdim);
+}
+Tensor Tensor::std(const optional<IntArrayRef>& dim, optional<int64_t> correction, bool keepdim) const {
+  return tandem::std(*this, dim, correction, keepdim);
+}
+
 }  // namespace tandem

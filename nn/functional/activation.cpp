@@ -2,6 +2,11 @@
 #include "tandem/nn/functional/activation.h"
 
 #include "tandem/autograd/ops/activation.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/softmax.h"
+#include "tandem/autograd/ops/unary.h"
 
 namespace tandem::nn::functional {
 
@@ -41,4 +46,35 @@ Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options) {
 Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
   return input.log_softmax(options.dim(), options.dtype());
 }
+
+Tensor softmin(const Tensor& input, const SoftminFuncOptions& options) {
+  return (-input).softmax(options.dim(), options.dtype());
+}
+Tensor celu(Tensor input, const CELUFuncOptions& options) {
+  return options.inplace() ? tandem::celu_(input, options.alpha()) : tandem::celu(input, options.alpha());
+}
+Tensor threshold(Tensor input, const ThresholdFuncOptions& options) {
+  return options.inplace() ? tandem::threshold_(input, options.threshold(), options.value())
+                           : tandem::threshold(input, options.threshold(), options.value());
+}
+Tensor hardshrink(const Tensor& input, const HardshrinkFuncOptions& options) {
+  return tandem::hardshrink(input, options.lambda());
+}
+Tensor softshrink(const Tensor& input, const SoftshrinkFuncOptions& options) {
+  return tandem::softshrink(input, options.lambda());
+}
+Tensor tanhshrink(const Tensor& input) { return tandem::tanhshrink(input); }
+Tensor hardsigmoid(const Tensor& input) { return tandem::hardsigmoid(input); }
+Tensor hardswish(const Tensor& input) { return tandem::hardswish(input); }
+Tensor glu(const Tensor& input, const GLUFuncOptions& options) { return tandem::glu(input, options.dim()); }
+Tensor prelu(const Tensor& input, const Tensor& weight) { return tandem::prelu(input, weight); }
+
+Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options) {
+  const Tensor noise = -empty_like(logits).exponential_().log();
+  const Tensor soft = ((logits + noise) / options.tau()).softmax(options.dim());
+  if (!options.hard()) return soft;
+  const Tensor place = soft.argmax(options.dim(), true);
+  return zeros_like(soft).scatter(options.dim(), place, 1) - soft.detach() + soft;
+}
+
 }  // namespace tandem::nn::functional

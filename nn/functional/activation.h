@@ -19,4 +19,17 @@ Tensor logsigmoid(const Tensor& input);
 Tensor softsign(const Tensor& input);
 Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
 Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
+Tensor softmin(const Tensor& input, const SoftminFuncOptions& options);
+Tensor celu(Tensor input, const CELUFuncOptions& options = {});
+Tensor threshold(Tensor input, const ThresholdFuncOptions& options);
+Tensor hardshrink(const Tensor& input, const HardshrinkFuncOptions& options = {});
+Tensor softshrink(const Tensor& input, const SoftshrinkFuncOptions& options = {});
+Tensor tanhshrink(const Tensor& input);
+Tensor hardsigmoid(const Tensor& input);
+Tensor hardswish(const Tensor& input);
+Tensor glu(const Tensor& input, const GLUFuncOptions& options = {});
+Tensor prelu(const Tensor& input, const Tensor& weight);
+/// softmax((logits + Gumbel noise) / tau) (E. Jang et al., arXiv:1611.01144).
+Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options = {});
+
 }  // namespace tandem::nn::functional

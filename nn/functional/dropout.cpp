@@ -13,5 +13,8 @@ Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
   if (options.inplace()) return tandem::feature_dropout_(input, options.p(), options.training());
   return tandem::feature_dropout(input, options.p(), options.training());
 }
+Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options) {
+  return functional::dropout2d(std::move(input), options);
+}
 
 }  // namespace tandem::nn::functional

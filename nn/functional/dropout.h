@@ -8,5 +8,6 @@ namespace tandem::nn::functional {
 /// Throws Error unless p is in [0, 1].
 Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
 Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {});
+Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options = {});
 
 }  // namespace tandem::nn::functional

@@ -2,7 +2,9 @@
 #include "tandem/nn/functional/embedding.h"
 
 #include "tandem/autograd/ops/embedding.h"
+#include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/products.h"
 
 namespace tandem::nn::functional {
 
@@ -16,5 +18,10 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
   if (options.padding_idx()) padding = wrap_dim(*options.padding_idx(), weight.size(0));
   return tandem::embedding(weight, input, padding);
 }
+
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
+  return tandem::bilinear(input1, input2, weight, bias);
+}
+Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_hot(tensor, num_classes); }
 
 }  // namespace tandem::nn::functional

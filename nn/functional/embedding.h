@@ -10,4 +10,9 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 /// gradient. Throws IndexError on a number out of range.
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options = {});
 
+/// input1 weight input2 + bias for each output: weight [out, in1, in2].
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
+/// int64 [..., num_classes]: 1 at each class.
+Tensor one_hot(const Tensor& tensor, int64_t num_classes = -1);
+
 }  // namespace tandem::nn::functional

@@ -2,8 +2,19 @@
 #include "tandem/nn/functional/loss.h"
 
 #include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/margin_loss.h"
+#include "tandem/autograd/ops/stacks.h"
 
 namespace tandem::nn::functional {
+namespace {
+// Both in one shape, as LibTorch's functional forms do: a number's dtype then counts as much as a tensor's.
+template <class Loss, class... Options>
+Tensor broadcast(const Loss& loss, const Tensor& input, const Tensor& target, const Options&... options) {
+  if (input.dtype() == target.dtype()) return loss(input, target, options...);
+  const std::vector<Tensor> both = broadcast_tensors({input, target});
+  return loss(both[0], both[1], options...);
+}
+}  // namespace
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options) {
   return tandem::cross_entropy_loss(input, target, options.weight(), options.reduction(),
@@ -13,13 +24,13 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOpti
   return tandem::nll_loss(input, target, options.weight(), options.reduction(), options.ignore_index());
 }
 Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOptions& options) {
-  return tandem::mse_loss(input, target, options.reduction());
+  return broadcast(tandem::mse_loss, input, target, options.reduction());
 }
 Tensor l1_loss(const Tensor& input, const Tensor& target, const L1LossFuncOptions& options) {
-  return tandem::l1_loss(input, target, options.reduction());
+  return broadcast(tandem::l1_loss, input, target, options.reduction());
 }
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossFuncOptions& options) {
-  return tandem::smooth_l1_loss(input, target, options.reduction(), options.beta());
+  return broadcast(tandem::smooth_l1_loss, input, target, options.reduction(), options.beta());
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossFuncOptions& options) {
   return tandem::huber_loss(input, target, options.reduction(), options.delta());
@@ -35,6 +46,40 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 }
 Tensor kl_div(const Tensor& input, const Tensor& target, const KLDivFuncOptions& options) {
   return tandem::kl_div(input, target, options.reduction(), options.log_target());
+}
+
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                           const MarginRankingLossFuncOptions& options) {
+  return tandem::margin_ranking_loss(input1, input2, target, options.margin(), options.reduction());
+}
+Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target,
+                            const HingeEmbeddingLossFuncOptions& options) {
+  return tandem::hinge_embedding_loss(input, target, options.margin(), options.reduction());
+}
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                             const CosineEmbeddingLossFuncOptions& options) {
+  return tandem::cosine_embedding_loss(input1, input2, target, options.margin(), options.reduction());
+}
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           const TripletMarginLossFuncOptions& options) {
+  return tandem::triplet_margin_loss(anchor, positive, negative, options.margin(), options.p(), options.eps(),
+                                     options.swap(), options.reduction());
+}
+Tensor soft_margin_loss(const Tensor& input, const Tensor& target, const SoftMarginLossFuncOptions& options) {
+  return tandem::soft_margin_loss(input, target, options.reduction());
+}
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
+                         const MultiMarginLossFuncOptions& options) {
+  return tandem::multi_margin_loss(input, target, static_cast<double>(options.p()), options.margin(),
+                                   options.weight(), options.reduction());
+}
+Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
+                                   const MultilabelSoftMarginLossFuncOptions& options) {
+  return tandem::multilabel_soft_margin_loss(input, target, options.weight(), options.reduction());
+}
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const PoissonNLLLossFuncOptions& options) {
+  return tandem::poisson_nll_loss(input, target, options.log_input(), options.full(), options.eps(),
+                                  options.reduction());
 }
 
 }  // namespace tandem::nn::functional

@@ -17,4 +17,16 @@ Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
                             options.eps());
 }
 
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
+  return tandem::group_norm(input, options.num_groups(), options.weight(), options.bias(), options.eps());
+}
+Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options) {
+  return tandem::instance_norm(input, options.weight(), options.bias(), options.running_mean(),
+                               options.running_var(), options.use_input_stats(), options.momentum(),
+                               options.eps());
+}
+Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options) {
+  return tandem::local_response_norm(input, options.size(), options.alpha(), options.beta(), options.k());
+}
+
 }  // namespace tandem::nn::functional

@@ -9,4 +9,9 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const BatchNormFuncOptions& options = {});
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
 
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
+/// input [N, C, ...], each image by itself.
+Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options = {});
+Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options);
+
 }  // namespace tandem::nn::functional

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/pad.h"
 #include "tandem/nn/functional/conv.h"
 
 namespace tandem::nn {
@@ -34,6 +35,10 @@ void init_bias(const Tensor& weight, const Tensor& bias) {
   init::uniform_(bias, -bound, bound);
 }
 
+const char* name_of(PaddingMode mode) {
+  return mode == kReflect ? "reflect" : mode == kReplicate ? "replicate" : "circular";
+}
+
 }  // namespace
 
 template <std::size_t D, class Derived>
@@ -45,8 +50,8 @@ ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(opti
   check_positive(layer, "dilation", options.dilation());
   check(!options.padding().is_same() || options.stride().all(1), layer,
         ": padding kSame is not supported with a stride, got stride ", options.stride());
-  if (options.padding_mode() != kZeros)
-    throw NotImplementedError(concat(layer, ": only padding_mode kZeros is implemented"));
+  check(options.padding_mode() != kConstant, layer,
+        ": padding_mode is kZeros, kReflect, kReplicate or kCircular");
   ConvNdImpl::reset();
 }
 
@@ -77,28 +82,46 @@ void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
   if (options.groups() != 1) stream << ", groups=" << options.groups();
   if (!options.bias()) stream << ", bias=false";
+  if (options.padding_mode() != kZeros) stream << ", padding_mode=" << name_of(options.padding_mode());
   stream << ")";
+}
+
+template <std::size_t D, class Derived>
+Tensor ConvNdImpl<D, Derived>::padded(const Tensor& input) const {
+  if (options.padding_mode() == kZeros) return input;
+  std::vector<int64_t> pad;
+  for (std::size_t d = D; d-- > 0;) {
+    const int64_t total = options.dilation()[d] * (options.kernel_size()[d] - 1);
+    const bool same = options.padding().is_same();
+    pad.push_back(same ? total / 2 : options.padding().values()[d]);
+    pad.push_back(same ? total - total / 2 : options.padding().values()[d]);
+  }
+  return tandem::pad(input, pad, name_of(options.padding_mode()));
+}
+template <std::size_t D, class Derived>
+ConvPadding<D> ConvNdImpl<D, Derived>::remaining_padding() const {
+  return options.padding_mode() == kZeros ? options.padding() : ConvPadding<D>(0);
 }
 
 template class ConvNdImpl<1, Conv1dImpl>;
 template class ConvNdImpl<2, Conv2dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
-  return functional::conv1d(input, weight,
+  return functional::conv1d(padded(input), weight,
                             functional::Conv1dFuncOptions()
                                 .bias(bias)
                                 .stride(options.stride())
-                                .padding(options.padding())
+                                .padding(remaining_padding())
                                 .dilation(options.dilation())
                                 .groups(options.groups()));
 }
 
 Tensor Conv2dImpl::forward(const Tensor& input) {
-  return functional::conv2d(input, weight,
+  return functional::conv2d(padded(input), weight,
                             functional::Conv2dFuncOptions()
                                 .bias(bias)
                                 .stride(options.stride())
-                                .padding(options.padding())
+                                .padding(remaining_padding())
                                 .dilation(options.dilation())
                                 .groups(options.groups()));
 }

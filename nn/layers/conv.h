@@ -18,6 +18,12 @@ class ConvNdImpl : public Cloneable<Derived> {
 
   ConvOptions<D> options;
   Tensor weight, bias;
+
+ protected:
+  /// The input with its padding, and what of the padding is left to the convolution: the rest where
+  /// padding_mode is kZeros, else nothing.
+  Tensor padded(const Tensor& input) const;
+  ConvPadding<D> remaining_padding() const;
 };
 
 class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {

@@ -1,4 +1,4 @@
-// Dropout, Dropout2d.
+// Dropout, Dropout2d, Dropout3d.
 #include "tandem/nn/layers/dropout.h"
 
 #include <ostream>
@@ -37,5 +37,13 @@ Tensor Dropout2dImpl::forward(Tensor input) {
   return functional::dropout2d(std::move(input), dropout_options(options, is_training()));
 }
 void Dropout2dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout2d", options); }
+Dropout3dImpl::Dropout3dImpl(const Dropout3dOptions& options) : Optioned(options) {
+  check_probability(options.p());
+}
+void Dropout3dImpl::reset() { check_probability(options.p()); }
+Tensor Dropout3dImpl::forward(Tensor input) {
+  return functional::dropout3d(std::move(input), dropout_options(options, is_training()));
+}
+void Dropout3dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout3d", options); }
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// Dropout, Dropout2d.
+// Dropout, Dropout2d, Dropout3d.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 
@@ -25,5 +25,16 @@ class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(Dropout2d);
+
+/// The same for whole volumes [N, C] of [N, C, D, H, W].
+class Dropout3dImpl : public detail::Optioned<Dropout3dImpl, Dropout3dOptions> {
+ public:
+  /// Throws Error unless p is 0 to 1.
+  explicit Dropout3dImpl(const Dropout3dOptions& options = {});
+  void reset() override;
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(Dropout3d);
 
 }  // namespace tandem::nn

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/products.h"
 
 namespace tandem::nn {
 
@@ -33,6 +34,29 @@ void LinearImpl::pretty_print(std::ostream& stream) const {
          << ")";
 }
 Tensor LinearImpl::forward(const Tensor& input) { return linear(input, weight, bias); }
+
+BilinearImpl::BilinearImpl(const BilinearOptions& options) : options(options) { BilinearImpl::reset(); }
+void BilinearImpl::reset() {
+  weight = register_parameter(
+      "weight", empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  bias = options.bias() ? register_parameter("bias", empty({options.out_features()}))
+                        : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+void BilinearImpl::reset_parameters() {
+  if (options.in1_features() == 0) return;
+  const double bound = 1 / std::sqrt(static_cast<double>(options.in1_features()));
+  init::uniform_(weight, -bound, bound);
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
+}
+void BilinearImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Bilinear(in1_features=" << options.in1_features()
+         << ", in2_features=" << options.in2_features() << ", out_features=" << options.out_features()
+         << ", bias=" << (options.bias() ? "true" : "false") << ")";
+}
+Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
+  return bilinear(input1, input2, weight, bias);
+}
 
 void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Identity()"; }
 

@@ -23,6 +23,22 @@ class LinearImpl : public Cloneable<LinearImpl> {
 };
 TANDEM_MODULE(Linear);
 
+/// y = x1 weight x2 + bias for each output: weight [out, in1, in2]. Both start uniform within ±1/√in1.
+class BilinearImpl : public Cloneable<BilinearImpl> {
+ public:
+  BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
+      : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
+  explicit BilinearImpl(const BilinearOptions& options);
+  void reset() override;
+  void reset_parameters();
+  void pretty_print(std::ostream& stream) const override;
+  Tensor forward(const Tensor& input1, const Tensor& input2);
+
+  BilinearOptions options;
+  Tensor weight, bias;
+};
+TANDEM_MODULE(Bilinear);
+
 class IdentityImpl : public Cloneable<IdentityImpl> {
  public:
   void reset() override {}

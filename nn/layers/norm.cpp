@@ -8,6 +8,13 @@
 #include "tandem/nn/functional/norm.h"
 
 namespace tandem::nn {
+namespace {
+template <class Derived>
+constexpr const char* batch_norm_name() {
+  if (std::is_same_v<Derived, BatchNorm1dImpl>) return "BatchNorm1d";
+  return std::is_same_v<Derived, BatchNorm2dImpl> ? "BatchNorm2d" : "BatchNorm3d";
+}
+}  // namespace
 
 template <class Derived>
 BatchNormImplBase<Derived>::BatchNormImplBase(const BatchNormOptions& options) : options(options) {
@@ -47,8 +54,8 @@ void BatchNormImplBase<Derived>::reset_parameters() {
 
 template <class Derived>
 void BatchNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::" << (std::is_same_v<Derived, BatchNorm1dImpl> ? "BatchNorm1d" : "BatchNorm2d")
-         << "(" << options.num_features() << ", eps=" << options.eps() << ", momentum=";
+  stream << "tandem::nn::" << batch_norm_name<Derived>() << "(" << options.num_features()
+         << ", eps=" << options.eps() << ", momentum=";
   if (options.momentum())
     stream << *options.momentum();
   else
@@ -63,8 +70,10 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
   if constexpr (one)
     check(input.dim() == 2 || input.dim() == 3, "BatchNorm1d: input must be [N, C] or [N, C, L], got ",
           input);
-  else
+  else if constexpr (std::is_same_v<Derived, BatchNorm2dImpl>)
     check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
+  else
+    check(input.dim() == 5, "BatchNorm3d: input must be [N, C, D, H, W], got ", input);
   const bool training = this->is_training();
   auto momentum = options.momentum();
   if (training && running_mean.defined()) {
@@ -83,6 +92,7 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
 
 template class BatchNormImplBase<BatchNorm1dImpl>;
 template class BatchNormImplBase<BatchNorm2dImpl>;
+template class BatchNormImplBase<BatchNorm3dImpl>;
 
 LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) {
   LayerNormImpl::reset();

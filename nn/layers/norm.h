@@ -1,4 +1,4 @@
-// BatchNorm1d, BatchNorm2d, LayerNorm.
+// BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -6,7 +6,7 @@
 
 namespace tandem::nn {
 
-/// What both share: y = (x - mean) / √(var + eps) · weight + bias for each channel (dimension 1); mean and
+/// What they share: y = (x - mean) / √(var + eps) · weight + bias for each channel (dimension 1); mean and
 /// variance of the batch while training, else the running ones (S. Ioffe, C. Szegedy: Batch normalization.
 /// 2015).
 template <class Derived>
@@ -40,6 +40,13 @@ class BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
   explicit BatchNorm2dImpl(const BatchNorm2dOptions& options) : BatchNormImplBase(options) {}
 };
 TANDEM_MODULE(BatchNorm2d);
+
+/// [N, C, D, H, W].
+class BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
+ public:
+  explicit BatchNorm3dImpl(const BatchNorm3dOptions& options) : BatchNormImplBase(options) {}
+};
+TANDEM_MODULE(BatchNorm3d);
 
 /// Over the last dimensions, which must have normalized_shape, as weight and bias have (J. L. Ba et al.:
 /// Layer normalization. 2016).

@@ -53,12 +53,44 @@ struct LogSoftmaxOptions {
   LogSoftmaxOptions(int64_t dim) : dim_(dim) {}
   TANDEM_ARG(int64_t, dim);
 };
+struct SoftminOptions {
+  SoftminOptions(int64_t dim) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);
+};
+struct CELUOptions {
+  TANDEM_ARG(double, alpha) = 1.0;
+  TANDEM_ARG(bool, inplace) = false;
+};
+struct ThresholdOptions {
+  ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
+  TANDEM_ARG(double, threshold);
+  TANDEM_ARG(double, value);
+  TANDEM_ARG(bool, inplace) = false;
+};
+struct HardshrinkOptions {
+  HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+  TANDEM_ARG(double, lambda);
+};
+struct SoftshrinkOptions {
+  SoftshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+  TANDEM_ARG(double, lambda);
+};
+struct GLUOptions {
+  GLUOptions(int64_t dim = -1) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);
+};
+struct PReLUOptions {
+  /// 1, or the number of channels.
+  TANDEM_ARG(int64_t, num_parameters) = 1;
+  TANDEM_ARG(double, init) = 0.25;
+};
 struct DropoutOptions {
   DropoutOptions(double p = 0.5) : p_(p) {}
   TANDEM_ARG(double, p);
   TANDEM_ARG(bool, inplace) = false;
 };
 using Dropout2dOptions = DropoutOptions;
+using Dropout3dOptions = DropoutOptions;
 
 namespace functional {
 using ReLUFuncOptions = ReLUOptions;
@@ -76,12 +108,25 @@ struct SoftmaxFuncOptions {
   TANDEM_ARG(optional<ScalarType>, dtype) = nullopt;
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+using SoftminFuncOptions = SoftmaxFuncOptions;
+using CELUFuncOptions = CELUOptions;
+using ThresholdFuncOptions = ThresholdOptions;
+using HardshrinkFuncOptions = HardshrinkOptions;
+using SoftshrinkFuncOptions = SoftshrinkOptions;
+using GLUFuncOptions = GLUOptions;
+struct GumbelSoftmaxFuncOptions {
+  TANDEM_ARG(double, tau) = 1.0;
+  /// One-hot values with the gradient of the soft ones.
+  TANDEM_ARG(bool, hard) = false;
+  TANDEM_ARG(int64_t, dim) = -1;
+};
 struct DropoutFuncOptions {
   TANDEM_ARG(double, p) = 0.5;
   TANDEM_ARG(bool, training) = true;
   TANDEM_ARG(bool, inplace) = false;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
+using Dropout3dFuncOptions = DropoutFuncOptions;
 }  // namespace functional
 
 }  // namespace tandem::nn

@@ -38,7 +38,7 @@ struct ConvOptions {
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
-  /// Only kZeros.
+  /// kZeros, kReflect, kReplicate or kCircular.
   TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
 };
 using Conv1dOptions = ConvOptions<1>;
@@ -57,6 +57,7 @@ struct ConvTransposeOptions {
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
+  /// Only kZeros.
   TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
 };
 using ConvTranspose2dOptions = ConvTransposeOptions<2>;

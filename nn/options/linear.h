@@ -13,6 +13,15 @@ struct LinearOptions {
   TANDEM_ARG(bool, bias) = true;
 };
 
+struct BilinearOptions {
+  BilinearOptions(int64_t in1_features, int64_t in2_features, int64_t out_features)
+      : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features) {}
+  TANDEM_ARG(int64_t, in1_features);
+  TANDEM_ARG(int64_t, in2_features);
+  TANDEM_ARG(int64_t, out_features);
+  TANDEM_ARG(bool, bias) = true;
+};
+
 struct FlattenOptions {
   TANDEM_ARG(int64_t, start_dim) = 1;
   TANDEM_ARG(int64_t, end_dim) = -1;

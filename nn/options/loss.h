@@ -53,7 +53,55 @@ struct KLDivLossOptions {
   TANDEM_ARG(bool, log_target) = false;
 };
 
+struct MarginRankingLossOptions {
+  TANDEM_ARG(double, margin) = 0.0;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct HingeEmbeddingLossOptions {
+  TANDEM_ARG(double, margin) = 1.0;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct CosineEmbeddingLossOptions {
+  TANDEM_ARG(double, margin) = 0.0;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct TripletMarginLossOptions {
+  TANDEM_ARG(double, margin) = 1.0;
+  TANDEM_ARG(double, p) = 2.0;
+  TANDEM_ARG(double, eps) = 1e-6;
+  TANDEM_ARG(bool, swap) = false;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct SoftMarginLossOptions {
+  SoftMarginLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct MultiMarginLossOptions {
+  TANDEM_ARG(int64_t, p) = 1;
+  TANDEM_ARG(double, margin) = 1.0;
+  TANDEM_ARG(Tensor, weight) = Tensor();
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct MultiLabelSoftMarginLossOptions {
+  TANDEM_ARG(Tensor, weight) = Tensor();
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+struct PoissonNLLLossOptions {
+  TANDEM_ARG(bool, log_input) = true;
+  TANDEM_ARG(bool, full) = false;
+  TANDEM_ARG(double, eps) = 1e-8;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+};
+
 namespace functional {
+using MarginRankingLossFuncOptions = MarginRankingLossOptions;
+using HingeEmbeddingLossFuncOptions = HingeEmbeddingLossOptions;
+using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
+using TripletMarginLossFuncOptions = TripletMarginLossOptions;
+using SoftMarginLossFuncOptions = SoftMarginLossOptions;
+using MultiMarginLossFuncOptions = MultiMarginLossOptions;
+using MultilabelSoftMarginLossFuncOptions = MultiLabelSoftMarginLossOptions;
+using PoissonNLLLossFuncOptions = PoissonNLLLossOptions;
 using CrossEntropyFuncOptions = CrossEntropyLossOptions;
 using NLLLossFuncOptions = NLLLossOptions;
 using MSELossFuncOptions = MSELossOptions;

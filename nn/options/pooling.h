@@ -33,7 +33,41 @@ struct AdaptiveAvgPool2dOptions {
   TANDEM_ARG(ExpandingArrayWithOptionalElem<2>, output_size);
 };
 
+struct AdaptiveMaxPool2dOptions {
+  AdaptiveMaxPool2dOptions(ExpandingArrayWithOptionalElem<2> output_size) : output_size_(output_size) {}
+  TANDEM_ARG(ExpandingArrayWithOptionalElem<2>, output_size);
+};
+struct AvgPool1dOptions {
+  AvgPool1dOptions(ExpandingArray<1> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<1>, kernel_size);
+  TANDEM_ARG(ExpandingArray<1>, stride);
+  TANDEM_ARG(ExpandingArray<1>, padding) = 0;
+  TANDEM_ARG(bool, ceil_mode) = false;
+  TANDEM_ARG(bool, count_include_pad) = true;
+};
+struct MaxPool1dOptions {
+  MaxPool1dOptions(ExpandingArray<1> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<1>, kernel_size);
+  TANDEM_ARG(ExpandingArray<1>, stride);
+  TANDEM_ARG(ExpandingArray<1>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<1>, dilation) = 1;
+  TANDEM_ARG(bool, ceil_mode) = false;
+};
+struct AdaptiveAvgPool1dOptions {
+  AdaptiveAvgPool1dOptions(ExpandingArray<1> output_size) : output_size_(output_size) {}
+  TANDEM_ARG(ExpandingArray<1>, output_size);
+};
+struct AdaptiveMaxPool1dOptions {
+  AdaptiveMaxPool1dOptions(ExpandingArray<1> output_size) : output_size_(output_size) {}
+  TANDEM_ARG(ExpandingArray<1>, output_size);
+};
+
 namespace functional {
+using AdaptiveMaxPool2dFuncOptions = AdaptiveMaxPool2dOptions;
+using AvgPool1dFuncOptions = AvgPool1dOptions;
+using MaxPool1dFuncOptions = MaxPool1dOptions;
+using AdaptiveAvgPool1dFuncOptions = AdaptiveAvgPool1dOptions;
+using AdaptiveMaxPool1dFuncOptions = AdaptiveMaxPool1dOptions;
 using AvgPool2dFuncOptions = AvgPool2dOptions;
 using MaxPool2dFuncOptions = MaxPool2dOptions;
 using AdaptiveAvgPool2dFuncOptions = AdaptiveAvgPool2dOptions;

@@ -12,10 +12,12 @@ std::vector<OpTest> view_cases();
 std::vector<OpTest> index_cases();
 std::vector<OpTest> linalg_cases();
 std::vector<OpTest> nn_cases();
+std::vector<OpTest> composite_cases();
 
 inline std::vector<OpTest> all_cases() {
   std::vector<OpTest> all;
-  for (auto list : {unary_cases, binary_cases, reduce_cases, view_cases, index_cases, linalg_cases, nn_cases})
+  for (auto list : {unary_cases, binary_cases, reduce_cases, view_cases, index_cases, linalg_cases, nn_cases,
+                    composite_cases})
     for (OpTest& test : list()) all.push_back(std::move(test));
   return all;
 }

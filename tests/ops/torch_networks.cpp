@@ -21,9 +21,14 @@ void add_products(Table& table) {
 void add_losses(Table& table) {
   table.give<T(CT, CT, CT, Reduction, I, double)>("cross_entropy", cross_entropy_loss);
   table.give<T(CT, CT, CT, Reduction, I)>("nll_loss", nll_loss);
-  table.give<T(CT, CT, Reduction)>("mse_loss", mse_loss);
-  table.give<T(CT, CT, Reduction)>("l1_loss", l1_loss);
-  table.give<T(CT, CT, Reduction, double)>("smooth_l1_loss", smooth_l1_loss);
+  namespace F = nn::functional;  // they broadcast before dtypes promote, as PyTorch's functional forms
+  using Two = std::type_identity<T(T, T, Reduction)>;
+  table.add("mse_loss", Two(), [](CT x, CT y, Reduction r) { return F::mse_loss(x, y, r); });
+  table.add("l1_loss", Two(), [](CT x, CT y, Reduction r) { return F::l1_loss(x, y, r); });
+  table.add("smooth_l1_loss", std::type_identity<T(T, T, Reduction, double)>(),
+            [](CT x, CT y, Reduction r, double beta) {
+              return F::smooth_l1_loss(x, y, nn::SmoothL1LossOptions(r).beta(beta));
+            });
   table.give<T(CT, CT, Reduction, double)>("huber_loss", huber_loss);
   table.give<T(CT, CT, CT, Reduction)>("binary_cross_entropy", binary_cross_entropy);
   table.give<T(CT, CT, CT, CT, Reduction)>("binary_cross_entropy_with_logits",

@@ -41,7 +41,7 @@ WIDER = [
     ("argmax argmin", "does not support bool", "max along a dimension takes bool"),
     ("max* min* a*", "Expected reduction dim .* to have non-zero size", "of an extreme the result has no element"),
     ("take_along_dim* index_fill*", "dtype of indic|Expected dtype int64 for index", "int32 indices are taken everywhere"),
-    ("take_along_dim*", "view size is not compatible", "of what has gaps: PyTorch uses view"),
+    ("take_along_dim* kron", "view size is not compatible", "of what has gaps: PyTorch uses view"),
     ("repeat_interleave*", "tensor has no dimensions|range of \\[-1, 0\\], but got", "of a number"),
     ("index_add*", "source tensor shape must match self tensor shape", "of a vector of one to a number"),
     ("norm*", "convertible without narrowing|Expected a floating point", "dtype: elements are converted first"),
@@ -50,6 +50,8 @@ WIDER = [
     ("logsumexp", "doesn't match the broadcast shape", "over no named dimension: over all"),
     ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, real operands"),
     ("group_norm", "Expected more than 1 value per channel", "groups of one value"),
+    ("trace searchsorted* bucketize", "not implemented for 'Bool'", "PyTorch left it out"),
+    ("pad constant", r"narrow\(\): length must be non-negative", "more is cut than there is, and put back"),
     ("view*", "must be 1 to view", "a last dimension of size 1 has no step"),
 ]
 # What Tandem refuses and PyTorch computes: operations, Tandem's text, why that is right.

@@ -85,6 +85,8 @@ class Server {
     add_shapes(table_);
     add_indexing(table_);
     add_networks(table_);
+    add_composites(table_);
+    add_images(table_);
   }
   void answer_all() {
     for (std::size_t i = 0; file_.metadata.contains(concat(i)); ++i)

@@ -182,6 +182,8 @@ void add_reductions(Table& table);
 void add_shapes(Table& table);
 void add_indexing(Table& table);
 void add_networks(Table& table);
+void add_composites(Table& table);
+void add_images(Table& table);
 
 // What signatures are written with.
 using T = Tensor;

@@ -130,6 +130,14 @@ def losses():
         t = d.float()
         shapes = d.broadcast(2) if not same else [d.shape()] * 2
         return [d.tensor(shapes[0], t, kind), d.tensor(shapes[1], t, other)]
+
+    def mixed(d):
+        shapes = d.broadcast(2)
+        return [d.tensor(s, d.float(), "finite") for s in shapes]
+    case("mse_loss", lambda d: mixed(d) + [reduction(d)], lambda x, t, r: F.mse_loss(x, t, reduction=r), "dtypes")
+    case("l1_loss", lambda d: mixed(d) + [reduction(d)], lambda x, t, r: F.l1_loss(x, t, reduction=r), "dtypes")
+    case("smooth_l1_loss", lambda d: mixed(d) + [reduction(d), 0.7],
+         lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b), "dtypes")
     case("mse_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.mse_loss(x, t, reduction=r))
     case("l1_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.l1_loss(x, t, reduction=r))
 

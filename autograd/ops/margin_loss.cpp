@@ -1,0 +1,93 @@
+// Composites of distances, clamp_min and log_sigmoid.
+#include "tandem/autograd/ops/margin_loss.h"
+
+#include <numbers>
+
+#include "tandem/autograd/ops/activation.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/distance.h"
+#include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/index_select.h"
+#include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using autograd::reduce_loss;
+Tensor positive_part(const Tensor& t) { return t.clamp_min(Scalar(0)); }
+}  // namespace
+
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
+                           Reduction reduction) {
+  return reduce_loss("margin_ranking_loss", positive_part(-target * (input1 - input2) + margin), reduction);
+}
+
+Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin, Reduction reduction) {
+  const Tensor apart = where(target != 1, positive_part(margin - self), Scalar(0));
+  return reduce_loss("hinge_embedding_loss", apart + where(target != -1, self, Scalar(0)), reduction);
+}
+
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
+                             Reduction reduction) {
+  check(target.dim() <= 1 && input1.dim() == target.dim() + 1 && input1.sizes() == input2.sizes(),
+        "cosine_embedding_loss: expected [N, D], [N, D] and [N], or [D], [D] and []\n  input1 ", input1,
+        "\n  input2 ", input2, "\n  target ", target);
+  constexpr double eps = 1e-12;
+  const auto square = [&](const Tensor& x) { return (x * x).sum(IntArrayRef(-1)) + eps; };
+  const Tensor cosine = (input1 * input2).sum(IntArrayRef(-1)) / (square(input1) * square(input2)).sqrt();
+  const Tensor terms = where(target == 1, 1 - cosine, Scalar(0)) +
+                       where(target == -1, positive_part(cosine - margin), Scalar(0));
+  return reduce_loss("cosine_embedding_loss", terms, reduction);
+}
+
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           double margin, double p, double eps, bool swap, Reduction reduction) {
+  check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
+        "triplet_margin_loss: numbers of dimensions differ\n  anchor   ", anchor, "\n  positive ", positive,
+        "\n  negative ", negative);
+  Tensor far = pairwise_distance(anchor, negative, p, eps);
+  if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
+  return reduce_loss("triplet_margin_loss",
+                     positive_part(margin + pairwise_distance(anchor, positive, p, eps) - far), reduction);
+}
+
+Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
+  return reduce_loss("soft_margin_loss", -log_sigmoid(target * self), reduction);
+}
+
+Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, double margin,
+                         const Tensor& weight, Reduction reduction) {
+  check(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2, got ", p);
+  check((self.dim() == 1 || self.dim() == 2) && target.dim() == self.dim() - 1 && target.dtype() == kLong,
+        "multi_margin_loss: expected [N, C] and classes [N], or [C] and []\n  self   ", self, "\n  target ",
+        target);
+  const Tensor y = target.unsqueeze(-1), own = self.gather(-1, y);
+  Tensor over = positive_part(margin - own + self);
+  if (p == 2) over = over.square();
+  if (weight.defined()) over = over * weight.index_select(0, target.reshape({-1})).reshape(y.sizes());
+  over = over.scatter(-1, y, 0);
+  return reduce_loss("multi_margin_loss", over.mean(IntArrayRef(-1)), reduction);
+}
+
+Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                   Reduction reduction) {
+  Tensor terms = -(target * log_sigmoid(self) + (1 - target) * log_sigmoid(-self));
+  if (weight.defined()) terms = terms * weight;
+  return reduce_loss("multilabel_soft_margin_loss", terms.mean(IntArrayRef(-1)), reduction);
+}
+
+Tensor poisson_nll_loss(const Tensor& self, const Tensor& target, bool log_input, bool full, double eps,
+                        Reduction reduction) {
+  Tensor terms = log_input ? self.exp() - target * self : self - target * (self + eps).log();
+  if (full) {
+    const Tensor stirling = target * target.log() - target + 0.5 * (2 * std::numbers::pi * target).log();
+    terms = terms + masked_fill(stirling, target <= 1, 0);
+  }
+  return reduce_loss("poisson_nll_loss", terms, reduction);
+}
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// resize_.
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem {
+
+const Tensor& Tensor::resize_(IntArrayRef size) const {
+  check(!requires_grad(), "resize_: the tensor requires a gradient: ", *this, "; use reshape or detach()");
+  const int64_t count = checked_numel(size);
+  TensorImpl& impl = *this->impl();
+  const int64_t room = static_cast<int64_t>(impl.storage->nbytes()) / item_size(impl.dtype) - impl.offset;
+  if (count > room) {
+    Tensor larger = empty_raw({impl.offset + count}, impl.dtype, impl.device());
+    // All that the storage has, as it lies.
+    const Tensor kept = alias(*this, {impl.offset + room}, {1}, 0);
+    backend(*this).pointwise.copy(alias(larger, kept.sizes(), {1}, 0), kept);
+    impl.storage = larger.storage();
+  }
+  impl.sizes = size;
+  impl.strides = contiguous_strides(size);
+  impl.refresh();
+  autograd::wrote(*this, "resize_");
+  return *this;
+}
+
+}  // namespace tandem

@@ -1,0 +1,170 @@
+// Composites of sort, gather, cumsum and reductions.
+#include "tandem/autograd/ops/statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/index_add.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/sort.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+Tensor quantiles(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim) {
+  check(self.is_floating_point() && q.dtype() == self.dtype(),
+        "quantile: expected one floating point dtype\n  self ", self, "\n  q    ", q);
+  check(q.dim() <= 1, "quantile: q must be a number or a vector, got ", q);
+  check(q.numel() == 0 || logical_and(q >= 0, q <= 1).all().item<bool>(), "quantile: q must be in [0, 1]");
+  const Tensor x = (dim ? (self.dim() == 0 ? self.reshape({1}) : self) : self.reshape({-1}))
+                       .movedim(dim && self.dim() > 0 ? wrap_dim(*dim, self.dim()) : 0, -1);
+  const int64_t n = x.size(-1);
+  check(self.numel() > 0, "quantile: nothing to choose from: ", self);
+  const Tensor sorted = std::get<0>(tandem::sort(x, -1));
+  const Tensor place = q.detach().reshape({-1}) * static_cast<double>(n - 1);
+  const Tensor low = place.floor(), high = place.ceil();
+  const Tensor below = sorted.index_select(-1, low.to(kLong)),
+               above = sorted.index_select(-1, high.to(kLong));
+  Tensor out = below + (above - below) * (place - low);
+  out = where(low == high, below, out);  // infinities have no difference
+  out = where(x.isnan().any(-1, true), Scalar(std::numeric_limits<double>::quiet_NaN()), out);
+  // The quantiles in front, and the dimensions that were reduced.
+  out = out.movedim(-1, 0);
+  if (keepdim) {
+    if (dim && self.dim() > 0)
+      out = out.unsqueeze(wrap_dim(*dim, self.dim()) + 1);
+    else
+      for (int64_t d = 0; d < self.dim(); ++d) out = out.unsqueeze(1);
+  }
+  return q.dim() == 0 ? out.squeeze(0) : out;
+}
+
+}  // namespace
+
+Tensor nanmean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  check(self.is_floating_point(), "nanmean: expected floating point, got ", self);
+  return nansum(self, dim, keepdim, dtype) / logical_not(self.isnan()).sum(dim, keepdim);
+}
+
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+  check(self.dim() >= 1, "diff: expected at least one dimension, got ", self);
+  check(n >= 0, "diff: n must not be negative, got ", n);
+  dim = wrap_dim(dim, self.dim());
+  std::vector<Tensor> parts;
+  const auto join = [&](const Tensor& t) {
+    if (!t.defined()) return;
+    check(t.dim() == self.dim(), "diff: expected ", self.dim(), " dimensions, got ", t);
+    parts.push_back(t);
+  };
+  if (n == 0) return self.clone();
+  join(prepend);
+  parts.push_back(self);
+  join(append);
+  Tensor out = parts.size() == 1 ? self : cat(parts, dim);
+  for (; n > 0 && out.size(dim) > 0; --n) {
+    const int64_t count = out.size(dim) - 1;
+    const Tensor next = out.narrow(dim, 1, count), now = out.narrow(dim, 0, count);
+    out = out.dtype() == kBool ? logical_xor(next, now) : next - now;
+  }
+  return out;
+}
+
+Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) { return norm(self - other, p); }
+
+Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  check(self.is_floating_point(), "histc: expected floating point, got ", self);
+  check(bins > 0, "histc: expected at least one bin, got ", bins);
+  const Tensor x = self.detach().reshape({-1});
+  double low = min.toDouble(), high = max.toDouble();
+  if (low == high && x.numel() > 0) {
+    low = x.min().item<double>();
+    high = x.max().item<double>();
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  check(std::isfinite(low) && std::isfinite(high) && low < high, "histc: the range [", low, ", ", high,
+        "] is not finite or empty");
+  const Tensor inside = x.masked_select(logical_and(x >= low, x <= high));
+  const Tensor bin = ((inside - low) * static_cast<double>(bins) / (high - low)).to(kLong);
+  return zeros({bins}, self.options()).index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
+}
+
+Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim) {
+  return quantiles(self, q, dim, keepdim);
+}
+Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim) {
+  return quantiles(self, full({}, q, self.options()), dim, keepdim);
+}
+
+// Sorted, equal values stand in runs: of the first of the longest runs, the last place.
+std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
+  dim = wrap_dim(dim, self.dim());
+  if (self.dim() == 0) return {self.clone(), zeros({}, self.options().dtype(kLong))};
+  const int64_t n = self.size(dim);
+  check(n > 0, "mode: dimension ", dim, " has nothing to choose from: ", self);
+  const auto [sorted, order] = tandem::sort(self.detach(), dim);
+  const Tensor starts = ne(sorted.narrow(dim, 1, n - 1), sorted.narrow(dim, 0, n - 1)).to(kLong);
+  const Tensor run = cat({zeros_like(order.narrow(dim, 0, 1)), starts.cumsum(dim)}, dim);
+  const Tensor counts = zeros_like(order).scatter_add(dim, run, ones_like(order));
+  const Tensor place = (run <= counts.argmax(dim, true)).sum(IntArrayRef(dim), true) - 1;
+  Tensor index = order.gather(dim, place), value = self.gather(dim, index);
+  if (keepdim) return {value, index};
+  return {value.squeeze(dim), index.squeeze(dim)};
+}
+
+Tensor cov(const Tensor& self, int64_t correction) {
+  check(self.dim() <= 2, "cov: expected at most 2 dimensions, got ", self);
+  const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
+  const Tensor d = x - x.mean(IntArrayRef(1), true);
+  const auto count = static_cast<double>(std::max<int64_t>(x.size(1) - correction, 0));
+  return (d.matmul(d.t()) / count).squeeze();
+}
+
+Tensor corrcoef(const Tensor& self) {
+  const Tensor c = cov(self);
+  if (c.dim() == 0) return c / c;
+  const Tensor s = c.diagonal().sqrt();
+  return (c / s.unsqueeze(1) / s.unsqueeze(0)).clamp(Scalar(-1), Scalar(1));
+}
+
+Tensor Tensor::nansum(optional<ScalarType> dtype) const { return tandem::nansum(*this, dtype); }
+Tensor Tensor::nansum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
+  return tandem::nansum(*this, dim, keepdim, dtype);
+}
+Tensor Tensor::nanmean(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
+  return tandem::nanmean(*this, dim, keepdim, dtype);
+}
+std::tuple<Tensor, Tensor> Tensor::aminmax(optional<int64_t> dim, bool keepdim) const {
+  return tandem::aminmax(*this, dim, keepdim);
+}
+Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
+  return tandem::diff(*this, n, dim, prepend, append);
+}
+Tensor Tensor::dist(const Tensor& other, const Scalar& p) const { return tandem::dist(*this, other, p); }
+Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
+  return tandem::histc(*this, bins, min, max);
+}
+Tensor Tensor::quantile(double q, optional<int64_t> dim, bool keepdim) const {
+  return tandem::quantile(*this, q, dim, keepdim);
+}
+Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim) const {
+  return tandem::quantile(*this, q, dim, keepdim);
+}
+std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const {
+  return tandem::mode(*this, dim, keepdim);
+}
+
+}  // namespace tandem

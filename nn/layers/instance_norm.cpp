@@ -1,0 +1,96 @@
+// GroupNorm, InstanceNorm, LocalResponseNorm.
+#include "tandem/nn/layers/instance_norm.h"
+
+#include <ostream>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/functional/norm.h"
+
+namespace tandem::nn {
+
+GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options) {
+  check(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
+        "GroupNorm: num_channels (", options.num_channels(), ") must be divisible by num_groups (",
+        options.num_groups(), ")");
+  GroupNormImpl::reset();
+}
+void GroupNormImpl::reset() {
+  const bool affine = options.affine();
+  weight = register_parameter("weight", affine ? empty({options.num_channels()}) : Tensor(), affine);
+  bias = register_parameter("bias", affine ? empty({options.num_channels()}) : Tensor(), affine);
+  reset_parameters();
+}
+void GroupNormImpl::reset_parameters() {
+  if (!options.affine()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+void GroupNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
+         << ", eps=" << options.eps() << ", affine=" << (options.affine() ? "true" : "false") << ")";
+}
+Tensor GroupNormImpl::forward(const Tensor& input) {
+  return functional::group_norm(
+      input,
+      functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
+}
+
+template <class Derived>
+InstanceNormImplBase<Derived>::InstanceNormImplBase(const InstanceNormOptions& options) : options(options) {
+  check(options.num_features() > 0, "InstanceNorm: num_features must be positive, got ",
+        options.num_features());
+  InstanceNormImplBase::reset();
+}
+template <class Derived>
+void InstanceNormImplBase<Derived>::reset() {
+  const int64_t n = options.num_features();
+  const bool affine = options.affine(), track = options.track_running_stats();
+  weight = this->register_parameter("weight", affine ? empty({n}) : Tensor(), affine);
+  bias = this->register_parameter("bias", affine ? empty({n}) : Tensor(), affine);
+  running_mean = this->register_buffer("running_mean", track ? zeros({n}) : Tensor());
+  running_var = this->register_buffer("running_var", track ? ones({n}) : Tensor());
+  num_batches_tracked =
+      this->register_buffer("num_batches_tracked", track ? zeros({}, TensorOptions(kLong)) : Tensor());
+  reset_parameters();
+}
+template <class Derived>
+void InstanceNormImplBase<Derived>::reset_parameters() {
+  if (!options.affine()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+template <class Derived>
+void InstanceNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::"
+         << (std::is_same_v<Derived, InstanceNorm1dImpl> ? "InstanceNorm1d" : "InstanceNorm2d") << "("
+         << options.num_features() << ", eps=" << options.eps() << ", momentum=" << options.momentum()
+         << ", affine=" << (options.affine() ? "true" : "false")
+         << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
+}
+template <class Derived>
+Tensor InstanceNormImplBase<Derived>::forward(const Tensor& input) {
+  constexpr int64_t rank = std::is_same_v<Derived, InstanceNorm1dImpl> ? 3 : 4;
+  check(input.dim() == rank || input.dim() == rank - 1, "InstanceNorm: input must have ", rank, " or ",
+        rank - 1, " dimensions, got ", input);
+  if (input.dim() == rank - 1) return forward(input.unsqueeze(0)).squeeze(0);
+  return functional::instance_norm(input, functional::InstanceNormFuncOptions()
+                                              .running_mean(running_mean)
+                                              .running_var(running_var)
+                                              .weight(weight)
+                                              .bias(bias)
+                                              .use_input_stats(this->is_training() || !running_mean.defined())
+                                              .momentum(options.momentum())
+                                              .eps(options.eps()));
+}
+template class InstanceNormImplBase<InstanceNorm1dImpl>;
+template class InstanceNormImplBase<InstanceNorm2dImpl>;
+
+Tensor LocalResponseNormImpl::forward(const Tensor& input) {
+  return functional::local_response_norm(input, options);
+}
+void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
+         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,73 @@
+// Losses of pairs, triplets and margins as modules. Their equations stand in autograd/ops/margin_loss.h.
+#pragma once
+#include "tandem/nn/layers/loss.h"
+
+namespace tandem::nn {
+
+class MarginRankingLossImpl : public detail::Loss<MarginRankingLossImpl, MarginRankingLossOptions> {
+ public:
+  explicit MarginRankingLossImpl(const MarginRankingLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(MarginRankingLoss);
+
+class HingeEmbeddingLossImpl : public detail::Loss<HingeEmbeddingLossImpl, HingeEmbeddingLossOptions> {
+ public:
+  explicit HingeEmbeddingLossImpl(const HingeEmbeddingLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(HingeEmbeddingLoss);
+
+class CosineEmbeddingLossImpl : public detail::Loss<CosineEmbeddingLossImpl, CosineEmbeddingLossOptions> {
+ public:
+  explicit CosineEmbeddingLossImpl(const CosineEmbeddingLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input1, const Tensor& input2, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(CosineEmbeddingLoss);
+
+class TripletMarginLossImpl : public detail::Loss<TripletMarginLossImpl, TripletMarginLossOptions> {
+ public:
+  explicit TripletMarginLossImpl(const TripletMarginLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(TripletMarginLoss);
+
+class SoftMarginLossImpl : public detail::Loss<SoftMarginLossImpl, SoftMarginLossOptions> {
+ public:
+  explicit SoftMarginLossImpl(const SoftMarginLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(SoftMarginLoss);
+
+class MultiMarginLossImpl : public detail::Loss<MultiMarginLossImpl, MultiMarginLossOptions> {
+ public:
+  explicit MultiMarginLossImpl(const MultiMarginLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(MultiMarginLoss);
+
+class MultiLabelSoftMarginLossImpl
+    : public detail::Loss<MultiLabelSoftMarginLossImpl, MultiLabelSoftMarginLossOptions> {
+ public:
+  explicit MultiLabelSoftMarginLossImpl(const MultiLabelSoftMarginLossOptions& options = {})
+      : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(MultiLabelSoftMarginLoss);
+
+class PoissonNLLLossImpl : public detail::Loss<PoissonNLLLossImpl, PoissonNLLLossOptions> {
+ public:
+  explicit PoissonNLLLossImpl(const PoissonNLLLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(PoissonNLLLoss);
+
+}  // namespace tandem::nn

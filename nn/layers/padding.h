@@ -1,0 +1,83 @@
+// Padding: ReflectionPad, ReplicationPad, ZeroPad, ConstantPad of the last one or two dimensions. Paddings
+// are (left, right) or (left, right, top, bottom), or one number for all.
+#pragma once
+#include "tandem/nn/layers/activation.h"
+#include "tandem/nn/options/padding.h"
+
+namespace tandem::nn {
+
+class ReflectionPad1dImpl : public detail::Optioned<ReflectionPad1dImpl, ReflectionPad1dOptions> {
+ public:
+  ReflectionPad1dImpl(ExpandingArray<2> padding) : ReflectionPad1dImpl(ReflectionPad1dOptions(padding)) {}
+  explicit ReflectionPad1dImpl(const ReflectionPad1dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReflectionPad1d);
+
+class ReflectionPad2dImpl : public detail::Optioned<ReflectionPad2dImpl, ReflectionPad2dOptions> {
+ public:
+  ReflectionPad2dImpl(ExpandingArray<4> padding) : ReflectionPad2dImpl(ReflectionPad2dOptions(padding)) {}
+  explicit ReflectionPad2dImpl(const ReflectionPad2dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReflectionPad2d);
+
+class ReplicationPad1dImpl : public detail::Optioned<ReplicationPad1dImpl, ReplicationPad1dOptions> {
+ public:
+  ReplicationPad1dImpl(ExpandingArray<2> padding) : ReplicationPad1dImpl(ReplicationPad1dOptions(padding)) {}
+  explicit ReplicationPad1dImpl(const ReplicationPad1dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReplicationPad1d);
+
+class ReplicationPad2dImpl : public detail::Optioned<ReplicationPad2dImpl, ReplicationPad2dOptions> {
+ public:
+  ReplicationPad2dImpl(ExpandingArray<4> padding) : ReplicationPad2dImpl(ReplicationPad2dOptions(padding)) {}
+  explicit ReplicationPad2dImpl(const ReplicationPad2dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReplicationPad2d);
+
+class ZeroPad1dImpl : public detail::Optioned<ZeroPad1dImpl, ZeroPad1dOptions> {
+ public:
+  ZeroPad1dImpl(ExpandingArray<2> padding) : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
+  explicit ZeroPad1dImpl(const ZeroPad1dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ZeroPad1d);
+
+class ZeroPad2dImpl : public detail::Optioned<ZeroPad2dImpl, ZeroPad2dOptions> {
+ public:
+  ZeroPad2dImpl(ExpandingArray<4> padding) : ZeroPad2dImpl(ZeroPad2dOptions(padding)) {}
+  explicit ZeroPad2dImpl(const ZeroPad2dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ZeroPad2d);
+
+class ConstantPad1dImpl : public detail::Optioned<ConstantPad1dImpl, ConstantPad1dOptions> {
+ public:
+  ConstantPad1dImpl(ExpandingArray<2> padding, double value)
+      : ConstantPad1dImpl(ConstantPad1dOptions(padding, value)) {}
+  explicit ConstantPad1dImpl(const ConstantPad1dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ConstantPad1d);
+
+class ConstantPad2dImpl : public detail::Optioned<ConstantPad2dImpl, ConstantPad2dOptions> {
+ public:
+  ConstantPad2dImpl(ExpandingArray<4> padding, double value)
+      : ConstantPad2dImpl(ConstantPad2dOptions(padding, value)) {}
+  explicit ConstantPad2dImpl(const ConstantPad2dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ConstantPad2d);
+
+}  // namespace tandem::nn

@@ -1,0 +1,28 @@
+// Options of distances and of normalising by a norm.
+#pragma once
+#include "tandem/core/options.h"
+#include "tandem/nn/arg.h"
+
+namespace tandem::nn {
+
+struct CosineSimilarityOptions {
+  TANDEM_ARG(int64_t, dim) = 1;
+  TANDEM_ARG(double, eps) = 1e-8;
+};
+struct PairwiseDistanceOptions {
+  TANDEM_ARG(double, p) = 2.0;
+  TANDEM_ARG(double, eps) = 1e-6;
+  TANDEM_ARG(bool, keepdim) = false;
+};
+
+namespace functional {
+using CosineSimilarityFuncOptions = CosineSimilarityOptions;
+using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
+struct NormalizeFuncOptions {
+  TANDEM_ARG(double, p) = 2.0;
+  TANDEM_ARG(int64_t, dim) = 1;
+  TANDEM_ARG(double, eps) = 1e-12;
+};
+}  // namespace functional
+
+}  // namespace tandem::nn

@@ -1,0 +1,69 @@
+// Options of resampling, patches and pixel shuffles.
+#pragma once
+#include "tandem/core/tensor.h"
+#include "tandem/nn/arg.h"
+#include "tandem/nn/enums.h"
+#include "tandem/nn/expanding_array.h"
+
+namespace tandem::nn {
+
+/// kNearest, kLinear, kBilinear, kBicubic, kTrilinear, kArea or kNearestExact.
+class Interpolation {
+ public:
+  Interpolation(InterpolationMode mode) : mode_(mode) {}
+  Interpolation(init::Nonlinearity) : mode_(InterpolationMode::kLinear) {}
+  operator InterpolationMode() const { return mode_; }
+
+ private:
+  InterpolationMode mode_;
+};
+
+/// Either the size or the factors of the dimensions after [N, C].
+struct UpsampleOptions {
+  TANDEM_ARG(optional<std::vector<int64_t>>, size) = nullopt;
+  TANDEM_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
+  TANDEM_ARG(Interpolation, mode) = kNearest;
+  /// Not for kNearest, kNearestExact and kArea.
+  TANDEM_ARG(optional<bool>, align_corners) = nullopt;
+};
+struct PixelShuffleOptions {
+  PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
+  TANDEM_ARG(int64_t, upscale_factor);
+};
+struct PixelUnshuffleOptions {
+  PixelUnshuffleOptions(int64_t downscale_factor) : downscale_factor_(downscale_factor) {}
+  TANDEM_ARG(int64_t, downscale_factor);
+};
+struct UnfoldOptions {
+  UnfoldOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<2>, kernel_size);
+  TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
+  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<2>, stride) = 1;
+};
+struct FoldOptions {
+  FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
+      : output_size_(output_size), kernel_size_(kernel_size) {}
+  TANDEM_ARG(ExpandingArray<2>, output_size);
+  TANDEM_ARG(ExpandingArray<2>, kernel_size);
+  TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
+  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<2>, stride) = 1;
+};
+
+namespace functional {
+struct InterpolateFuncOptions {
+  TANDEM_ARG(optional<std::vector<int64_t>>, size) = nullopt;
+  TANDEM_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
+  TANDEM_ARG(Interpolation, mode) = kNearest;
+  TANDEM_ARG(optional<bool>, align_corners) = nullopt;
+  /// Positions by out / in instead of the factors given.
+  TANDEM_ARG(optional<bool>, recompute_scale_factor) = nullopt;
+};
+using PixelShuffleFuncOptions = PixelShuffleOptions;
+using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
+using UnfoldFuncOptions = UnfoldOptions;
+using FoldFuncOptions = FoldOptions;
+}  // namespace functional
+
+}  // namespace tandem::nn

@@ -1,0 +1,299 @@
+"""Composites: elementwise ones, diagonals, joins, statistics, sorted values, products."""
+import torch
+import torch.nn.functional as F
+
+from torch_cases.case import both, case, value_for
+from torch_draw import FLOATS, INTEGERS
+
+
+def elementwise():
+    def pair(d, make, kind="any", types=None, other=None):
+        shapes = d.broadcast(2)
+        return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
+                                                                        other or kind)]
+    both("copysign", lambda d, make: pair(d, make), label="tensors")
+    both("copysign", lambda d, make: [make(d.shape()), d.real()], label="number")
+    for name in ("fmax", "fmin"):
+        case(name, lambda d: pair(d, d.tensor))
+
+    def logarithm(d, make):
+        d.second = not d.grid and not d.special
+        return pair(d, make, "positive")
+    both("xlogy", logarithm, label="tensors")
+    case("xlogy", lambda d: [d.tensor(d.shape()), d.pick(0.5, 2, 3.5)], label="number")
+    case("xlogy", lambda d: [d.pick(0, 0.5, 2), d.tensor(d.shape(), kind="positive")], label="from number")
+    # At infinities PyTorch's gradients are NaN.
+    for name in ("logaddexp", "logaddexp2"):
+        case(name, lambda d: pair(d, d.tensor, "finite", FLOATS))
+    case("heaviside", lambda d: (lambda t, s: [d.constant(s[0], t), d.constant(s[1], t)])(d.dtype(), d.broadcast(2)))
+    case("float_power", lambda d: (lambda p: setattr(d, "second", not d.grid) or p)(pair(d, d.tensor, "positive")),
+         label="tensors")
+    case("float_power", lambda d: [d.tensor(d.shape(), kind="positive"), d.pick(2, 0.5, -1, 3)], label="number")
+    both("logit", lambda d, make: [make(d.shape(), d.float(), "unit"), d.pick(None, 0.1, 1e-6)], torch.logit,
+         tolerance=10)
+    both("sinc", lambda d, make: [make(d.shape(), kind="nonzero")], tolerance=10)
+    both("deg2rad", lambda d, make: [make(d.shape())])
+    both("rad2deg", lambda d, make: [make(d.shape())])
+    for name in ("signbit", "isposinf", "isneginf"):
+        case(name, lambda d: [d.tensor(d.shape())])
+    case("nan_to_num_", lambda d: [d.written(d.shape()), *(d.pick(None, 1.5, 7.0) for _ in range(3))])
+    case("clamp_", lambda d: (lambda s: [d.written(s[0], kind="finite"), *(d.tensor(n, kind="finite") for n in s[1:])])(
+        d.broadcast(3)), torch.Tensor.clamp_, "tensors")
+    for name in ("clamp_min", "clamp_max"):
+        both(name, lambda d, make: pair(d, make), label="tensor")
+    def with_constant(d):
+        shapes = d.broadcast(2)
+        return [d.written(shapes[0]), d.constant(shapes[1])]
+    for name in "eq ne lt le gt ge".split():
+        case(name + "_", with_constant, label="tensors")
+        case(name + "_", lambda d: [d.written(d.shape()), d.number()], label="number")
+    for name in "logical_and logical_or logical_xor".split():
+        case(name + "_", lambda d: pair(d, lambda s, t, k: d.written(s, t, k, False)))
+    for name in "bitwise_left_shift bitwise_right_shift".split():
+        case(name + "_", lambda d: pair(d, d.written, "positive", INTEGERS), label="tensors")
+        case(name + "_", lambda d: [d.written(d.shape(), d.pick(*INTEGERS)), d.whole(0, 9)], label="number")
+
+
+def bends():
+    def number(d):
+        return [d.tensor(d.shape(), d.float()), d.pick(0.5, 0.0, 1.3)]
+    case("hardshrink", number, F.hardshrink)
+    case("softshrink", number, F.softshrink)
+    case("tanhshrink", lambda d: [d.tensor(d.shape(), d.float())], F.tanhshrink)
+
+    def parametric(d):
+        shape, t = d.shape(), d.float()
+        channels = 1 if len(shape) < 2 else shape[1]
+        d.second = False  # PyTorch's forgets the sum over the channel
+        return [d.tensor(shape, t, "finite"), d.tensor([d.pick(1, channels)], t, "finite")]
+    case("prelu", parametric, F.prelu)
+    case("glu", lambda d: (lambda s, n: [d.tensor([2 * k if i == n % len(s) else k for i, k in enumerate(s)], d.float(),
+                                                  "finite"), n])(*(lambda s: (s, d.dim(len(s))))(d.shape(1))), F.glu)
+
+
+# ---- shapes
+
+def diagonals():
+    case("diag", lambda d: [d.tensor(d.shape(1, 2)), d.whole(-3, 3)])
+    case("diag_embed", lambda d: (lambda s: [d.tensor(s), d.whole(-3, 3), d.dim(len(s) + 1), d.dim(len(s) + 1)])(
+        d.shape(1, 3)))
+    case("diagflat", lambda d: [d.tensor(d.shape(0, 2)), d.whole(-3, 3)])
+    case("trace", lambda d: [d.tensor(d.shape(2, 2))])
+    # Where there are gaps PyTorch's `wrap` leaves the matrix.
+    case("fill_diagonal_", lambda d: [d.written(d.pick(d.shape(2, 2), [d.whole(3, 9), 2], [3, 3, 3]), grad=False).pack(),
+                                      d.number(), d.chance(0.4)])
+
+    def diagonal(d):
+        shape, t = d.shape(2, 3, 1), d.dtype()
+        at = [d.whole(-1, 1), *d.pick((0, 1), (1, 0), (-1, 0))]
+        return [d.tensor(shape, t), d.tensor(list(torch.empty(shape).diagonal(*at).shape), t), *at]
+    case("diagonal_scatter", diagonal)
+
+    def selected(d):
+        shape, t = d.shape(1, 3, 1), d.dtype()
+        n = d.whole(0, len(shape) - 1)
+        return [d.tensor(shape, t), d.tensor(shape[:n] + shape[n + 1:], t), n, d.whole(-shape[n], shape[n] - 1)]
+    case("select_scatter", selected)
+
+    def sliced(d):
+        shape, t = d.shape(1, 3, 1), d.dtype()
+        n, at = d.whole(0, len(shape) - 1), (d.pick(None, 0, 1), d.pick(None, 2, 5), d.pick(1, 2))
+        inside = torch.ops.aten.slice(torch.empty(shape), n, *at).shape
+        return [d.tensor(shape, t), d.tensor(list(inside), t), n, *at]
+    case("slice_scatter", sliced)
+    for name in ("tril", "triu"):
+        case(name + "_", lambda d: [d.written(d.shape(2)), d.whole(-4, 4)])
+        case(name + "_indices", lambda d: [d.whole(0, 5), d.whole(0, 5), d.whole(-5, 5)])
+    case("t_", lambda d: [d.written(d.shape(0, 2), grad=False)])
+
+
+def joins():
+    for name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+        case(name, lambda d: [d.tensor(d.shape())])
+
+    def alike(d):
+        shape = d.shape()
+        return [[d.tensor(shape) for _ in range(d.whole(1, 3))]]
+    case("column_stack", alike)
+    case("dstack", alike)
+    # Behind an empty vector PyTorch's gradient is that of another element.
+    case("block_diag", lambda d: [[d.tensor(d.shape(0, 2, 1)) for _ in range(d.whole(1, 3))]], lambda x: torch.block_diag(*x))
+    case("broadcast_tensors", lambda d: [[d.tensor(s) for s in d.broadcast(3)]], lambda x: torch.broadcast_tensors(*x),
+         view=True)
+    case("cartesian_prod", lambda d: (lambda t: [[d.tensor([d.size()], t) for _ in range(d.whole(1, 3))]])(d.dtype()),
+         lambda x: torch.cartesian_prod(*x))
+    case("combinations", lambda d: [d.tensor([d.whole(0, 5)]), d.whole(0, 3), d.chance(0.5)])
+    for name in ("hsplit", "vsplit", "dsplit"):
+        case(name, lambda d: [d.tensor(d.shape(1)), d.whole(1, 3)], label="sections", view=True)
+        case(name, lambda d: [d.tensor(d.shape(1)), [d.whole(0, 5) for _ in range(d.whole(1, 3))]], label="indices",
+             view=True)
+
+    def scattered(d, make):
+        shapes, t = d.broadcast(2), d.dtype()
+        count = torch.Size(torch.broadcast_shapes(*shapes)).numel()
+        return [make(shapes[0], t), d.tensor(shapes[1], torch.bool), d.tensor([count + d.whole(0, 2)], t)]
+    both("masked_scatter", scattered)
+
+    def filled(d, make):
+        shape = d.shape(0, 3)
+        n = d.dim(len(shape))
+        size = shape[n] if shape and -len(shape) <= n < len(shape) else 1
+        return value_for(d, make(shape), n, d.positions([d.whole(0, 4)], size))
+    both("index_fill", filled, label="tensor")
+
+
+# ---- statistics
+
+def statistics():
+    def dim(d, low=0):
+        shape = d.shape(low)
+        return shape, d.dim(len(shape))
+
+    def gaps(d):
+        shape = d.shape()
+        # Of NaN alone PyTorch's gradient is NaN.
+        return [d.tensor(shape, d.float(), grad=not d.special), d.dims(len(shape)), d.chance(0.5), d.pick(None, None, *FLOATS)]
+    case("nanmean", gaps, lambda x, n, keep, t: torch.nanmean(x, n or None, keep, dtype=t), tolerance=10)
+
+    def steps(d):
+        shape, n = dim(d, 1)
+        other = [2 if i == n % len(shape) else k for i, k in enumerate(shape)]
+        t = d.dtype()
+        return [d.tensor(shape, t), d.whole(0, 3), n, d.pick(None, d.tensor(other, t)), d.pick(None, d.tensor(other, t))]
+    case("diff", steps, lambda x, k, n, a, b: torch.diff(x, k, n, prepend=a, append=b))
+    case("dist", lambda d: (lambda s, t: [d.tensor(s, t, "distinct"), d.constant(s, t, "unit"), d.pick(1, 2, 3)])(
+        d.shape(1, 4, 1), d.float()), tolerance=10)
+
+    def bins(d):
+        low, high = d.pick((0, 0), (-1.0, 2.0), (-4.0, 4.0))
+        return [d.constant(d.shape(0, 3, 1), torch.float64, "distinct"), d.whole(1, 12), low, high]
+    case("histc", bins, lambda x, n, a, b: torch.histc(x, n, a, b))
+
+    def part(d, several):
+        shape, n = dim(d)
+        t = d.float()
+        q = d.constant(d.shape(0, 1), t, "unit") if several else d.pick(0.0, 1.0, 0.5, 0.3)
+        return [d.tensor(shape, t, "distinct"), q, d.pick(None, n), d.chance(0.5)]
+    case("quantile", lambda d: part(d, False), lambda x, q, n, keep: torch.quantile(x, q, n, keep), "number", tolerance=10)
+    case("quantile", lambda d: part(d, True), lambda x, q, n, keep: torch.quantile(x, q, n, keep), "tensor", tolerance=10)
+    case("mode", lambda d: (lambda s, n: [d.constant(s, kind="unit" if d.chance(0.5) else "finite"), n, d.chance(0.5)])(
+        *dim(d)), lambda x, n, keep: torch.mode(x, n, keep)[0])
+    case("cov", lambda d: [d.tensor([d.whole(1, 4), d.whole(3, 6)][d.pick(0, 1):], d.float(), "finite"), d.whole(0, 1)],
+         lambda x, c: torch.cov(x, correction=c), tolerance=10)
+    case("corrcoef", lambda d: [d.constant([d.whole(1, 4), d.whole(3, 6)][d.pick(0, 1):], torch.float64, "distinct")],
+         tolerance=10)
+    for name in ("cumsum", "cumprod"):
+        def running(d):
+            shape, n = dim(d)
+            return [d.written([min(s, 6) for s in shape], d.pick(*INTEGERS, *FLOATS * 3), "finite"), n, None]
+        case(name + "_", running, lambda x, n, t, f=getattr(torch.Tensor, name + "_"): f(x, n, dtype=t), tolerance=10)
+
+
+def sorted_values():
+    def sequence(d, rows):
+        t, n = d.dtype(), d.whole(0, 7)
+        x = d.constant(rows + [n], t, "finite")
+        x.pack()
+        x.storage = x.storage.reshape(-1, max(n, 1)).sort(-1)[0].reshape(-1).contiguous() if n else x.storage
+        return x, t
+
+    def look_up(d, with_rows):
+        rows = d.shape(0, 2, 1) if with_rows else []
+        x, t = sequence(d, rows)
+        # NaN lies behind all others here, and to PyTorch behind NaN, too.
+        return [x, d.constant(rows + d.shape(1, 1) if rows else d.shape(0, 3), t, "finite"), d.chance(0.3), d.chance(0.5)]
+    for rows, label in ((False, "vector"), (True, "rows")):
+        case("searchsorted", lambda d, r=rows: look_up(d, r),
+             lambda s, x, i, r: torch.searchsorted(s, x, out_int32=i, right=r), label)
+    case("bucketize", lambda d: (lambda s, x, i, r: [x, s, i, r])(*look_up(d, False)),
+         lambda x, s, i, r: torch.bucketize(x, s, out_int32=i, right=r))
+    case("isin", lambda d: [d.constant(d.shape(), d.pick(*INTEGERS, *FLOATS)), d.constant(
+        d.shape(0, 2), d.pick(*INTEGERS, *FLOATS)).pack(), False, d.chance(0.5)],
+         lambda x, y, u, i: torch.isin(x, y, assume_unique=u, invert=i))
+
+    def kept(values, inverse, counts, asked):
+        nothing = torch.empty(0, dtype=torch.int64)
+        return values, inverse if asked[0] else nothing, counts if asked[1] else nothing
+
+    def unique(x, s, i, c):
+        return kept(*torch.unique(x, True, True, True), (i, c))
+
+    def values(d):
+        return d.constant(d.shape(), kind=d.pick("unit", "finite", "any") if not d.special else "finite")
+    case("_unique2", lambda d: [values(d), True, d.chance(0.7), d.chance(0.7)], unique)
+
+    def slices(d, low=1):
+        shape = d.shape(low, 3, 1)
+        return d.constant(shape, d.pick(torch.int64, torch.bool, torch.float32), "unit"), d.dim(len(shape))
+    case("unique_dim", lambda d: [*slices(d), True, d.chance(0.7), d.chance(0.7)],
+         lambda x, n, s, i, c: kept(*torch.unique(x, True, True, True, dim=n), (i, c)))
+    case("unique_consecutive", lambda d: (lambda x, n: [x, d.chance(0.7), d.chance(0.7), d.pick(None, n)])(*slices(d)),
+         lambda x, i, c, n: kept(*torch.unique_consecutive(x, True, True, n), (i, c)))
+
+
+# ---- products
+
+def products():
+    def of(d, *shapes):
+        t = d.float()
+        return [d.tensor(s, t, "finite") for s in shapes]
+
+    def contracted(d):
+        shape, more = d.shape(0, 3), d.shape(0, 1)
+        dims = list(range(len(shape)))
+        d.random.shuffle(dims)
+        dims = dims[:d.whole(0, len(dims))]
+        return [*of(d, shape, [shape[n] for n in dims] + more), dims, list(range(len(dims)))]
+    case("tensordot", contracted, lambda a, b, m, n: torch.tensordot(a, b, (m, n)), tolerance=10)
+    case("inner", lambda d: (lambda k: of(d, d.pick([], [k], [d.size(), k]), d.pick([k], [d.size(), k])))(d.size()),
+         tolerance=10)
+    case("kron", lambda d: [d.tensor([n % 4 for n in d.shape(0, 3)]), d.tensor([n % 4 for n in d.shape(0, 3)])])
+
+    def vectors(d):
+        shape = d.shape(0, 2)
+        n = d.whole(0, len(shape))
+        return [*of(d, shape[:n] + [3] + shape[n:], shape[:n] + [3] + shape[n:]), n]
+    case("cross", vectors, lambda a, b, n: torch.cross(a, b, n))
+
+    def factor(d):
+        return d.pick(1, 1, 2, 0.5)
+
+    def row(d, make):
+        m, k = d.size(1), d.size(1)
+        t = d.float()
+        x = make(d.pick([m], [1], []) if make == d.tensor else [m], t, "finite")
+        return [x, d.tensor([m, k], t, "finite"), d.tensor([k], t, "finite"), factor(d), factor(d)]
+
+    def plane(d, make):
+        m, k = d.size(), d.size()
+        t = d.float()
+        x = make(d.pick([m, k], [k], []) if make == d.tensor else [m, k], t, "finite")
+        return [x, d.tensor([m], t, "finite"), d.tensor([k], t, "finite"), factor(d), factor(d)]
+    for name, draw in (("addmv", row), ("addr", plane)):
+        case(name, lambda d, w=draw: w(d, d.tensor),
+             lambda x, a, b, p, q, f=getattr(torch, name): f(x, a, b, beta=p, alpha=q), tolerance=10)
+        case(name + "_", lambda d, w=draw: w(d, d.written),
+             lambda x, a, b, p, q, f=getattr(torch.Tensor, name + "_"): f(x, a, b, beta=p, alpha=q), tolerance=10)
+
+    def batches(d):
+        b, m, k, n, t = d.size(), d.size(), d.size(), d.size(), d.float()
+        return [d.written([b, m, n], t, "finite"), *(d.tensor(s, t, "finite") for s in ([b, m, k], [b, k, n])), factor(d),
+                factor(d)]
+    case("baddbmm_", batches, lambda x, a, b, p, q: x.baddbmm_(a, b, beta=p, alpha=q), tolerance=10)
+    case("matrix_power", lambda d: (lambda n: [d.tensor(d.shape(0, 1) + [n, n], d.float(), "unit"), d.whole(1, 5)])(
+        d.size()), tolerance=100)
+
+    def forms(d):
+        a, b, o, t, front = d.size(1), d.size(1), d.size(1), d.float(), d.shape(1, 2)
+        return [d.tensor(front + [a], t, "finite"), d.tensor(front + [b], t, "finite"), d.tensor([o, a, b], t, "finite"),
+                d.pick(None, d.tensor([o], t, "finite"))]
+    case("bilinear", forms, F.bilinear, tolerance=30)
+
+
+elementwise()
+bends()
+diagonals()
+joins()
+statistics()
+sorted_values()
+products()
