@@ -51,7 +51,7 @@ WIDER = [
     ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, real operands"),
     ("group_norm", "Expected more than 1 value per channel", "groups of one value"),
     ("trace searchsorted* bucketize", "not implemented for 'Bool'", "PyTorch left it out"),
-    ("pad constant", r"narrow\(\): length must be non-negative", "more is cut than there is, and put back"),
+    ("pad*", r"narrow\(\): length must be non-negative", "more is cut than there is, and put back"),
     ("view*", "must be 1 to view", "a last dimension of size 1 has no step"),
 ]
 # What Tandem refuses and PyTorch computes: operations, Tandem's text, why that is right.

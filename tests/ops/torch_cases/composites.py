@@ -56,7 +56,8 @@ def elementwise():
 
 def bends():
     def number(d):
-        return [d.tensor(d.shape(), d.float()), d.pick(0.5, 0.0, 1.3)]
+        # At NaN PyTorch's own gradients differ between its scalar and its vector code.
+        return [d.tensor(d.shape(), d.float(), grad=not d.special), d.pick(0.5, 0.0, 1.3)]
     case("hardshrink", number, F.hardshrink)
     case("softshrink", number, F.softshrink)
     case("tanhshrink", lambda d: [d.tensor(d.shape(), d.float())], F.tanhshrink)
