@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/index_add.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend.h"
 
 namespace tandem {
@@ -57,24 +58,22 @@ Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& valu
 }
 
 namespace {
-const Tensor& check_fill(const Tensor& value) {
+// bool: the places along dim that index names, broadcast with self. Of a repeated one the value's gradient
+// counts once.
+Tensor named_places(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   check(value.dim() == 0, "index_fill: value must be a number or a tensor of dimension 0, got ", value);
-  return value;
+  dim = wrap_dim(dim, self.dim());
+  Dims shape(self.sizes().size(), 1);
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  if (self.dim() > 0) shape[static_cast<std::size_t>(dim)] = size;
+  return zeros({size}, TensorOptions(kBool).device(self.device())).index_fill_(0, index, true).view(shape);
 }
 }  // namespace
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  check_fill(value);
-  if (self.dim() == 0) return index_fill(self.reshape({1}), dim, index, value).reshape({});
-  return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true), value, false);
+  return masked_fill(self, named_places(self, dim, index, value), value);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) {
-  check_fill(value);
-  if (this->dim() == 0) {
-    unsqueeze(0).index_fill_(dim, index, value);
-    return *this;
-  }
-  return index_write_(*this, along("index_fill", *this, wrap_dim(dim, this->dim()), index, true), value,
-                      false);
+  return masked_fill_(named_places(*this, dim, index, value), value);
 }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {

@@ -11,8 +11,10 @@ def elementwise():
         shapes = d.broadcast(2)
         return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
                                                                         other or kind)]
-    both("copysign", lambda d, make: pair(d, make), label="tensors")
-    both("copysign", lambda d, make: [make(d.shape()), d.real()], label="number")
+    # At NaN PyTorch's gradient is NaN.
+    both("copysign", lambda d, make: (lambda s: [make(s[0], grad=not d.special), d.constant(s[1])])(d.broadcast(2)),
+         label="tensors")
+    both("copysign", lambda d, make: [make(d.shape(), grad=not d.special), d.real()], label="number")
     for name in ("fmax", "fmin"):
         case(name, lambda d: pair(d, d.tensor))
 
