@@ -10,6 +10,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
   TensorImpl& impl = *this->impl();
   const int64_t room = static_cast<int64_t>(impl.storage->nbytes()) / item_size(impl.dtype) - impl.offset;
   if (count > room) {
+    check(count <= INT64_MAX - impl.offset, "resize_: too many elements: ", size);
     Tensor larger = empty_raw({impl.offset + count}, impl.dtype, impl.device());
     // All that the storage has, as it lies.
     const Tensor kept = alias(*this, {impl.offset + room}, {1}, 0);
