@@ -133,7 +133,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Tandem: train and use small networks, on CPU and GPU", "tandem");
+  CLI::App app("Tandem: train and use small networks", "tandem");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
   app.require_subcommand(1);
   TrainOptions train;

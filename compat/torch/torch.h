@@ -40,9 +40,38 @@ namespace c10 = tandem;
   } while (false)
 #define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN(...) ::tandem::compat::warn(__VA_ARGS__)
+#define TORCH_WARN_ONCE(...)                                                               \
+  do {                                                                                     \
+    [[maybe_unused]] static const bool said = (::tandem::compat::warn(__VA_ARGS__), true); \
+  } while (false)
+#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
+#define TORCH_CHECK_NE(a, b) TORCH_CHECK((a) != (b))
+#define TORCH_CHECK_LT(a, b) TORCH_CHECK((a) < (b))
+#define TORCH_CHECK_LE(a, b) TORCH_CHECK((a) <= (b))
+#define TORCH_CHECK_GT(a, b) TORCH_CHECK((a) > (b))
+#define TORCH_CHECK_GE(a, b) TORCH_CHECK((a) >= (b))
+#define TORCH_CHECK_VALUE(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_INDEX(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition, __VA_ARGS__)
 #define AT_ERROR(...) TORCH_CHECK(false, __VA_ARGS__)
+
+// LibTorch's other names of the same.
+namespace tandem::autograd {
+using tensor_list = std::vector<Tensor>;
+}
+namespace tandem::optim {
+using ReduceLROnPlateauScheduler = ReduceLROnPlateau;
+}
+namespace tandem {
+/// The parts, as a stream writes them, in one text.
+template <class... Parts>
+std::string str(const Parts&... parts) {
+  std::ostringstream text;
+  (static_cast<void>(text << parts), ...);
+  return text.str();
+}
+}  // namespace tandem
 
 namespace tandem::compat {
 

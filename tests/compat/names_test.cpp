@@ -64,3 +64,15 @@ TEST_CASE("in-place forms") {
   CHECK(torch::diag(torch::ones({3})).trace().item<float>() == 3);
   CHECK(torch::cdist(torch::zeros({2, 3}), torch::ones({4, 3})).sizes() == torch::IntArrayRef({2, 4}));
 }
+
+TEST_CASE("other names of LibTorch's, checks with two operands") {
+  torch::autograd::tensor_list list{torch::ones({2})};
+  CHECK(list.size() == 1);
+  CHECK(torch::str("epoch ", 3, ": ", 0.5) == "epoch 3: 0.5");
+  CHECK(c10::str() == "");
+  TORCH_CHECK_EQ(list.size(), 1u);
+  CHECK_THROWS_AS([] { TORCH_CHECK_LT(2, 1); }(), torch::Error);
+  CHECK_THROWS_WITH_AS([] { TORCH_CHECK_VALUE(false, "size ", 7); }(), "size 7", torch::Error);
+  torch::optim::SGD sgd(torch::nn::Linear(1, 1)->parameters(), 0.1);
+  torch::optim::ReduceLROnPlateauScheduler schedule(sgd);
+}
