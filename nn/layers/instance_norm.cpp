@@ -3,8 +3,8 @@
 
 #include <ostream>
 
-#include "tandem/autograd/ops/factories.h"
 #include "tandem/nn/functional/norm.h"
+#include "tandem/nn/layers/norm_members.h"
 
 namespace tandem::nn {
 
@@ -15,16 +15,10 @@ GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options)
   GroupNormImpl::reset();
 }
 void GroupNormImpl::reset() {
-  const bool affine = options.affine();
-  weight = register_parameter("weight", affine ? empty({options.num_channels()}) : Tensor(), affine);
-  bias = register_parameter("bias", affine ? empty({options.num_channels()}) : Tensor(), affine);
+  detail::register_affine(*this, weight, bias, {options.num_channels()}, options.affine());
   reset_parameters();
 }
-void GroupNormImpl::reset_parameters() {
-  if (!options.affine()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
-}
+void GroupNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
 void GroupNormImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
          << ", eps=" << options.eps() << ", affine=" << (options.affine() ? "true" : "false") << ")";
@@ -43,21 +37,13 @@ InstanceNormImplBase<Derived>::InstanceNormImplBase(const InstanceNormOptions& o
 }
 template <class Derived>
 void InstanceNormImplBase<Derived>::reset() {
-  const int64_t n = options.num_features();
-  const bool affine = options.affine(), track = options.track_running_stats();
-  weight = this->register_parameter("weight", affine ? empty({n}) : Tensor(), affine);
-  bias = this->register_parameter("bias", affine ? empty({n}) : Tensor(), affine);
-  running_mean = this->register_buffer("running_mean", track ? zeros({n}) : Tensor());
-  running_var = this->register_buffer("running_var", track ? ones({n}) : Tensor());
-  num_batches_tracked =
-      this->register_buffer("num_batches_tracked", track ? zeros({}, TensorOptions(kLong)) : Tensor());
+  detail::register_affine(*this, weight, bias, {options.num_features()}, options.affine());
+  detail::register_running_stats(*this);
   reset_parameters();
 }
 template <class Derived>
 void InstanceNormImplBase<Derived>::reset_parameters() {
-  if (!options.affine()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
+  detail::reset_affine(weight, bias);
 }
 template <class Derived>
 void InstanceNormImplBase<Derived>::pretty_print(std::ostream& stream) const {

@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
 #include "tandem/nn/functional/norm.h"
+#include "tandem/nn/layers/norm_members.h"
 
 namespace tandem::nn {
 namespace {
@@ -24,16 +24,8 @@ BatchNormImplBase<Derived>::BatchNormImplBase(const BatchNormOptions& options) :
 
 template <class Derived>
 void BatchNormImplBase<Derived>::reset() {
-  const int64_t n = options.num_features();
-  weight = options.affine() ? this->register_parameter("weight", empty({n}))
-                            : this->register_parameter("weight", {}, false);
-  bias = options.affine() ? this->register_parameter("bias", empty({n}))
-                          : this->register_parameter("bias", {}, false);
-  const bool track = options.track_running_stats();
-  running_mean = this->register_buffer("running_mean", track ? zeros({n}) : Tensor());
-  running_var = this->register_buffer("running_var", track ? ones({n}) : Tensor());
-  num_batches_tracked =
-      this->register_buffer("num_batches_tracked", track ? zeros({}, TensorOptions(kLong)) : Tensor());
+  detail::register_affine(*this, weight, bias, {options.num_features()}, options.affine());
+  detail::register_running_stats(*this);
   reset_parameters();
 }
 
@@ -47,9 +39,7 @@ void BatchNormImplBase<Derived>::reset_running_stats() {
 template <class Derived>
 void BatchNormImplBase<Derived>::reset_parameters() {
   reset_running_stats();
-  if (!options.affine()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
+  detail::reset_affine(weight, bias);
 }
 
 template <class Derived>
@@ -98,18 +88,10 @@ LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(optio
   LayerNormImpl::reset();
 }
 void LayerNormImpl::reset() {
-  const bool affine = options.elementwise_affine();
-  weight = affine ? register_parameter("weight", tandem::empty(options.normalized_shape()))
-                  : register_parameter("weight", {}, false);
-  bias = affine ? register_parameter("bias", tandem::empty(options.normalized_shape()))
-                : register_parameter("bias", {}, false);
+  detail::register_affine(*this, weight, bias, options.normalized_shape(), options.elementwise_affine());
   reset_parameters();
 }
-void LayerNormImpl::reset_parameters() {
-  if (!options.elementwise_affine()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
-}
+void LayerNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
 void LayerNormImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::LayerNorm(" << concat(options.normalized_shape()) << ", eps=" << options.eps()
          << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";

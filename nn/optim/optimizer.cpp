@@ -98,8 +98,8 @@ bool read_state(serialize::InputArchive& archive, const char* optimizer, std::si
       if (!archive.try_read(name, value)) continue;
       check(value.sizes() == p.sizes(), optimizer, ".load: ", name, " has shape ", value.sizes(),
             ", the parameter ", p.sizes());
-      *field.tensor =
-          zeros(p.sizes(), p.options());  // a copy: the archive may be read again, or be another's
+      // A copy: the archive may be read again, or be another's.
+      *field.tensor = tandem::empty(p.sizes(), p.options());
       field.tensor->copy_(value);
     }
     any = true;

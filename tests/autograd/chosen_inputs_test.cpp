@@ -4,16 +4,11 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/tests/autograd/leaf.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;
-
-namespace {
-Tensor leaf(double value, std::vector<int64_t> sizes = {2}) {
-  return full(sizes, value, TensorOptions(kDouble).requires_grad(true));
-}
-}  // namespace
 
 TEST_CASE("what lies behind a chosen input is not freed") {
   Tensor x = leaf(1), h = (x * 2).exp();

@@ -7,16 +7,11 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/tests/autograd/leaf.h"
 #include "tandem/tests/autograd/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;
-
-namespace {
-Tensor leaf(double value, std::vector<int64_t> sizes = {2}) {
-  return full(sizes, value, TensorOptions(kDouble).requires_grad(true));
-}
-}  // namespace
 
 TEST_CASE("a hook removes itself while it runs; those behind it run") {
   for (bool on_leaf : {true, false}) {

@@ -1,0 +1,34 @@
+// What the layers that normalise register alike. For their sources only.
+#pragma once
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/init.h"
+#include "tandem/nn/module.h"
+
+namespace tandem::nn::detail {
+
+/// `weight` and `bias` of that shape, not yet filled; undefined unless `affine`.
+inline void register_affine(Module& layer, Tensor& weight, Tensor& bias, IntArrayRef shape, bool affine) {
+  weight = layer.register_parameter("weight", affine ? tandem::empty(shape) : Tensor(), affine);
+  bias = layer.register_parameter("bias", affine ? tandem::empty(shape) : Tensor(), affine);
+}
+
+/// Weight 1 and bias 0, where there are any.
+inline void reset_affine(Tensor& weight, Tensor& bias) {
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+
+/// Of a layer with num_features() and track_running_stats(): running_mean 0 and running_var 1, both
+/// [features], and num_batches_tracked; undefined where nothing is tracked.
+template <class Layer>
+void register_running_stats(Layer& layer) {
+  const int64_t n = layer.options.num_features();
+  const bool track = layer.options.track_running_stats();
+  layer.running_mean = layer.register_buffer("running_mean", track ? zeros({n}) : Tensor());
+  layer.running_var = layer.register_buffer("running_var", track ? ones({n}) : Tensor());
+  layer.num_batches_tracked =
+      layer.register_buffer("num_batches_tracked", track ? zeros({}, TensorOptions(kLong)) : Tensor());
+}
+
+}  // namespace tandem::nn::detail

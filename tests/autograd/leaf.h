@@ -1,0 +1,14 @@
+// A leaf as the tests of the tape use it.
+#pragma once
+#include <vector>
+
+#include "tandem/autograd/ops/factories.h"
+
+namespace tandem::testing {
+
+/// float64, all elements equal, with gradient.
+inline Tensor leaf(double value, std::vector<int64_t> sizes = {2}) {
+  return full(sizes, value, TensorOptions(kDouble).requires_grad(true));
+}
+
+}  // namespace tandem::testing
