@@ -24,7 +24,7 @@ std::string processor_name() {
 DeviceInfo device_info(int) {
   const int64_t page = sysconf(_SC_PAGESIZE);
   return {processor_name(), sysconf(_SC_PHYS_PAGES) * page, sysconf(_SC_AVPHYS_PAGES) * page,
-          std::max(1, get_num_threads() / device_count())};
+          std::max(1, get_num_threads() / device_count()), ""};
 }
 
 std::vector<std::string> versions() {
@@ -44,6 +44,15 @@ constinit const RuntimeKernels runtime_kernels{
     .set_current_device = +[](int index) { set_current_device(index); },
     .allocate = +[](Device, std::size_t bytes) { return cpu::allocate(bytes); },
     .free = +[](Device, void* data, std::size_t bytes) { cpu::deallocate(data, bytes); },
+    .record_stream = +[](Device, void*, StreamHandle) {},
+    .memory_use =
+        +[](Device device) {
+          const MemoryStats stats = memory_stats(device);
+          return MemoryUse{stats.current_bytes, stats.peak_bytes, stats.current_bytes, stats.peak_bytes,
+                           system_allocations()};
+        },
+    .reset_memory_peaks = +[](Device device) { reset_peak_memory_stats(device); },
+    .empty_cache = +[](Device) { cpu::empty_cache(); },
     .allocate_pinned = +[](std::size_t bytes) { return cpu::allocate(bytes); },
     .free_pinned = +[](void*) {},
     .copy_bytes =

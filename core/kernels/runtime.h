@@ -11,7 +11,15 @@ struct DeviceInfo {
   std::string name;    ///< "AMD EPYC …, 2 threads"
   int64_t memory = 0;  ///< bytes of memory in all
   int64_t memory_free = 0;
-  int threads = 0;  ///< CPU threads, or multiprocessors
+  int threads = 0;     ///< CPU threads, or multiprocessors
+  std::string detail;  ///< "compute capability 9.0"; "half of card 0"
+};
+
+/// What a backend holds of a device's memory for tensors, in bytes.
+struct MemoryUse {
+  int64_t allocated = 0, allocated_peak = 0;  ///< handed out
+  int64_t reserved = 0, reserved_peak = 0;    ///< taken from the system
+  uint64_t system_allocations = 0;            ///< times that it was asked for more
 };
 
 /// A queue of work on one device; `handle` is the backend's. CPU kernels run at once: theirs is null.
@@ -30,6 +38,13 @@ struct RuntimeKernels {
 
   Kernel<void*(Device, std::size_t bytes)> allocate;
   Kernel<void(Device, void* data, std::size_t bytes)> free;
+  /// `stream` uses the memory as well as the stream it was allocated for: freed, it is not handed out again
+  /// before what `stream` holds then has ended.
+  Kernel<void(Device, void* data, StreamHandle stream)> record_stream;
+  Kernel<MemoryUse(Device)> memory_use;
+  Kernel<void(Device)> reset_memory_peaks;
+  /// Gives memory that no tensor uses back to the system.
+  Kernel<void(Device)> empty_cache;
   Kernel<void*(std::size_t bytes)> allocate_pinned;
   Kernel<void(void* data)> free_pinned;
   /// Bytes between this backend's device and the host or a device of the same backend, in order of the

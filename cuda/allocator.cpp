@@ -1,0 +1,260 @@
+// Free lists ordered by (stream, size); blocks of a segment are linked so that neighbours can be joined.
+#include "tandem/cuda/allocator.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/core/error.h"
+
+namespace tandem::cuda {
+
+namespace {
+constexpr std::size_t kAlignment = 512, kMiB = std::size_t{1} << 20;
+constexpr std::size_t kSmall = kMiB;  // requests up to this share small segments
+constexpr std::size_t kSmallSegment = 2 * kMiB, kLargeSegment = 20 * kMiB;
+constexpr std::size_t kOwnSegment = 10 * kMiB;  // from here on a request has a segment of its own
+
+std::string mib(std::size_t bytes) {
+  const std::size_t tenths = (bytes * 10 + kMiB / 2) / kMiB;
+  return concat(tenths / 10, ".", tenths % 10, " MiB");
+}
+}  // namespace
+
+struct CachingAllocator::Block {
+  char* data;
+  std::size_t size;
+  StreamId stream;
+  PoolId pool;
+  bool small, free = false;
+  Block *before = nullptr, *after = nullptr;  // in the segment
+  std::vector<StreamId> users;                // further streams
+  std::vector<EventId> marks;                 // theirs, after it was freed
+};
+
+bool CachingAllocator::Order::operator()(const Block* a, const Block* b) const {
+  if (a->stream != b->stream) return std::less<>()(a->stream, b->stream);
+  if (a->size != b->size) return a->size < b->size;
+  return std::less<>()(a->data, b->data);
+}
+
+std::size_t CachingAllocator::rounded(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+std::size_t CachingAllocator::segment_size(std::size_t bytes) {
+  if (bytes <= kSmall) return kSmallSegment;
+  if (bytes < kOwnSegment) return kLargeSegment;
+  return (bytes + kSmallSegment - 1) / kSmallSegment * kSmallSegment;
+}
+
+CachingAllocator::CachingAllocator(MemorySource& source, std::string name)
+    : source_(source), name_(std::move(name)) {
+  pools_[0];
+}
+// Memory still handed out goes with the process.
+CachingAllocator::~CachingAllocator() {
+  release_reached(/*wait=*/true);
+  for (auto& [id, pool] : pools_) free_segments(pool);
+}
+
+std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::list(Pool& pool,
+                                                                                    std::size_t bytes,
+                                                                                    const Block* block) {
+  const bool small = block != nullptr ? block->small : bytes <= kSmall;
+  return small ? pool.small : pool.large;
+}
+
+void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) {
+  if (bytes == 0) return nullptr;
+  check(bytes < (std::size_t{1} << 46), "out of memory on ", name_, ": asked for ", mib(bytes));
+  bytes = rounded(bytes);
+  std::lock_guard lock(mutex_);
+  if (!waiting_.empty()) release_reached(/*wait=*/false);
+  const auto found = pools_.find(id);
+  check(found != pools_.end() && !found->second.retired, name_, ": no memory pool ", id);
+  Pool& pool = found->second;
+  Block* block = take_free(pool, bytes, stream);
+  if (block == nullptr) block = new_segment(bytes, stream, id);
+  split(block, bytes);
+  live_.emplace(block->data, block);
+  ++pool.live;
+  ++stats_.requests;
+  stats_.allocated += block->size;
+  stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
+  return block->data;
+}
+
+// The smallest free block of the stream that holds `bytes`. A huge block is not broken up for a small piece.
+CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream) {
+  auto& blocks = list(pool, bytes, nullptr);
+  Block key{nullptr, bytes, stream, 0, false, false, nullptr, nullptr, {}, {}};
+  const auto at = blocks.lower_bound(&key);
+  if (at == blocks.end() || (*at)->stream != stream) return nullptr;
+  if (bytes >= kOwnSegment && (*at)->size >= bytes + kLargeSegment) return nullptr;
+  if (bytes < kOwnSegment && (*at)->size > 4 * kLargeSegment) return nullptr;
+  Block* block = *at;
+  blocks.erase(at);
+  block->free = false;
+  return block;
+}
+
+CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, StreamId stream, PoolId pool) {
+  const std::size_t size = segment_size(bytes);
+  void* data = request(size);
+  if (data == nullptr) exhausted(bytes);
+  stats_.reserved += size;
+  stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
+  return new Block{
+      static_cast<char*>(data), size, stream, pool, bytes <= kSmall, false, nullptr, nullptr, {}, {}};
+}
+
+// Memory of the card; when it is exhausted, once more without the cache.
+void* CachingAllocator::request(std::size_t bytes) {
+  ++stats_.segments;
+  if (void* data = source_.allocate(bytes)) return data;
+  release_reached(/*wait=*/true);
+  std::size_t freed = 0;
+  for (auto& [id, pool] : pools_)
+    if (id == 0 || pool.retired)
+      freed += free_segments(pool);  // captured steps use theirs when they are replayed
+  return freed == 0 ? nullptr : source_.allocate(bytes);
+}
+
+void CachingAllocator::exhausted(std::size_t bytes) {
+  const auto room = source_.room();
+  fail("out of memory on ", name_, ": asked for ", mib(bytes), "\n  the card has ", mib(room.total), ", ",
+       mib(room.free), " free; this process holds ", mib(stats_.reserved), ", ", mib(stats_.allocated),
+       " of it in tensors (at most ", mib(stats_.allocated_peak),
+       " so far)\n  a smaller batch needs less; no_grad() keeps no graph");
+}
+
+// What is left behind `bytes` becomes a free block, where it is worth one.
+void CachingAllocator::split(Block* block, std::size_t bytes) {
+  const std::size_t rest = block->size - bytes;
+  if (rest < (block->small ? kAlignment : kSmall)) return;
+  auto* tail = new Block{
+      block->data + bytes, rest, block->stream, block->pool, block->small, true, block, block->after, {}, {}};
+  if (block->after != nullptr) block->after->before = tail;
+  block->after = tail;
+  block->size = bytes;
+  list(pools_[block->pool], 0, tail).insert(tail);
+}
+
+void CachingAllocator::free(void* memory) noexcept try {
+  if (memory == nullptr) return;
+  std::lock_guard lock(mutex_);
+  const auto found = live_.find(memory);
+  if (found == live_.end()) {
+    std::fprintf(stderr, "tandem: %s: freed memory that was not allocated here\n", name_.c_str());
+    return;
+  }
+  Block* block = found->second;
+  live_.erase(found);
+  stats_.allocated -= block->size;
+  --pools_[block->pool].live;
+  if (block->users.empty()) return release(block);
+  for (StreamId stream : block->users) block->marks.push_back(source_.mark(stream));
+  block->users.clear();
+  waiting_.push_back(block);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
+}
+
+void CachingAllocator::used_by(void* memory, StreamId stream) {
+  std::lock_guard lock(mutex_);
+  const auto found = live_.find(memory);
+  if (found == live_.end()) return;  // somebody else's memory
+  Block* block = found->second;
+  if (stream == block->stream || std::ranges::find(block->users, stream) != block->users.end()) return;
+  block->users.push_back(stream);
+}
+
+void CachingAllocator::release(Block* block) {
+  Pool& pool = pools_[block->pool];
+  block->free = true;
+  if (Block* left = block->before; left != nullptr && left->free) {
+    list(pool, 0, left).erase(left);
+    join(left, block);
+    block = left;
+  }
+  if (Block* right = block->after; right != nullptr && right->free) {
+    list(pool, 0, right).erase(right);
+    join(block, right);
+  }
+  list(pool, 0, block).insert(block);
+  if (pool.retired && pool.live == 0) free_segments(pool);
+}
+
+// `neighbour` lies right behind `block`.
+void CachingAllocator::join(Block* block, Block* neighbour) {
+  block->size += neighbour->size;
+  block->after = neighbour->after;
+  if (block->after != nullptr) block->after->before = block;
+  delete neighbour;
+}
+
+void CachingAllocator::release_reached(bool wait) {
+  if (waiting_.empty()) return;
+  if (wait) source_.synchronize();
+  std::erase_if(waiting_, [&](Block* block) {
+    std::erase_if(block->marks, [&](EventId event) {
+      const bool done = source_.reached(event);
+      if (done) source_.drop(event);
+      return done;
+    });
+    if (!block->marks.empty()) return false;
+    release(block);
+    return true;
+  });
+}
+
+// Bytes given back.
+std::size_t CachingAllocator::free_segments(Pool& pool) {
+  std::size_t freed = 0;
+  for (auto* blocks : {&pool.small, &pool.large})
+    std::erase_if(*blocks, [&](Block* block) {
+      if (block->before != nullptr || block->after != nullptr) return false;
+      source_.free(block->data);
+      freed += block->size;
+      delete block;
+      return true;
+    });
+  stats_.reserved -= freed;
+  return freed;
+}
+
+void CachingAllocator::empty_cache() {
+  std::lock_guard lock(mutex_);
+  release_reached(/*wait=*/true);
+  for (auto& [id, pool] : pools_)
+    if (id == 0 || pool.retired) free_segments(pool);
+  std::erase_if(pools_, [](const auto& entry) {
+    const Pool& pool = entry.second;
+    return pool.retired && pool.live == 0 && pool.small.empty() && pool.large.empty();
+  });
+}
+
+PoolId CachingAllocator::new_pool() {
+  std::lock_guard lock(mutex_);
+  pools_[next_pool_];
+  return next_pool_++;
+}
+
+void CachingAllocator::retire_pool(PoolId id) {
+  std::lock_guard lock(mutex_);
+  const auto found = pools_.find(id);
+  if (found == pools_.end() || id == 0) return;
+  found->second.retired = true;
+  if (found->second.live == 0) free_segments(found->second);
+}
+
+AllocatorStats CachingAllocator::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+void CachingAllocator::reset_peaks() {
+  std::lock_guard lock(mutex_);
+  stats_.allocated_peak = stats_.allocated;
+  stats_.reserved_peak = stats_.reserved;
+}
+
+}  // namespace tandem::cuda

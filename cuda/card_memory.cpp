@@ -1,0 +1,186 @@
+// Device memory by cudaMalloc, pinned memory by cudaHostAlloc behind the same caching allocator: a copy's
+// stream counts as a further user of a pinned block, which so outlives the copy.
+#include "tandem/cuda/card_memory.h"
+
+#include <map>
+
+#include "tandem/core/error.h"
+#include "tandem/cuda/allocator.h"
+#include "tandem/cuda/cards.h"
+#include "tandem/cuda/check.h"
+
+namespace tandem::cuda {
+namespace {
+
+// cudaMalloc and cudaFree are forbidden while any stream of the process is being captured, but in this mode.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() {
+    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+  }
+  ~RelaxedCapture() {
+    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+  }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+void* or_null(cudaError_t status, void* memory, const char* call) {
+  if (status == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    return nullptr;
+  }
+  ensure(status, call);
+  return memory;
+}
+
+}  // namespace
+
+CardMemory::~CardMemory() {
+  for (EventId event : spare_)
+    log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
+}
+
+void* CardMemory::allocate(std::size_t bytes) {
+  use_card(device_);
+  RelaxedCapture relaxed;
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  return or_null(status, memory, "cudaMalloc");
+}
+void CardMemory::free(void* memory) noexcept try {
+  use_card(device_);
+  RelaxedCapture relaxed;
+  log_failure(cudaFree(memory), "cudaFree");
+} catch (const std::exception&) {  // the card cannot be made current any more: its memory is gone with it
+}
+MemorySource::Room CardMemory::room() {
+  use_card(device_);
+  Room room{};
+  ensure(cudaMemGetInfo(&room.free, &room.total), "cudaMemGetInfo");
+  return room;
+}
+void CardMemory::synchronize() {
+  use_card(device_);
+  ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+EventId CardMemory::mark(StreamId stream) {
+  use_card(device_);
+  cudaEvent_t event = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      event = static_cast<cudaEvent_t>(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  if (event == nullptr)
+    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
+  return event;
+}
+bool CardMemory::reached(EventId event) {
+  const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (status == cudaErrorNotReady) return false;
+  ensure(status, "cudaEventQuery");
+  return true;
+}
+void CardMemory::drop(EventId event) noexcept {
+  std::lock_guard lock(mutex_);
+  spare_.push_back(event);
+}
+
+namespace {
+
+class PinnedMemory final : public MemorySource {
+ public:
+  void* allocate(std::size_t bytes) override {
+    RelaxedCapture relaxed;
+    void* memory = nullptr;
+    const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+    return or_null(status, memory, "cudaHostAlloc");
+  }
+  void free(void* memory) noexcept override {
+    RelaxedCapture relaxed;
+    log_failure(cudaFreeHost(memory), "cudaFreeHost");
+  }
+  Room room() override { return {0, 0}; }
+  void synchronize() override {
+    for (int i = 0; i < device_count(); ++i) {
+      CardGuard guard(i);
+      ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+  }
+  EventId mark(StreamId stream) override {
+    int card = 0, previous = 0;  // an event belongs to the card of its stream
+    ensure(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &card), "cudaStreamGetDevice");
+    ensure(cudaGetDevice(&previous), "cudaGetDevice");
+    if (card != previous) ensure(cudaSetDevice(card), "cudaSetDevice");
+    const EventId event = new_mark(stream);
+    if (card != previous) ensure(cudaSetDevice(previous), "cudaSetDevice");
+    return event;
+  }
+  static EventId new_mark(StreamId stream) {
+    cudaEvent_t event = nullptr;
+    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
+    return event;
+  }
+  bool reached(EventId event) override {
+    const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
+    if (status == cudaErrorNotReady) return false;
+    ensure(status, "cudaEventQuery");
+    return true;
+  }
+  void drop(EventId event) noexcept override {
+    log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
+  }
+};
+
+// Where blocks begin, so that a pointer into the middle of one finds it.
+struct Pinned {
+  PinnedMemory source;
+  CachingAllocator allocator{source, "pinned host memory"};
+  std::mutex mutex;
+  std::map<const char*, std::size_t> blocks;
+};
+Pinned& pinned() {
+  static Pinned* instance = new Pinned;
+  return *instance;
+}
+
+}  // namespace
+
+void* allocate_pinned(std::size_t bytes) {
+  Pinned& p = pinned();
+  void* data = p.allocator.allocate(bytes == 0 ? 1 : bytes, nullptr);
+  std::lock_guard lock(p.mutex);
+  p.blocks[static_cast<const char*>(data)] = bytes;
+  return data;
+}
+void free_pinned(void* data) {
+  Pinned& p = pinned();
+  {
+    std::lock_guard lock(p.mutex);
+    p.blocks.erase(static_cast<const char*>(data));
+  }
+  p.allocator.free(data);
+}
+bool pinned_used_by(const void* data, StreamId stream) {
+  Pinned& p = pinned();
+  const char* start = nullptr;
+  {
+    std::lock_guard lock(p.mutex);
+    auto at = p.blocks.upper_bound(static_cast<const char*>(data));
+    if (at == p.blocks.begin()) return false;
+    --at;
+    if (static_cast<const char*>(data) >= at->first + std::max<std::size_t>(1, at->second)) return false;
+    start = at->first;
+  }
+  p.allocator.used_by(const_cast<char*>(start), stream);
+  return true;
+}
+
+}  // namespace tandem::cuda

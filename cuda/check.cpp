@@ -1,0 +1,90 @@
+// Texts of failed calls, and the last launches of a thread.
+#include "tandem/cuda/check.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "tandem/core/error.h"
+
+namespace tandem::cuda {
+namespace {
+
+constexpr unsigned kRemembered = 6;
+struct Launches {
+  const char* name[kRemembered];
+  unsigned count;
+};
+thread_local constinit Launches launches{};
+
+// "cuda/runtime.cpp:41" from whatever path the compiler was given.
+std::string place(const Where& where) {
+  const char* file = where.file_name();
+  if (const char* found = std::strstr(file, "cuda/")) file = found;
+  return concat(file, ":", where.line());
+}
+
+// Errors of work that was started before the call that returns them.
+bool asynchronous(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void note_launch(const char* operation) noexcept {
+  launches.name[launches.count++ % kRemembered] = operation;
+}
+
+std::string recent_launches() {
+  std::string out;
+  const unsigned first = launches.count > kRemembered ? launches.count - kRemembered : 0;
+  for (unsigned i = first; i < launches.count; ++i)
+    out += concat(i == first ? "" : ", ", launches.name[i % kRemembered]);
+  if (!out.empty()) out += " (the last)";
+  return out;
+}
+
+void failed(cudaError_t status, const char* call, const Where& where) {
+  static_cast<void>(cudaGetLastError());  // an error that can be survived is not reported twice
+  std::string text = concat("CUDA: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ") from ",
+                            call, " at ", place(where));
+  if (asynchronous(status)) {
+    const std::string recent = recent_launches();
+    text += concat(
+        "\n  caused by an operation started before; this thread's were ", recent.empty() ? "none" : recent,
+        "\n  TANDEM_CUDA_SYNC=1 checks after every one and names it; the process must be restarted");
+  }
+  throw Error(text);
+}
+void failed(cublasStatus_t status, const char* call, const Where& where) {
+  fail("cuBLAS: ", cublasGetStatusString(status), " from ", call, " at ", place(where));
+}
+void failed(cudnnStatus_t status, const char* call, const Where& where) {
+  char more[512] = "";
+  cudnnGetLastErrorString(more, sizeof more);
+  fail("cuDNN: ", cudnnGetErrorString(status), " from ", call, " at ", place(where),
+       more[0] == 0 ? "" : "\n  ", more);
+}
+
+void log_failure(cudaError_t status, const char* call) noexcept {
+  // At the end of a process the driver may be gone before the last destructor.
+  if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed)
+    return;
+  std::fprintf(stderr, "tandem: CUDA: %s from %s\n", cudaGetErrorString(status), call);
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,44 @@
+// Checked calls: a failure throws Error with the library's text, the call and the place.
+//
+//   ensure(cudaMemsetAsync(p, 0, n, stream), "cudaMemsetAsync");
+#pragma once
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <source_location>
+#include <string>
+
+namespace tandem::cuda {
+
+using Where = std::source_location;
+
+[[noreturn]] void failed(cudaError_t status, const char* call, const Where& where);
+[[noreturn]] void failed(cublasStatus_t status, const char* call, const Where& where);
+[[noreturn]] void failed(cudnnStatus_t status, const char* call, const Where& where);
+
+/// Throws Error unless the call succeeded. The error of an earlier kernel that surfaces here is reported with
+/// the last operations that this thread started.
+inline void ensure(cudaError_t status, const char* call, const Where& where = Where::current()) {
+  if (status != cudaSuccess) [[unlikely]]
+    failed(status, call, where);
+}
+inline void ensure(cublasStatus_t status, const char* call, const Where& where = Where::current()) {
+  if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
+    failed(status, call, where);
+}
+inline void ensure(cudnnStatus_t status, const char* call, const Where& where = Where::current()) {
+  if (status != CUDNN_STATUS_SUCCESS) [[unlikely]]
+    failed(status, call, where);
+}
+
+/// For destructors: writes a line to stderr instead of throwing. Silent while the process ends.
+void log_failure(cudaError_t status, const char* call) noexcept;
+
+/// The last operations that the calling thread launched, for reports of asynchronous errors.
+void note_launch(const char* operation) noexcept;
+/// "conv2d, relu, add (the last)", or empty.
+std::string recent_launches();
+
+}  // namespace tandem::cuda

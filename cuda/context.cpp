@@ -1,0 +1,189 @@
+// Contexts live in a pool: a thread that ends gives its own back, and the next thread takes it over with its
+// handles and plans. They are never destroyed: at the end of a process the driver is gone first.
+#include "tandem/cuda/context.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tandem/core/error.h"
+#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/fault.h"
+#include "tandem/cuda/launch.h"
+
+namespace tandem::cuda {
+namespace {
+
+constexpr std::size_t kMaxDevices = 64;
+
+Fault* make_fault() {
+  void* memory = nullptr;
+  ensure(cudaHostAlloc(&memory, sizeof(Fault), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
+  return new (memory) Fault;
+}
+
+DeviceState* make_state(int device) {
+  const Card& card = card_of(device);
+  use_card(device);
+  cudaStream_t stream = nullptr;
+  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  auto source = std::make_unique<CardMemory>(device);
+  auto allocator = std::make_unique<CachingAllocator>(*source, concat("cuda:", device));
+  return new DeviceState{device, card, stream, std::move(source), std::move(allocator), make_fault()};
+}
+
+struct Shared {
+  std::mutex mutex;
+  std::array<DeviceState*, kMaxDevices> states{};
+  std::array<std::vector<Context*>, kMaxDevices> idle;
+};
+Shared& shared() {
+  static Shared* instance = new Shared;
+  return *instance;
+}
+
+struct ThreadContexts {
+  std::array<Context*, kMaxDevices> contexts{};
+  int current = 0;
+  ~ThreadContexts() {
+    std::lock_guard lock(shared().mutex);
+    for (std::size_t i = 0; i < kMaxDevices; ++i)
+      if (contexts[i] != nullptr) {
+        contexts[i]->set_stream(nullptr);
+        contexts[i]->pool = 0;
+        contexts[i]->recording = nullptr;
+        shared().idle[i].push_back(contexts[i]);
+      }
+  }
+};
+thread_local ThreadContexts thread_contexts;
+
+Context* take_context(int device) {
+  DeviceState& state = device_state(device);
+  std::lock_guard lock(shared().mutex);
+  auto& idle = shared().idle[static_cast<std::size_t>(device)];
+  if (idle.empty()) return new Context(state);
+  Context* found = idle.back();
+  idle.pop_back();
+  return found;
+}
+
+}  // namespace
+
+DeviceState& device_state(int device) {
+  card_of(device);  // throws when there is none
+  Shared& s = shared();
+  std::lock_guard lock(s.mutex);
+  DeviceState*& state = s.states[static_cast<std::size_t>(device)];
+  if (state == nullptr) state = make_state(device);
+  return *state;
+}
+
+Context& context(int device) {
+  if (static_cast<std::size_t>(device) >= kMaxDevices) card_of(device);
+  Context*& slot = thread_contexts.contexts[static_cast<std::size_t>(device)];
+  if (slot == nullptr) [[unlikely]]
+    slot = take_context(device);
+  use_card(device);
+  return *slot;
+}
+
+int current_device() { return thread_contexts.current; }
+void set_current_device(int device) {
+  card_of(device);
+  thread_contexts.current = device;
+}
+
+Context::Context(DeviceState& state) : state_(state), stream_(state.stream) {}
+Context::~Context() = default;
+
+cublasHandle_t Context::blas() {
+  if (blas_ == nullptr) {
+    ensure(cublasCreate(&blas_), "cublasCreate");
+    blas_stream_ = nullptr;
+  }
+  if (blas_stream_ != stream_) {
+    ensure(cublasSetStream(blas_, stream_), "cublasSetStream");  // resets the workspace
+    ensure(cublasSetWorkspace(blas_, workspace(), kWorkspaceBytes), "cublasSetWorkspace");
+    blas_stream_ = stream_;
+  }
+  return blas_;
+}
+cublasLtHandle_t Context::blas_lt() {
+  if (blas_lt_ == nullptr) ensure(cublasLtCreate(&blas_lt_), "cublasLtCreate");
+  return blas_lt_;
+}
+cudnnHandle_t Context::dnn() {
+  if (dnn_ == nullptr) ensure(cudnnCreate(&dnn_), "cudnnCreate");
+  if (dnn_stream_ != stream_) {
+    ensure(cudnnSetStream(dnn_, stream_), "cudnnSetStream");
+    dnn_stream_ = stream_;
+  }
+  return dnn_;
+}
+
+// One for all streams of this context: work of one thread that goes to two streams at once would share it, so
+// a change of stream takes new memory in that stream's order.
+void* Context::workspace() {
+  if (workspace_ == nullptr || blas_stream_ != stream_) {
+    if (workspace_ != nullptr) state_.allocator->free(workspace_);
+    workspace_ = state_.allocator->allocate(kWorkspaceBytes, stream_);
+  }
+  return workspace_;
+}
+
+void check_fault(DeviceState& state) {
+  auto* fault = reinterpret_cast<volatile Fault*>(state.fault);
+  if (fault->kind == 0) [[likely]]
+    return;
+  const Fault f{fault->kind, 0, fault->operation, fault->value, fault->dim, fault->size, fault->text};
+  fault->kind = 0;
+  const char* operation = f.operation != nullptr ? f.operation : "an operation";
+  const std::string where = concat(" (found on cuda:", state.index, ", reported at this synchronisation)");
+  switch (static_cast<FaultKind>(f.kind)) {
+    case FaultKind::kIndex:
+      throw IndexError(concat(operation, ": index ", f.value, " is out of range: dimension ", f.dim,
+                              " has size ", f.size, where));
+    case FaultKind::kTarget:
+      throw IndexError(
+          concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
+    case FaultKind::kDivisionByZero:
+      fail(operation, ": integer division by zero", where);
+    default:
+      fail(operation, ": ", f.text != nullptr ? f.text : "a bad value", where);
+  }
+}
+
+bool sync_after_launch() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("TANDEM_CUDA_SYNC");
+    return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
+  }();
+  return wanted;
+}
+
+void sync_and_check(Context& c, const char* operation) {
+  if (c.recording != nullptr) return;  // a capture cannot wait
+  const cudaError_t status = cudaStreamSynchronize(c.stream());
+  if (status != cudaSuccess)
+    fail(operation, ": CUDA: ", cudaGetErrorString(status), " on cuda:", c.state().index,
+         " (TANDEM_CUDA_SYNC)");
+  check_fault(c.state());
+}
+
+namespace detail {
+void started(Context& c, const char* operation, cudaError_t status, const Grid& grid) {
+  if (status != cudaSuccess) [[unlikely]] {
+    static_cast<void>(cudaGetLastError());
+    fail(operation, ": CUDA: ", cudaGetErrorString(status), " launching ", grid.blocks, " blocks of ",
+         grid.threads, " threads with ", grid.shared_bytes,
+         " bytes of shared memory on cuda:", c.state().index);
+  }
+  note_launch(operation);
+  if (sync_after_launch()) [[unlikely]]
+    sync_and_check(c, operation);
+}
+}  // namespace detail
+
+}  // namespace tandem::cuda

@@ -1,0 +1,97 @@
+// A context: what a thread needs to give work to a logical device: its stream, library handles, workspace and
+// plans. One for each logical device and thread, made on first use, so nothing in it is locked; what threads
+// share stands in DeviceState.
+#pragma once
+#include <any>
+#include <memory>
+#include <mutex>
+#include <typeindex>
+#include <unordered_map>
+#include <vector>
+
+#include "tandem/core/device.h"
+#include "tandem/cuda/allocator.h"
+#include "tandem/cuda/cards.h"
+#include "tandem/cuda/check.h"
+
+namespace tandem::cuda {
+
+struct Fault;
+
+/// What all threads share of a logical device. Never destroyed: tensors may outlive every static object.
+struct DeviceState {
+  int index;
+  const Card& card;
+  cudaStream_t stream;  ///< the default one of this device, of its own
+  std::unique_ptr<MemorySource> source;
+  std::unique_ptr<CachingAllocator> allocator;
+  Fault* fault;  ///< in mapped host memory, the same address on both sides
+};
+/// Made on first use. Throws Error when there is no such device.
+DeviceState& device_state(int device);
+
+/// A capture under way on the calling thread and device, see cuda/capture.h.
+struct Recording;
+
+class Context {
+ public:
+  explicit Context(DeviceState& state);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  DeviceState& state() const { return state_; }
+  Device device() const { return Device(kCUDA, static_cast<DeviceIndex>(state_.index)); }
+  const Card& card() const { return state_.card; }
+  Fault* fault() const { return state_.fault; }
+
+  /// The thread's current stream.
+  cudaStream_t stream() const { return stream_; }
+  /// nullptr: the device's default stream.
+  void set_stream(cudaStream_t stream) { stream_ = stream != nullptr ? stream : state_.stream; }
+  /// Where allocations of this thread go: 0 outside of a capture.
+  PoolId pool = 0;
+  Recording* recording = nullptr;
+
+  /// Library handles bound to the current stream.
+  cublasHandle_t blas();
+  cublasLtHandle_t blas_lt();
+  cudnnHandle_t dnn();
+  /// Scratch memory of cuBLAS and cuBLASLt, of a fixed size so that results do not depend on what is free.
+  void* workspace();
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+  /// The cache of one kind of plans: `context.plans<ConvPlans>()`.
+  template <class Cache>
+  Cache& plans() {
+    std::any& slot = plans_[typeid(Cache)];
+    if (!slot.has_value()) slot = std::make_shared<Cache>();
+    return **std::any_cast<std::shared_ptr<Cache>>(&slot);
+  }
+
+ private:
+  DeviceState& state_;
+  cudaStream_t stream_;
+  cublasHandle_t blas_ = nullptr;
+  cublasLtHandle_t blas_lt_ = nullptr;
+  cudnnHandle_t dnn_ = nullptr;
+  cudaStream_t blas_stream_ = nullptr, dnn_stream_ = nullptr;  // what the handles are bound to
+  void* workspace_ = nullptr;
+  std::unordered_map<std::type_index, std::any> plans_;
+};
+
+/// The calling thread's context of `device`, whose card becomes current.
+Context& context(int device);
+inline Context& context(Device device) { return context(static_cast<int>(device.index())); }
+
+/// The calling thread's current device.
+int current_device();
+void set_current_device(int device);
+
+/// Throws the device's pending fault (cuda/fault.h), if there is one. Call after a synchronisation.
+void check_fault(DeviceState& state);
+/// TANDEM_CUDA_SYNC=1: waits after every launch.
+bool sync_after_launch();
+void sync_and_check(Context& context, const char* operation);
+
+}  // namespace tandem::cuda

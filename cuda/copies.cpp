@@ -1,0 +1,81 @@
+// Every copy is asynchronous for the driver; the host waits where its own memory is in play, unless that is
+// pinned and the caller said non_blocking.
+#include "tandem/cuda/copies.h"
+
+#include <mutex>
+#include <set>
+
+#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/context.h"
+
+namespace tandem::cuda {
+namespace {
+
+void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
+               cudaMemcpyKind kind, bool non_blocking) {
+  ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
+  note_launch(kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
+  if (non_blocking && pinned_used_by(host, c.stream())) return;
+  // From pageable memory the driver has taken the bytes when the call returns.
+  if (kind == cudaMemcpyHostToDevice && !pinned_used_by(host, c.stream())) return;
+  ensure(cudaStreamSynchronize(c.stream()), "cudaStreamSynchronize");
+  check_fault(c.state());
+}
+
+// `stream` goes on only behind what `other` holds now.
+void follow(Context& behind, Context& other) {
+  if (behind.stream() == other.stream()) return;
+  use_card(other.state().index);
+  MemorySource& source = *other.state().source;
+  const EventId event = source.mark(other.stream());
+  use_card(behind.state().index);
+  ensure(cudaStreamWaitEvent(behind.stream(), static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
+  source.drop(event);  // the wait holds on to this recording
+}
+
+// Direct access both ways, once a pair of cards. Without it the driver stages through the host.
+void enable_peers(int a, int b) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> done;
+  std::lock_guard lock(mutex);
+  if (!done.emplace(std::min(a, b), std::max(a, b)).second) return;
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    int can = 0;
+    ensure(cudaDeviceCanAccessPeer(&can, from, to), "cudaDeviceCanAccessPeer");
+    if (can == 0) continue;
+    ensure(cudaSetDevice(from), "cudaSetDevice");
+    const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
+    if (status == cudaErrorPeerAccessAlreadyEnabled)
+      static_cast<void>(cudaGetLastError());
+    else
+      ensure(status, "cudaDeviceEnablePeerAccess");
+  }
+}
+
+void device_copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
+  Context& source = context(from_device);
+  Context& target = context(to_device);
+  const int a = source.card().index, b = target.card().index;
+  if (a != b) enable_peers(a, b);
+  follow(target, source);
+  use_card(target.state().index);
+  ensure(a == b ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, target.stream())
+                : cudaMemcpyPeerAsync(to, b, from, a, bytes, target.stream()),
+         a == b ? "cudaMemcpyAsync" : "cudaMemcpyPeerAsync");
+  note_launch("copy between devices");
+  follow(source, target);  // the source may be freed and used again in its stream's order
+}
+
+}  // namespace
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
+                bool non_blocking) {
+  if (bytes == 0) return;
+  if (to_device.is_cuda() && from_device.is_cuda())
+    return device_copy(to, to_device, from, from_device, bytes);
+  if (to_device.is_cuda())
+    return host_copy(context(to_device), to, from, from, bytes, cudaMemcpyHostToDevice, non_blocking);
+  host_copy(context(from_device), to, from, to, bytes, cudaMemcpyDeviceToHost, non_blocking);
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,54 @@
+// Launches. The geometry is computed by plain host functions, which have their tests.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/device.h"
+
+namespace tandem::cuda {
+
+struct Grid {
+  int64_t blocks = 0;  ///< 0: nothing is launched
+  int threads = 256;
+  std::size_t shared_bytes = 0;
+};
+
+inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// One thread for `per_thread` of n items, as many blocks as it takes (for kernels without a loop).
+inline Grid grid_for(int64_t n, int per_thread = 1, int threads = 256) {
+  return {ceil_div(n, int64_t{threads} * per_thread), threads};
+}
+/// At most so many blocks as the card runs at once, for kernels that stride over the grid.
+inline Grid strided_grid(const Card& card, int64_t n, int per_thread = 1, int threads = 256) {
+  const int64_t resident =
+      int64_t{card.multiprocessors} * std::max(1, card.threads_per_multiprocessor / threads);
+  return {std::min(ceil_div(n, int64_t{threads} * per_thread), resident), threads};
+}
+
+namespace detail {
+void started(Context& c, const char* operation, cudaError_t status, const Grid& grid);
+}  // namespace detail
+
+/// Starts `kernel` in the context's stream. `operation`: a string literal, for messages.
+template <class... Parameters, class... Arguments>
+void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  if (grid.blocks == 0) return;
+  const auto start = [&](Parameters... values) {
+    const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
+#ifdef TANDEM_CUDA_EMULATION
+    return cuda_emulation::launch(operation, c.stream(), blocks, threads, grid.shared_bytes,
+                                  [=] { kernel(values...); });
+#else
+    void* pointers[sizeof...(values) + 1] = {const_cast<void*>(static_cast<const void*>(&values))...,
+                                             nullptr};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), blocks, threads, pointers,
+                            grid.shared_bytes, c.stream());
+#endif
+  };
+  detail::started(c, operation, start(static_cast<Parameters>(arguments)...), grid);
+}
+
+}  // namespace tandem::cuda

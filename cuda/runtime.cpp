@@ -1,0 +1,152 @@
+// Memory, copies, streams and events of CUDA devices.
+#include <algorithm>
+
+#include "tandem/core/math_mode.h"
+#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/copies.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+cudaStream_t stream_of(StreamHandle stream) { return static_cast<cudaStream_t>(stream.handle); }
+StreamHandle handle_of(Device device, cudaStream_t stream) { return {device, stream}; }
+
+DeviceInfo device_info(int index) {
+  const Card& card = card_of(index);
+  const int share = sharers(index);
+  const auto room = device_state(index).source->room();
+  return {card.name, static_cast<int64_t>(card.memory), static_cast<int64_t>(room.free), card.multiprocessors,
+          concat("compute capability ", card.major, ".", card.minor,
+                 share > 1 ? concat(", one of ", share, " on card ", card.index)
+                           : concat(", card ", card.index))};
+}
+
+std::string version(int number, int major_factor, int minor_factor) {
+  return concat(number / major_factor, ".", number % major_factor / minor_factor);
+}
+
+std::vector<std::string> versions() {
+  int driver = 0, runtime = 0, blas = 0;
+  ensure(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  ensure(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  ensure(cublasGetVersion(context(0).blas(), &blas), "cublasGetVersion");
+  const int dnn = static_cast<int>(cudnnGetVersion());
+  return {concat("driver for CUDA ", version(driver, 1000, 10)), concat("CUDA ", version(runtime, 1000, 10)),
+          concat("cuBLAS ", version(blas, 10000, 100)),
+          concat("cuDNN ", version(dnn, 10000, 100), ".", dnn % 100)};
+}
+
+MemoryUse memory_use(Device device) {
+  const AllocatorStats s = device_state(device.index()).allocator->stats();
+  return {static_cast<int64_t>(s.allocated), static_cast<int64_t>(s.allocated_peak),
+          static_cast<int64_t>(s.reserved), static_cast<int64_t>(s.reserved_peak), s.segments};
+}
+
+StreamHandle create_stream(Device device) {
+  context(device);
+  cudaStream_t stream = nullptr;
+  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return handle_of(device, stream);
+}
+void destroy_stream(StreamHandle stream) {
+  Context& c = context(stream.device);
+  if (c.stream() == stream_of(stream)) c.set_stream(nullptr);
+  log_failure(cudaStreamDestroy(stream_of(stream)), "cudaStreamDestroy");  // its work still ends
+}
+
+// Made where it is first recorded: an event belongs to a card.
+struct Event {
+  cudaEvent_t event = nullptr;
+  int device = -1;
+};
+Event& event_of(void* event) { return *static_cast<Event*>(event); }
+
+void destroy_event(void* event) {
+  if (event_of(event).event != nullptr)
+    log_failure(cudaEventDestroy(event_of(event).event), "cudaEventDestroy");
+  delete &event_of(event);
+}
+void record_event(void* handle, StreamHandle stream) {
+  Context& c = context(stream.device);
+  Event& event = event_of(handle);
+  if (event.device >= 0 && card_of(event.device).index != c.card().index) {
+    log_failure(cudaEventDestroy(event.event), "cudaEventDestroy");
+    event.event = nullptr;
+  }
+  if (event.event == nullptr) ensure(cudaEventCreate(&event.event), "cudaEventCreate");
+  event.device = stream.device.index();
+  ensure(cudaEventRecord(event.event, stream_of(stream)), "cudaEventRecord");
+}
+void wait_event(void* handle, StreamHandle stream) {
+  const Event& event = event_of(handle);
+  if (event.event == nullptr) return;  // never recorded: nothing to wait for
+  context(stream.device);
+  ensure(cudaStreamWaitEvent(stream_of(stream), event.event, 0), "cudaStreamWaitEvent");
+}
+void synchronize_event(void* handle) {
+  const Event& event = event_of(handle);
+  if (event.event == nullptr) return;
+  ensure(cudaEventSynchronize(event.event), "cudaEventSynchronize");
+  check_fault(device_state(event.device));
+}
+double elapsed_ms(void* from, void* to) {
+  check(event_of(from).event != nullptr && event_of(to).event != nullptr,
+        "elapsed_ms: an event has not been recorded");
+  float ms = 0;
+  ensure(cudaEventElapsedTime(&ms, event_of(from).event, event_of(to).event), "cudaEventElapsedTime");
+  return static_cast<double>(ms);
+}
+
+void synchronize(Device device) {
+  Context& c = context(device);
+  ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  check_fault(c.state());
+}
+void synchronize_stream(StreamHandle stream) {
+  Context& c = context(stream.device);
+  ensure(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
+  check_fault(c.state());
+}
+
+}  // namespace
+
+constinit const RuntimeKernels runtime_kernels{
+    .device_count = device_count,
+    .device_info = device_info,
+    .versions = versions,
+    .current_device = current_device,
+    .set_current_device = set_current_device,
+    .allocate =
+        +[](Device device, std::size_t bytes) {
+          Context& c = context(device);
+          return c.state().allocator->allocate(bytes, c.stream(), c.pool);
+        },
+    .free =
+        +[](Device device, void* data, std::size_t) { device_state(device.index()).allocator->free(data); },
+    .record_stream =
+        +[](Device device, void* data, StreamHandle stream) {
+          device_state(device.index()).allocator->used_by(data, stream.handle);
+        },
+    .memory_use = memory_use,
+    .reset_memory_peaks = +[](Device device) { device_state(device.index()).allocator->reset_peaks(); },
+    .empty_cache = +[](Device device) { device_state(device.index()).allocator->empty_cache(); },
+    .allocate_pinned = allocate_pinned,
+    .free_pinned = free_pinned,
+    .copy_bytes = copy_bytes,
+    .create_stream = create_stream,
+    .destroy_stream = destroy_stream,
+    .current_stream = +[](Device device) { return handle_of(device, context(device).stream()); },
+    .set_current_stream = +[](StreamHandle stream) { context(stream.device).set_stream(stream_of(stream)); },
+    .synchronize_stream = synchronize_stream,
+    .synchronize = synchronize,
+    .create_event = +[]() -> void* { return new Event; },
+    .destroy_event = destroy_event,
+    .record_event = record_event,
+    .wait_event = wait_event,
+    .synchronize_event = synchronize_event,
+    .elapsed_ms = elapsed_ms,
+};
+
+}  // namespace tandem::cuda

@@ -1,0 +1,20 @@
+// CUDA's kernel tables, one a family; backend.cpp puts them together.
+#pragma once
+#include "tandem/core/backend.h"
+
+namespace tandem::cuda {
+extern const RuntimeKernels runtime_kernels;
+extern const PointwiseKernels pointwise_kernels;
+extern const ReduceKernels reduce_kernels;
+extern const ScanKernels scan_kernels;
+extern const SoftmaxKernels softmax_kernels;
+extern const SortKernels sort_kernels;
+extern const IndexKernels index_kernels;
+extern const LinalgKernels linalg_kernels;
+extern const RandomKernels random_kernels;
+extern const ConvKernels conv_kernels;
+extern const PoolKernels pool_kernels;
+extern const LossKernels loss_kernels;
+extern const NormKernels norm_kernels;
+extern const OptimKernels optim_kernels;
+}  // namespace tandem::cuda
