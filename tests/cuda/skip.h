@@ -1,0 +1,17 @@
+// Tests that need CUDA devices say so where there are too few.
+#pragma once
+#include <doctest/doctest.h>
+
+#include "tandem/core/backend.h"
+
+namespace tandem {
+/// False, with a word, where there are fewer than `count` CUDA devices.
+inline bool has_devices(int count) {
+  if (device_count(kCUDA) >= count) return true;
+  if (device_count(kCUDA) == 0)
+    MESSAGE("skipped: ", cuda_reason());
+  else
+    MESSAGE("skipped: needs ", count, " CUDA devices (TANDEM_CUDA_DEVICES=", count, ")");
+  return false;
+}
+}  // namespace tandem
