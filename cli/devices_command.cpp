@@ -39,8 +39,9 @@ int devices_command() {
   const Terminal terminal = detect_terminal();
   Table table({{"device"},
                {"what"},
-               {"threads", Table::Align::kRight},
+               {"threads, SMs", Table::Align::kRight},
                {"memory", Table::Align::kRight},
+               {"free", Table::Align::kRight},
                {"backend"}});
   for (const DeviceType type : {kCPU, kCUDA}) {
     if (device_count(type) == 0) continue;
@@ -50,8 +51,10 @@ int devices_command() {
       versions += (versions.empty() ? "" : ", ") + version;
     for (int i = 0; i < device_count(type); ++i) {
       const DeviceInfo info = runtime.device_info(i);
-      table.add_row({Device(type, static_cast<DeviceIndex>(i)).str(), info.name, std::to_string(info.threads),
-                     byte_size(static_cast<double>(info.memory)), versions});
+      table.add_row({Device(type, static_cast<DeviceIndex>(i)).str(),
+                     info.name + (info.detail.empty() ? "" : ", " + info.detail),
+                     std::to_string(info.threads), byte_size(static_cast<double>(info.memory)),
+                     byte_size(static_cast<double>(info.memory_free)), versions});
     }
   }
   std::fputs(table.text(terminal).c_str(), stdout);

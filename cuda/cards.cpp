@@ -31,8 +31,11 @@ Found look() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
     static_cast<void>(cudaGetLastError());
-    found.reason = concat("no CUDA device: ",
-                          status == cudaSuccess ? "the driver shows none" : cudaGetErrorString(status));
+    int driver = 0;
+    const bool none = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
+    found.reason = concat("no CUDA device: ", none                    ? "there is no NVIDIA driver"
+                                              : status == cudaSuccess ? "the driver shows none"
+                                                                      : cudaGetErrorString(status));
     return found;
   }
   try {

@@ -1,4 +1,6 @@
 // A data set of one's own: points of two spirals, made when they are asked for, loaded by worker threads.
+//
+//   custom_dataset [DEVICE]    cpu:0, cuda:0, ...
 #include <cmath>
 #include <cstdio>
 
@@ -22,22 +24,27 @@ class Spirals : public data::datasets::Dataset<Spirals> {
   std::size_t count_;
 };
 
-int main() {
+int main(int argc, char** argv) try {
+  const Device device(argc > 1 ? argv[1] : "cpu");
   manual_seed(1);
   auto loader = data::make_data_loader(Spirals(1000).map(data::transforms::Stack<>()),
                                        data::DataLoaderOptions().batch_size(50).workers(2));
   nn::Sequential net(nn::Linear(2, 32), nn::Tanh(), nn::Linear(32, 32), nn::Tanh(), nn::Linear(32, 2));
+  net->to(device);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(0.01));
   for (int epoch = 1; epoch <= 30; ++epoch) {
     double correct = 0, seen = 0;
     for (auto& batch : *loader) {
       optimizer.zero_grad();
-      const Tensor output = net->forward(batch.data);
-      cross_entropy_loss(output, batch.target).backward();
+      const Tensor output = net->forward(batch.data.to(device)), target = batch.target.to(device);
+      cross_entropy_loss(output, target).backward();
       optimizer.step();
-      correct += (output.argmax(1) == batch.target).sum().item<double>();
+      correct += (output.argmax(1) == target).sum().item<double>();
       seen += static_cast<double>(batch.target.numel());
     }
     if (epoch % 5 == 0) std::printf("epoch %2d: accuracy %.3f\n", epoch, correct / seen);
   }
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -1,5 +1,7 @@
 // A differentiable operation of one's own: x ↦ x³ with a backward written by hand, checked against
 // differences.
+//
+//   custom_function [DEVICE]    cpu:0, cuda:0, ...
 #include <cstdio>
 
 #include "tandem/autograd/function.h"
@@ -19,8 +21,9 @@ struct Cube : autograd::Function<Cube> {
   }
 };
 
-int main() {
-  Tensor x = linspace(-1, 1, 5, kDouble).requires_grad_();
+int main(int argc, char** argv) try {
+  const TensorOptions options = TensorOptions(kDouble).device(Device(argc > 1 ? argv[1] : "cpu"));
+  Tensor x = linspace(-1, 1, 5, options).requires_grad_();
   Cube::apply(x).sum().backward();
   for (int64_t i = 0; i < x.numel(); ++i)
     std::printf("x = %5.2f   x^3 = %7.4f   gradient = %7.4f\n", x[i].item<double>(),
@@ -29,4 +32,7 @@ int main() {
   testing::gradcheck(f, {x});
   testing::gradgradcheck(f, {x});
   std::printf("gradients of first and second order agree with differences\n");
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -1,6 +1,6 @@
 // The same LeNet with modules, an optimizer, and saved parameters.
 //
-//   lenet_modules [EPOCHS [FILE.safetensors]]
+//   lenet_modules [EPOCHS [DEVICE [FILE.safetensors]]]    DEVICE: cpu:0, cuda:0, ...
 #include <cstdio>
 #include <cstdlib>
 
@@ -27,13 +27,17 @@ struct LeNetImpl : nn::Module {
 };
 TANDEM_MODULE(LeNet);
 
-Tensor as_input(const Tensor& images) { return images.unsqueeze(1).to(kFloat).div_(255); }
+Tensor as_input(const Tensor& images, Device device) {
+  return images.to(device).unsqueeze(1).to(kFloat).div_(255);
+}
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
+  const Device device(argc > 2 ? argv[2] : "cpu");
   manual_seed(0);
   const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
   LeNet net;
+  net->to(device);
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   optim::StepLR schedule(optimizer, /*step_size=*/5, /*gamma=*/0.3);
   for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -42,20 +46,20 @@ int main(int argc, char** argv) try {
                              {.batch_size = 256, .shuffle = true, .workers = 1, .epoch = epoch});
     while (auto batch = loader.next()) {
       optimizer.zero_grad();
-      const Tensor loss = cross_entropy_loss(net(as_input((*batch)[0])), (*batch)[1]);
+      const Tensor loss = cross_entropy_loss(net(as_input((*batch)[0], device)), (*batch)[1].to(device));
       loss.backward();
       optimizer.step();
       loss_sum += loss.item<double>() * static_cast<double>((*batch)[1].size(0));
     }
     schedule.step();
     NoGradGuard guard;
-    const Tensor output = net(as_input(data.test.images));
+    const Tensor output = net(as_input(data.test.images, device)).cpu();
     const double correct = (output.argmax(1) == data.test.labels).to(kDouble).mean().item<double>();
     std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1,
                 loss_sum / static_cast<double>(data.train.images.size(0)), correct);
     std::fflush(stdout);
   }
-  if (argc > 2) save(net, argv[2]);
+  if (argc > 3) save(net, argv[3]);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

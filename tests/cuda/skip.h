@@ -2,6 +2,8 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "tandem/core/backend.h"
 
 namespace tandem {
@@ -9,7 +11,7 @@ namespace tandem {
 inline bool has_devices(int count) {
   if (device_count(kCUDA) >= count) return true;
   if (device_count(kCUDA) == 0)
-    MESSAGE("skipped: ", cuda_reason());
+    MESSAGE("skipped: ", std::string(cuda_reason()));
   else
     MESSAGE("skipped: needs ", count, " CUDA devices (TANDEM_CUDA_DEVICES=", count, ")");
   return false;
