@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/cuda.h"
+#include "tandem/core/math_mode.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/print.h"
 #include "tandem/core/stream.h"

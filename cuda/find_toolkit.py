@@ -1,9 +1,8 @@
-"""Prints where the CUDA toolkit and cuDNN are, a line each: `nvcc PATH`, `include DIR`, `library DIR`, or
+"""Prints where the CUDA toolkit and cuDNN are, a line each: `nvcc PATH`, `include DIR`, `library FILE`, or
 `missing WHAT` for what was not found.
 
 Looks at CUDA_HOME (or CUDA_PATH), the nvcc on PATH, pkg-config, /usr/local/cuda, and for headers and libraries
-also where Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...) put them. arguments: --nvcc-optional where only
-headers are needed.
+also where Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...) put them. With --headers only they are looked for.
 """
 import os
 import pathlib
@@ -49,19 +48,20 @@ def main():
     nvcc = nvcc or shutil.which("nvcc")
     if nvcc:
         lines.append(f"nvcc {nvcc}")
-    elif "--nvcc-optional" not in sys.argv:
+    elif "--headers" not in sys.argv:
         lines.append("missing nvcc")
     places = candidates + [pathlib.Path("/usr")] + wheels()
     for header, library in HEADERS.items():
         include = next((i for p in places for i in (p / "include", *p.glob("targets/*/include"),
                         *p.glob("include/*-linux-gnu")) if (i / header).is_file()), None)
         lines.append(f"missing {header}") if include is None else includes.append(include)
-        if "--nvcc-optional" in sys.argv:
+        if "--headers" in sys.argv:
             continue
-        folder = next((d for p in places for d in (p / "lib64", p / "lib", *p.glob("targets/*/lib"),
-                       *p.glob("lib/*-linux-gnu")) if any(d.glob(f"lib{library}.so*"))), None)
-        lines.append(f"missing lib{library}.so") if folder is None else libraries.append(folder)
-    lines += [f"include {i}" for i in dict.fromkeys(includes)] + [f"library {d}" for d in dict.fromkeys(libraries)]
+        # Wheels have no libX.so, only libX.so.9.
+        file = next((f for p in places for d in (p / "lib64", p / "lib", *p.glob("targets/*/lib"), *p.glob("lib/*-linux-gnu"))
+                     for f in sorted(d.glob(f"lib{library}.so*"), key=lambda f: len(f.name))), None)
+        lines.append(f"missing lib{library}.so") if file is None else libraries.append(file)
+    lines += [f"include {i}" for i in dict.fromkeys(includes)] + [f"library {f}" for f in libraries]
     print("\n".join(lines))
 
 

@@ -193,18 +193,27 @@ class Run {
     for (int i = 0; i < device_count(kCUDA); ++i) others.emplace_back(kCUDA, static_cast<DeviceIndex>(i));
     if (device_count(kCUDA) == 0 && index_ == 0)
       report_.skipped.push_back(concat(test_.name, " on cuda: ", cuda_reason()));
-    const Tensors inputs = make_inputs(test_, index_, kFloat);
-    const Evaluation here = evaluate(test_, inputs);
-    const auto home = [](const Tensor& t) { return t.defined() ? t.detach().to(kHost) : t; };
-    for (const Device device : others) {
-      Evaluation there =
-          evaluate(test_, map(inputs, [&](const Tensor& t) { return leaf_on(t, device, kFloat); }));
-      for (const Tensor& t : there.outputs)
-        if (t.device() != device) failed(concat("an output is on ", t.device(), " instead of ", device));
-      there.outputs = map(there.outputs, home);
-      there.gradients = map(there.gradients, home);
-      compare(there, here, test_.tolerance32, device.str().c_str());
+    for (const ScalarType type : {kFloat, kDouble}) {
+      const Tensors inputs = make_inputs(test_, index_, type);
+      const Evaluation here = evaluate(test_, inputs);
+      for (const Device device : others) {
+        const Tensors there = map(inputs, [&](const Tensor& t) { return leaf_on(t, device, type); });
+        on_device(device, there, here, type, "");
+        if (test_.noncontiguous && type == kDouble)
+          on_device(device, map(there, scattered), here, type, ", other strides");
+      }
     }
+  }
+  void on_device(Device device, const Tensors& inputs, const Evaluation& here, ScalarType type,
+                 const char* what) {
+    const auto home = [](const Tensor& t) { return t.defined() ? t.detach().to(kHost) : t; };
+    Evaluation there = evaluate(test_, inputs);
+    for (const Tensor& t : there.outputs)
+      if (t.device() != device) failed(concat("an output is on ", t.device(), " instead of ", device));
+    there.outputs = map(there.outputs, home);
+    there.gradients = map(there.gradients, home);
+    compare(there, here, type == kFloat ? test_.tolerance32 : test_.tolerance64,
+            concat(device, what).c_str());
   }
 
   void refused(const Refusal& refusal) {
