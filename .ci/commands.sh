@@ -1,4 +1,4 @@
-# The developers' commands of ./run, which sources this file: deps, format, sanitize, clang, fuzz, docs.
+# The developers' commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, fuzz, docs.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # What an air-gapped machine gets. It brings g++ and python3 itself. Without libcurl: there is nothing to download from.
@@ -84,7 +84,24 @@ sanitized() {  # -O1: a report names lines that exist, and the suite takes minut
   need build "$packages" "$wished"
   with_clang "$1"
   export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"
-  configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" ${3:-}
+  configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" "${@:3}"
+}
+
+# The CUDA backend on the host wherever the toolkit's headers are; two devices on its one card.
+emulated_or_not() {
+  if python3 "$root/cuda/find_toolkit.py" --headers | grep -q '^missing'; then
+    echo -Dcuda=disabled
+  else
+    echo -Dcuda=emulated
+  fi
+}
+
+do_emulated() {
+  need build "$packages" "$wished"
+  build=$root/build-emulated
+  mkdir -p "$build"
+  configure -Dcuda=emulated
+  TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2} run_tests "$@"
 }
 
 do_sanitize() {
@@ -92,13 +109,14 @@ do_sanitize() {
   [ $# -eq 0 ] || shift
   case $kind in
     address)
-      sanitized build-asan address,undefined -Dfuzz=true
+      sanitized build-asan address,undefined -Dfuzz=true "$(emulated_or_not)"
+      export TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2}
       export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
       export UBSAN_OPTIONS=print_stacktrace=1
       run_tests "$@"
       ;;
     thread)
-      sanitized build-tsan thread
+      sanitized build-tsan thread -Dcuda=disabled
       ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # its shadow memory needs the usual address layout
       exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" -j "$(jobs)" --suite tsan "$@"
       ;;
@@ -109,7 +127,7 @@ do_sanitize() {
 do_clang() {
   need build "$packages" "$wished"
   with_clang build-clang
-  configure
+  configure -Dcuda=disabled
   run_tests "$@"
 }
 
@@ -117,7 +135,7 @@ do_clang() {
 do_fuzz() {
   local seconds=${1:-10} passed=0 failed=0 target name
   [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
-  sanitized build-asan address,undefined -Dfuzz=true
+  sanitized build-asan address,undefined -Dfuzz=true "$(emulated_or_not)"
   compile
   for target in "$build"/tests/fuzz/fuzz_*; do
     [ -f "$target" ] && [ -x "$target" ] || continue
