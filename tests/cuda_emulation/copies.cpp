@@ -1,0 +1,148 @@
+// Copies and fills. A pinned buffer is read and written when the copy runs; a pageable one within the call.
+#include <cstring>
+
+#include "tandem/tests/cuda_emulation/state.h"
+
+namespace tandem::cuda_emulation {
+namespace {
+
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+
+bool on_device(Where at) { return at.side == Side::kDevice; }
+bool on_host(Where at) { return at.side == Side::kPinned || at.side == Side::kPageable; }
+
+// Whether both ends lie where `kind` says; one range each, whole.
+bool fits(cudaMemcpyKind kind, Where to, Where from) {
+  if (to.side == Side::kWrong || from.side == Side::kWrong) return false;
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+      return on_host(to) && on_host(from);
+    case cudaMemcpyHostToDevice:
+      return on_device(to) && on_host(from);
+    case cudaMemcpyDeviceToHost:
+      return on_host(to) && on_device(from);
+    case cudaMemcpyDeviceToDevice:
+      return on_device(to) && on_device(from);
+    case cudaMemcpyDefault:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::function<void()> work(const Copy& copy, Where to, Where from) {
+  const int a = on_device(to) ? to.card : -1, b = on_device(from) ? from.card : -1;
+  return [copy, a, b] {
+    open_memory(a, b);
+    std::memmove(copy.to, copy.from, copy.bytes);
+  };
+}
+
+// Host memory that may be gone or changed after the call: read now.
+std::function<void()> staged_work(const Copy& copy, Where to) {
+  std::string staged(static_cast<const char*>(copy.from), copy.bytes);
+  return [to_memory = copy.to, staged = std::move(staged), card = to.card] {
+    open_memory(card, card);
+    std::memcpy(to_memory, staged.data(), staged.size());
+  };
+}
+
+cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t handle, bool blocking) {
+  if (copy.bytes == 0) return cudaSuccess;
+  if (copy.to == nullptr || copy.from == nullptr) return cudaErrorInvalidValue;
+  const Where to = where(copy.to, copy.bytes), from = where(copy.from, copy.bytes);
+  if (!fits(kind, to, from)) return cudaErrorInvalidValue;
+  CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  const bool pageable = to.side == Side::kPageable || from.side == Side::kPageable;
+  const bool waits = blocking ? !(on_device(to) && on_device(from)) : pageable;
+  if (capturing(stream) && pageable) return invalidate(stream, cudaErrorStreamCaptureUnsupported);
+  if (blocking)
+    if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
+  const bool stages = !blocking && on_device(to) && from.side == Side::kPageable;
+  const cudaError_t status =
+      enqueue(stream, Work::kCopy, "copy", stages ? staged_work(copy, to) : work(copy, to, from));
+  if (status != cudaSuccess) return status;
+  ++state().counters.copies;
+  if (waits && !stages) drain(stream);
+  return state().sticky;
+}
+
+cudaError_t enqueue_fill(void* p, int value, std::size_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return cudaSuccess;
+  const Where at = where(p, bytes);
+  if (at.side != Side::kDevice && at.side != Side::kPinned) return cudaErrorInvalidValue;
+  ++state().counters.memsets;
+  return enqueue(stream, Work::kMemset, "memset", [p, value, bytes, card = on_device(at) ? at.card : -1] {
+    open_memory(card, card);
+    std::memset(p, value, bytes);
+  });
+}
+
+cudaError_t enqueue_peer_copy(const Copy& copy, int to, int from, cudaStream_t stream) {
+  if (copy.bytes == 0) return cudaSuccess;
+  const int cards = static_cast<int>(state().cards.size());
+  if (to < 0 || to >= cards || from < 0 || from >= cards) return cudaErrorInvalidDevice;
+  if (where(copy.to, copy.bytes).card != to || where(copy.from, copy.bytes).card != from)
+    return cudaErrorInvalidValue;
+  return enqueue_copy(copy, cudaMemcpyDeviceToDevice, stream, false);
+}
+
+struct Rectangle {
+  std::size_t to_pitch, from_pitch, width, height;
+};
+cudaError_t enqueue_rows(void* to, const void* from, const Rectangle& r, cudaMemcpyKind kind,
+                         cudaStream_t stream) {
+  if (r.width > r.to_pitch || r.width > r.from_pitch) return cudaErrorInvalidPitchValue;
+  if (r.width == 0 || r.height == 0) return cudaSuccess;
+  const Where a = where(to, r.to_pitch * (r.height - 1) + r.width);
+  const Where b = where(from, r.from_pitch * (r.height - 1) + r.width);
+  if (!fits(kind, a, b) || a.side == Side::kPageable || b.side == Side::kPageable)
+    return cudaErrorInvalidValue;
+  ++state().counters.copies;
+  return enqueue(stream, Work::kCopy, "copy", [=] {
+    open_memory(on_device(a) ? a.card : -1, on_device(b) ? b.card : -1);
+    for (std::size_t i = 0; i < r.height; ++i)
+      std::memmove(static_cast<char*>(to) + i * r.to_pitch, static_cast<const char*>(from) + i * r.from_pitch,
+                   r.width);
+  });
+}
+
+}  // namespace
+}  // namespace tandem::cuda_emulation
+
+using namespace tandem::cuda_emulation;
+extern "C" {
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return call("cudaMemcpy", [&] { return enqueue_copy({to, from, bytes}, kind, nullptr, true); });
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return call("cudaMemcpyAsync", [&] { return enqueue_copy({to, from, bytes}, kind, stream, false); });
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_card, const void* from, int from_card, size_t bytes,
+                                cudaStream_t stream) {
+  return call("cudaMemcpyPeerAsync", [&] {
+    return enqueue_peer_copy({to, from, bytes}, to_card, from_card, stream);
+  });
+}
+/// Pinned and device memory only.
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return call("cudaMemcpy2DAsync", [&] {
+    return enqueue_rows(to, from, {to_pitch, from_pitch, width, height}, kind, stream);
+  });
+}
+cudaError_t cudaMemset(void* p, int value, size_t bytes) {
+  return call("cudaMemset", [&] { return enqueue_fill(p, value, bytes, nullptr); });
+}
+cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
+  return call("cudaMemsetAsync", [&] { return enqueue_fill(p, value, bytes, stream); });
+}
+
+}  // extern "C"

@@ -1,0 +1,79 @@
+// cuDNN's objects, and a convolution as its descriptors tell it.
+#pragma once
+#include <cudnn.h>
+
+#include "tandem/tests/cuda_emulation/library.h"
+
+inline constexpr int kMostDims = 8;
+
+struct cudnnContext {
+  int card;
+  cudaStream_t stream = nullptr;
+};
+struct cudnnTensorStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  int dims = 0;  // 0: not set
+  int sizes[kMostDims], strides[kMostDims];
+};
+struct cudnnFilterStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
+  int dims = 0;
+  int sizes[kMostDims];
+};
+struct cudnnConvolutionStruct {
+  int dims = 0;
+  int pads[kMostDims], strides[kMostDims], dilations[kMostDims];
+  cudnnConvolutionMode_t mode;
+  cudnnDataType_t type;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  int groups = 1;
+};
+struct cudnnActivationStruct {
+  cudnnActivationMode_t mode = CUDNN_ACTIVATION_IDENTITY;
+  double coefficient = 0;
+};
+
+namespace tandem::cuda_emulation {
+
+/// n, channels, and three spatial dimensions, the first ones 1; strides in elements.
+struct Strided {
+  int64_t sizes[5], strides[5];
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]; }
+};
+Strided strided(const cudnnTensorStruct& t);
+
+struct Convolution {
+  bool is_double, tf32;
+  Strided x, w, y;  // w: [out channels, in channels of a group, …]
+  int64_t groups, pads[3], strides[3], dilations[3];
+};
+/// Checks all descriptors against each other.
+cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w,
+                       const cudnnConvolutionStruct* conv, const cudnnTensorStruct* y, Convolution& out);
+/// Size of the output along one spatial dimension.
+int64_t output_size(const cudnnConvolutionStruct& conv, int dim, int64_t input, int64_t kernel);
+
+enum class Pass : uint8_t { kForward, kData, kFilter };
+/// y, dx or dw = alpha * result + beta * what was there. `reversed`: sums run from the other end, as
+/// algorithms without a fixed order might.
+struct Pointers {
+  const void *a, *b;  // forward: x, w; data: dy, w; filter: x, dy
+  void* out;
+};
+void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed);
+
+/// Body of a cuDNN function.
+template <class Body>
+cudnnStatus_t dnn_call(const char* api, cudnnHandle_t handle, Body&& body) {
+  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+  return library_call(api, CUDNN_STATUS_EXECUTION_FAILED, body);
+}
+inline double scalar(const void* p, cudnnDataType_t type) {
+  return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
+}
+inline std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
+/// Whether all elements lie in memory of the current card.
+bool tensor_usable(const Strided& t, const void* p, bool is_double);
+
+}  // namespace tandem::cuda_emulation

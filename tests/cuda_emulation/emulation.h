@@ -1,0 +1,48 @@
+// CUDA on the host, for tests on machines without a GPU: what the backend's launcher and the tests call. The
+// toolkit's own functions (cudaMalloc, cublasSgemm, …) are declared by its headers and defined in this
+// folder.
+//
+// Streams are queues. Work runs only when somebody must wait for it, whole streams at a time, so that a
+// missing event wait or a host buffer that is reused too early gives a wrong result. Device memory can be
+// touched only while a kernel or a copy runs: a host that reads it crashes, as it does on a real machine.
+//
+// Environment, read once:
+//   TANDEM_EMULATED_CARDS=n         cards of 132 multiprocessors, compute capability 9.0 (1); "none": no
+//   driver TANDEM_EMULATED_MEMORY=bytes    memory of each (1 GiB) TANDEM_EMULATED_STREAMS=eager   work runs
+//   when it is enqueued TANDEM_EMULATED_THREADS=ascending|descending   order of the threads of a block
+//   (alternates from launch to launch)
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace tandem::cuda_emulation {
+
+/// Enqueues a kernel; `thread` is run once a thread, with threadIdx and the like set. `operation` names it in
+/// messages and lives as long as the program. `kernel`: whose cudaFuncSetAttribute allows more than 48 KiB of
+/// shared memory; without it any kernel's does. Returns what cudaLaunchKernel would.
+cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
+                   std::size_t shared_bytes, std::function<void()> thread, const void* kernel = nullptr);
+
+/// The next call of `api` ("cudaMalloc", "cublasGemmEx", "launch", …) does nothing and returns `error`;
+/// libraries return their status for a failed execution. "execution": the next kernel that runs fails, and
+/// every call returns `error` from then on, until clear_fault().
+void fail_next(const char* api, cudaError_t error);
+/// Forgets injected faults, and the error of a failed kernel.
+void clear_fault();
+
+/// Calls so far, those that were captured included; kernels of a replayed graph count in `graph_nodes` alone.
+struct Counters {
+  uint64_t launches, copies, memsets, host_functions, library_calls, graph_launches, graph_nodes;
+  uint64_t mallocs, frees, pinned_mallocs, pinned_frees, syncs, events_created, streams_created;
+};
+Counters counters();
+
+/// Entries that are enqueued and have not run.
+std::size_t pending(cudaStream_t stream);
+/// Bytes of device memory in use on a card.
+std::size_t bytes_in_use(int card);
+
+}  // namespace tandem::cuda_emulation

@@ -1,0 +1,148 @@
+// Switching of stacks: a dozen instructions on x86-64, ucontext elsewhere; told to AddressSanitizer and
+// ThreadSanitizer where they are built in.
+#include "tandem/tests/cuda_emulation/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <new>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TANDEM_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define TANDEM_TSAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define TANDEM_ASAN 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define TANDEM_TSAN 1
+#endif
+#ifdef TANDEM_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef TANDEM_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#ifdef TANDEM_FIBERS_ASSEMBLY
+// void tandem_change_stack(void** save, void* load): what a call must preserve goes on the old stack.
+extern "C" void tandem_change_stack(void** save, void* load);
+asm(R"(
+.text
+.globl tandem_change_stack
+.hidden tandem_change_stack
+.type tandem_change_stack,@function
+tandem_change_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size tandem_change_stack,.-tandem_change_stack
+)");
+#endif
+
+namespace tandem::cuda_emulation {
+namespace {
+#if defined(TANDEM_ASAN) || defined(TANDEM_TSAN)
+constexpr std::size_t kStack = std::size_t{256} << 10;
+#else
+constexpr std::size_t kStack = std::size_t{96} << 10;
+#endif
+constexpr std::size_t kGuard = 4096;
+}  // namespace
+
+Fiber::Fiber(void (*main)()) : main_(main) {
+  void* memory = mmap(nullptr, kStack + kGuard, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stack_ = static_cast<char*>(memory) + kGuard;
+  mprotect(memory, kGuard, PROT_NONE);  // an overflow ends the program here
+#ifdef TANDEM_TSAN
+  tsan_fiber_ = __tsan_create_fiber(0);
+#endif
+}
+Fiber::~Fiber() {
+#ifdef TANDEM_TSAN
+  __tsan_destroy_fiber(tsan_fiber_);
+#endif
+  munmap(stack_ - kGuard, kStack + kGuard);
+}
+
+#ifdef TANDEM_FIBERS_ASSEMBLY
+void Fiber::change(Context& from, Context& to) { tandem_change_stack(&from, to); }
+void Fiber::start() {
+  // Six registers, main's address for `ret`, and a stack aligned as after a call.
+  auto* top = reinterpret_cast<uintptr_t*>(stack_ + kStack) - 2;
+  top[0] = 0;
+  top[-1] = reinterpret_cast<uintptr_t>(main_);
+  for (int i = 2; i < 8; ++i) top[-i] = 0;
+  own_ = top - 7;
+  fake_stack_ = nullptr;
+  enter();
+}
+#else
+void Fiber::change(Context& from, Context& to) { swapcontext(&from, &to); }
+void Fiber::start() {
+  getcontext(&own_);
+  own_.uc_stack.ss_sp = stack_;
+  own_.uc_stack.ss_size = kStack;
+  own_.uc_link = nullptr;
+  makecontext(&own_, main_, 0);
+  fake_stack_ = nullptr;
+  enter();
+}
+#endif
+
+void Fiber::resume() { enter(); }
+
+void Fiber::enter() {
+#ifdef TANDEM_TSAN
+  tsan_host_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(tsan_fiber_, 0);
+#endif
+#ifdef TANDEM_ASAN
+  __sanitizer_start_switch_fiber(&host_fake_stack_, stack_, kStack);
+#endif
+  change(host_, own_);
+#ifdef TANDEM_ASAN
+  __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
+#endif
+}
+
+void Fiber::arrived() {
+#ifdef TANDEM_ASAN
+  __sanitizer_finish_switch_fiber(fake_stack_, &host_bottom_, &host_size_);
+#endif
+}
+
+void Fiber::return_to_host(bool forever) {
+#ifdef TANDEM_TSAN
+  __tsan_switch_to_fiber(tsan_host_, 0);
+#endif
+#ifdef TANDEM_ASAN
+  __sanitizer_start_switch_fiber(forever ? nullptr : &fake_stack_, host_bottom_, host_size_);
+#endif
+  static_cast<void>(forever);
+  change(own_, host_);
+  arrived();
+}
+void Fiber::leave() { return_to_host(false); }
+void Fiber::finish() { return_to_host(true); }
+
+}  // namespace tandem::cuda_emulation

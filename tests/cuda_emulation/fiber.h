@@ -1,0 +1,51 @@
+// A stack of its own that a function runs on, left and entered again at will, always from one host thread.
+#pragma once
+#include <cstddef>
+
+#if defined(__x86_64__) && !defined(TANDEM_FIBERS_UCONTEXT)
+#define TANDEM_FIBERS_ASSEMBLY 1
+#else
+#include <ucontext.h>
+#endif
+
+namespace tandem::cuda_emulation {
+
+class Fiber {
+ public:
+  /// `main` is run from its beginning by start(). It never returns: it ends with finish().
+  explicit Fiber(void (*main)());
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// From the host thread's own stack: run until the fiber leaves or finishes.
+  void start();
+  void resume();
+
+  /// From the fiber: back to the host thread's stack. After finish() it can only be started.
+  void leave();
+  void finish();
+  /// The first call of `main`.
+  void arrived();
+
+ private:
+#ifdef TANDEM_FIBERS_ASSEMBLY
+  using Context = void*;
+#else
+  using Context = ucontext_t;
+#endif
+  static void change(Context& from, Context& to);
+  void enter();
+  void return_to_host(bool forever);
+
+  void (*main_)();
+  char* stack_;
+  Context own_{}, host_{};
+  // For the sanitizers, which follow stacks.
+  void *fake_stack_ = nullptr, *host_fake_stack_ = nullptr;
+  const void* host_bottom_ = nullptr;
+  std::size_t host_size_ = 0;
+  void *tsan_fiber_ = nullptr, *tsan_host_ = nullptr;
+};
+
+}  // namespace tandem::cuda_emulation

@@ -1,0 +1,71 @@
+// What the emulated libraries share: entering a call, giving work to a stream, single precision in tensor
+// cores.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "tandem/tests/cuda_emulation/state.h"
+
+namespace tandem::cuda_emulation {
+
+/// Body of a library's function: takes the lock; `failed` for injected faults and after a failed kernel.
+template <class Status, class Body>
+Status library_call(const char* api, Status failed, Body&& body) {
+  if (host_thread().in_host_function) return failed;
+  std::lock_guard lock(state().mutex);
+  if (state().cards.empty() || state().sticky != cudaSuccess) return failed;
+  if (take_fault(api) != cudaSuccess) return failed;
+  return body();
+}
+
+/// Enqueues a library's kernel: the current card must be the stream's.
+inline bool enqueue_library(cudaStream_t stream, const char* operation, std::function<void()> run) {
+  const cudaError_t status = enqueue(stream, Work::kKernel, operation, std::move(run));
+  if (status != cudaSuccess) host_thread().last_error = status;
+  if (status == cudaSuccess) ++state().counters.library_calls;
+  return status == cudaSuccess;
+}
+
+/// Whether `count` elements lie in memory that the current card can use.
+inline bool elements_usable(const void* p, int64_t count, std::size_t size) {
+  return usable(p, static_cast<std::size_t>(count) * size, host_thread().card);
+}
+
+/// The operand of a product as tensor cores see it: float with 10 bits of mantissa when `tf32`.
+template <class T>
+T operand(T x, bool tf32) {
+  if constexpr (std::is_same_v<T, float>)
+    if (tf32 && x - x == 0)
+      return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000u) & ~uint32_t{0x1fff});
+  return x;
+}
+
+/// Workspaces hold nothing after a call.
+inline void clobber(void* workspace, std::size_t bytes) {
+  if (bytes > 0) std::memset(workspace, 0xff, bytes);
+}
+
+// ---- gemm.cpp
+/// D = epilogue(alpha op(A) op(B) + beta C + bias): column-major, `batch` times; D is m x n, op(A) m x k.
+struct Gemm {
+  struct Operand {
+    const void* data = nullptr;
+    int64_t ld = 1, stride = 0;
+    bool transposed = false;
+  };
+  bool is_double = false, tf32 = false, relu = false;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  double alpha = 1, beta = 0;
+  Operand a, b, c;
+  void* d = nullptr;
+  int64_t ldd = 1, stride_d = 0;
+  const void* bias = nullptr;  // one a row of D
+};
+/// Whether the sizes are possible; whether all operands lie in usable memory.
+bool valid(const Gemm& gemm);
+bool usable(const Gemm& gemm);
+void run(const Gemm& gemm);
+
+}  // namespace tandem::cuda_emulation

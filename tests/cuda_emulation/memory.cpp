@@ -1,0 +1,222 @@
+// Device memory: an arena a card, accessible only while its work runs. Pinned memory: plain memory, known.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "tandem/tests/cuda_emulation/state.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TANDEM_ASAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define TANDEM_ASAN 1
+#endif
+#ifdef TANDEM_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace tandem::cuda_emulation {
+namespace {
+
+constexpr std::size_t kAlignment = 512, kFilled = std::size_t{64} << 20, kEdge = std::size_t{1} << 20;
+constexpr int kPoison = 0xff;  // NaN as a float, -1 as an integer
+
+// Addresses without an allocation are poisoned for AddressSanitizer.
+void mark([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool used) {
+#ifdef TANDEM_ASAN
+  if (used)
+    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+  else
+    ASAN_POISON_MEMORY_REGION(p, bytes);
+#endif
+}
+
+std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+Card& card_at(int card) { return state().cards[static_cast<std::size_t>(card)]; }
+
+const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_t, Allocation>& all,
+                                                         const void* p) {
+  const auto after = all.upper_bound(reinterpret_cast<uintptr_t>(p));
+  if (after == all.begin()) return nullptr;
+  const auto& found = *std::prev(after);
+  return reinterpret_cast<uintptr_t>(p) - found.first < found.second.bytes ? &found : nullptr;
+}
+
+// The first hole that is large enough, with one unit left free behind it.
+char* place(const Card& card, std::size_t bytes) {
+  uintptr_t at = reinterpret_cast<uintptr_t>(card.arena);
+  const auto& all = state().device_memory;
+  for (auto i = all.lower_bound(at); i != all.end() && i->first < at + card.arena_bytes; ++i) {
+    if (i->first - at >= bytes + kAlignment) break;
+    at = i->first + rounded(i->second.bytes) + kAlignment;
+  }
+  return reinterpret_cast<char*>(at);
+}
+
+cudaError_t allocate(void** out, std::size_t bytes) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;
+  if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
+  if (bytes == 0) return cudaSuccess;
+  const int index = host_thread().card;
+  Card& card = card_at(index);
+  if (bytes > state().memory || rounded(bytes) > state().memory - card.used) return cudaErrorMemoryAllocation;
+  char* memory = place(card, rounded(bytes));
+  if (memory + rounded(bytes) > card.arena + card.arena_bytes) return cudaErrorMemoryAllocation;
+  card.used += rounded(bytes);
+  state().device_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, index};
+  ++state().counters.mallocs;
+#ifdef TANDEM_ASAN
+  static bool first = true;  // all holes, once
+  if (first)
+    for (const Card& one : state().cards) mark(one.arena, one.arena_bytes, false);
+  first = false;
+#endif
+  mark(memory, bytes, true);
+  open_memory(index, index);
+  const std::size_t head = bytes <= kFilled ? bytes : kEdge;  // the middle of a large one stays as it is
+  std::memset(memory, kPoison, head);
+  if (head < bytes) std::memset(memory + bytes - kEdge, kPoison, kEdge);
+  open_memory(-1, -1);
+  *out = memory;
+  return cudaSuccess;
+}
+
+cudaError_t release(void* p) {
+  if (p == nullptr) return cudaSuccess;
+  if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
+  auto& all = state().device_memory;
+  const auto found = all.find(reinterpret_cast<uintptr_t>(p));
+  if (found == all.end()) return cudaErrorInvalidValue;
+  const int card = found->second.card;
+  for (std::size_t i = 0; i < state().cards.size(); ++i) drain_card(static_cast<int>(i));
+  const std::size_t bytes = rounded(found->second.bytes);
+  card_at(card).used -= bytes;
+  mark(p, bytes, false);
+  const uintptr_t page = (found->first + 4095) / 4096 * 4096, end = (found->first + bytes) / 4096 * 4096;
+  if (end > page && bytes > kEdge) madvise(reinterpret_cast<void*>(page), end - page, MADV_DONTNEED);
+  all.erase(found);
+  ++state().counters.frees;
+  return cudaSuccess;
+}
+
+cudaError_t allocate_pinned(void** out, std::size_t bytes) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;
+  if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
+  if (bytes == 0) return cudaSuccess;
+  void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (memory == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(memory, kPoison, std::min(bytes, kFilled));
+  state().pinned_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, host_thread().card};
+  ++state().counters.pinned_mallocs;
+  *out = memory;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+Where where(const void* p, std::size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (const auto* found = containing(state().pinned_memory, p))
+    return {found->first + found->second.bytes - address >= bytes ? Side::kPinned : Side::kWrong,
+            found->second.card};
+  for (std::size_t i = 0; i < state().cards.size(); ++i) {
+    const Card& card = state().cards[i];
+    const auto begin = reinterpret_cast<uintptr_t>(card.arena);
+    if (address < begin || address - begin >= card.arena_bytes) continue;
+    const auto* found = containing(state().device_memory, p);
+    const bool inside = found != nullptr && found->first + found->second.bytes - address >= bytes;
+    return {inside ? Side::kDevice : Side::kWrong, static_cast<int>(i)};
+  }
+  return {Side::kPageable, -1};
+}
+
+bool usable(const void* p, std::size_t bytes, int card) {
+  if (bytes == 0) return true;
+  const Where at = where(p, bytes);
+  if (at.side == Side::kPinned) return true;
+  return at.side == Side::kDevice &&
+         (at.card == card || card_at(card).peers[static_cast<std::size_t>(at.card)]);
+}
+
+namespace {
+void set_open(Card& card, bool open) {
+  if (card.open == open) return;
+  mprotect(card.arena, card.arena_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  card.open = open;
+}
+}  // namespace
+
+void open_memory(int card, int other) {
+  for (int i = 0; i < static_cast<int>(state().cards.size()); ++i)
+    set_open(card_at(i), i == card || i == other);
+}
+void open_for_kernel(int card) {
+  for (int i = 0; i < static_cast<int>(state().cards.size()); ++i)
+    set_open(card_at(i), i == card || card_at(card).peers[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace tandem::cuda_emulation
+
+using namespace tandem::cuda_emulation;
+extern "C" {
+
+cudaError_t cudaMalloc(void** out, size_t bytes) {
+  return call("cudaMalloc", [&] { return allocate(out, bytes); });
+}
+cudaError_t cudaFree(void* p) {
+  return call("cudaFree", [&] { return release(p); });
+}
+cudaError_t cudaMallocHost(void** out, size_t bytes) {
+  return call("cudaMallocHost", [&] { return allocate_pinned(out, bytes); });
+}
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
+  return call("cudaHostAlloc", [&] { return allocate_pinned(out, bytes); });
+}
+cudaError_t cudaFreeHost(void* p) {
+  return call("cudaFreeHost", [&] {
+    if (p == nullptr) return cudaSuccess;
+    if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
+    if (state().pinned_memory.count(reinterpret_cast<uintptr_t>(p)) == 0) return cudaErrorInvalidValue;
+    for (std::size_t i = 0; i < state().cards.size(); ++i) drain_card(static_cast<int>(i));
+    state().pinned_memory.erase(reinterpret_cast<uintptr_t>(p));
+    ++state().counters.pinned_frees;
+    std::free(p);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaHostGetDevicePointer(void** out, void* p, unsigned) {
+  return call("cudaHostGetDevicePointer", [&] {
+    if (out == nullptr || where(p, 1).side != Side::kPinned) return cudaErrorInvalidValue;
+    *out = p;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return call("cudaMemGetInfo", [&] {
+    *total = state().memory;
+    *free = state().memory - state().cards[static_cast<std::size_t>(host_thread().card)].used;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* p) {
+  return call("cudaPointerGetAttributes", [&] {
+    if (out == nullptr) return cudaErrorInvalidValue;
+    *out = {};
+    const Where at = where(p, 1);
+    out->device = at.side == Side::kDevice || at.side == Side::kPinned ? at.card : -2;
+    out->type = cudaMemoryTypeUnregistered;
+    if (at.side == Side::kDevice) out->type = cudaMemoryTypeDevice;
+    if (at.side == Side::kPinned) out->type = cudaMemoryTypeHost;
+    if (out->type != cudaMemoryTypeUnregistered) out->devicePointer = const_cast<void*>(p);
+    if (out->type == cudaMemoryTypeHost) out->hostPointer = const_cast<void*>(p);
+    return cudaSuccess;
+  });
+}
+
+}  // extern "C"

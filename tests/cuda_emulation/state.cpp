@@ -1,0 +1,104 @@
+// The cards, the environment, injected faults and counters.
+#include "tandem/tests/cuda_emulation/state.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace tandem::cuda_emulation {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Cards that CUDA_VISIBLE_DEVICES leaves: its valid numbers up to the first other word.
+int visible(int cards) {
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) return cards;
+  int count = 0;
+  for (const char* p = list; *p != 0;) {
+    char* end = nullptr;
+    const long card = std::strtol(p, &end, 10);
+    if (end == p || card < 0 || card >= cards) break;
+    ++count;
+    p = *end == ',' ? end + 1 : end;
+  }
+  return count;
+}
+
+}  // namespace
+
+State::State() {
+  const std::string count = environment("TANDEM_EMULATED_CARDS"),
+                    bytes = environment("TANDEM_EMULATED_MEMORY");
+  const std::string threads = environment("TANDEM_EMULATED_THREADS");
+  no_driver = count == "none";
+  eager = environment("TANDEM_EMULATED_STREAMS") == "eager";
+  order = threads == "ascending" ? 1 : threads == "descending" ? -1 : 0;
+  memory = bytes.empty() ? std::size_t{1} << 30 : std::strtoull(bytes.c_str(), nullptr, 10);
+  const int cards_here = no_driver ? 0 : visible(count.empty() ? 1 : std::atoi(count.c_str()));
+  cards.resize(static_cast<std::size_t>(cards_here));
+  for (int i = 0; i < cards_here; ++i) {
+    Card& card = cards[static_cast<std::size_t>(i)];
+    card.peers.resize(cards.size());
+    // Twice the memory, so that holes between allocations never make it full early.
+    card.arena_bytes = 2 * memory + (std::size_t{64} << 20);
+    void* arena =
+        mmap(nullptr, card.arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena == MAP_FAILED) throw std::bad_alloc();
+    card.arena = static_cast<char*>(arena);
+    streams.push_back(std::make_unique<CUstream_st>(CUstream_st{.card = i, .flags = 0, .id = next_id++}));
+    card.legacy = streams.back().get();
+    card.legacy->legacy = true;
+  }
+}
+
+State& state() {
+  static State* one = new State;  // never destroyed: other statics' destructors call in
+  return *one;
+}
+
+HostThread& host_thread() {
+  thread_local HostThread one;
+  return one;
+}
+
+cudaError_t take_fault(const char* api) {
+  auto& faults = state().faults;
+  if (faults.empty()) return cudaSuccess;
+  const auto found = faults.find(api);
+  if (found == faults.end()) return cudaSuccess;
+  const cudaError_t error = found->second;
+  faults.erase(found);
+  return error;
+}
+
+void fail_next(const char* api, cudaError_t error) {
+  std::lock_guard lock(state().mutex);
+  state().faults[api] = error;
+}
+void clear_fault() {
+  std::lock_guard lock(state().mutex);
+  state().faults.clear();
+  state().sticky = cudaSuccess;
+  host_thread().last_error = cudaSuccess;
+}
+Counters counters() {
+  std::lock_guard lock(state().mutex);
+  return state().counters;
+}
+std::size_t pending(cudaStream_t handle) {
+  std::lock_guard lock(state().mutex);
+  const CUstream_st* stream = find_stream(handle);
+  return stream != nullptr ? stream->queue.size() : 0;
+}
+std::size_t bytes_in_use(int card) {
+  std::lock_guard lock(state().mutex);
+  return state().cards.at(static_cast<std::size_t>(card)).used;
+}
+
+}  // namespace tandem::cuda_emulation

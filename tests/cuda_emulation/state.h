@@ -1,0 +1,186 @@
+// What the parts of the emulated runtime share: cards, memory, streams as queues, captures. Everything here
+// is used with the one lock held; calls of the API take it by call().
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tandem/tests/cuda_emulation/emulation.h"
+
+namespace tandem::cuda_emulation {
+
+// A place in a stream: done when the work before it has run.
+struct Recording {
+  CUstream_st* stream;
+  bool done = false;
+  double milliseconds = 0;
+};
+
+enum class Work : uint8_t { kKernel, kCopy, kMemset, kHost, kGraph, kRecord, kWait };
+
+struct Entry {
+  Work work;
+  int card;
+  const char* operation;
+  std::function<void()> run;
+  std::shared_ptr<Recording> recording;  // of kRecord and kWait
+};
+
+struct Node {
+  Entry entry;
+  std::vector<std::size_t> after;  // indices of the nodes that it waits for
+};
+
+struct Capture {
+  cudaStreamCaptureMode mode;
+  unsigned long long id;
+  CUstream_st* origin;
+  const void* thread;  // that began it
+  bool invalid = false;
+  std::unique_ptr<CUgraph_st> graph;
+  std::vector<CUstream_st*> streams;  // that take part
+};
+
+struct Allocation {
+  std::size_t bytes;
+  int card;
+};
+
+struct Card {
+  char* arena = nullptr;
+  std::size_t arena_bytes = 0, used = 0;
+  bool open = false;
+  std::vector<bool> peers;
+  CUstream_st* legacy = nullptr;
+};
+
+struct State {
+  State();
+  std::mutex mutex;
+  std::vector<Card> cards;
+  bool no_driver = false, eager = false;
+  int order = 0;  // of threads: 1 ascending, -1 descending, 0 alternating
+  std::size_t memory = 0;
+  std::map<uintptr_t, Allocation> device_memory, pinned_memory;
+  std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::vector<CUevent_st*> events;
+  std::vector<std::shared_ptr<Capture>> captures;
+  std::map<std::string, cudaError_t> faults;
+  std::map<const void*, std::size_t> shared_limits;  // by cudaFuncSetAttribute
+  cudaError_t sticky = cudaSuccess;
+  Counters counters{};
+  unsigned long long next_id = 1;
+};
+State& state();
+
+// Of the calling host thread.
+struct HostThread {
+  int card = 0;
+  cudaError_t last_error = cudaSuccess;
+  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+  bool in_host_function = false;
+};
+HostThread& host_thread();
+
+/// The injected fault of this call, else success.
+cudaError_t take_fault(const char* api);
+
+/// Body of an API function: takes the lock, then injected faults and the sticky error come before `body`.
+template <class Body>
+cudaError_t call(const char* api, Body&& body) {
+  HostThread& own = host_thread();
+  if (own.in_host_function) return own.last_error = cudaErrorNotPermitted;
+  std::lock_guard lock(state().mutex);
+  cudaError_t status = state().cards.empty()
+                           ? (state().no_driver ? cudaErrorInsufficientDriver : cudaErrorNoDevice)
+                           : state().sticky;
+  if (status == cudaSuccess) status = take_fault(api);
+  if (status == cudaSuccess) status = body();
+  if (status != cudaSuccess) own.last_error = status;
+  return status;
+}
+
+// ---- queue.cpp, streams.cpp
+/// The stream behind a handle; null: not one, or destroyed.
+CUstream_st* find_stream(cudaStream_t handle);
+CUevent_st* find_event(cudaEvent_t handle);
+/// Appends to the stream, or to the graph that it captures.
+cudaError_t enqueue(cudaStream_t handle, Work work, const char* operation, std::function<void()> run);
+/// A mark at the end of the stream; a wait for one.
+std::shared_ptr<Recording> enqueue_record(CUstream_st* stream);
+void enqueue_wait(CUstream_st* stream, const std::shared_ptr<Recording>& recording);
+void run_entry(const Entry& entry);
+/// Runs all that is enqueued, with what it waits for.
+void drain(CUstream_st* stream);
+void drain_until(const std::shared_ptr<Recording>& recording);
+void drain_card(int card);
+/// Runs one entry of the stream, or of one that it waits for.
+void advance(CUstream_st* stream);
+
+// ---- graph.cpp
+/// cudaErrorStreamCapture… when the thread's mode forbids an unsafe call now; the captures concerned end
+/// invalid.
+cudaError_t unsafe_in_capture();
+/// cudaErrorStreamCaptureImplicit when this is the legacy stream and a blocking stream of its card captures.
+cudaError_t legacy_in_capture(const CUstream_st* stream);
+cudaError_t capture_entry(CUstream_st* stream, Entry entry);
+cudaError_t capture_wait(CUstream_st* stream, CUevent_st* event);
+/// Marks the capture that the stream takes part in.
+cudaError_t invalidate(CUstream_st* stream, cudaError_t why);
+bool capturing(const CUstream_st* stream);
+
+// ---- memory.cpp
+enum class Side : uint8_t { kPageable, kPinned, kDevice, kWrong };
+struct Where {
+  Side side;
+  int card;
+};
+/// Where all the bytes lie; kWrong: beyond an allocation, or freed.
+Where where(const void* p, std::size_t bytes);
+/// Whether a kernel of the card may use all the bytes: its own memory, that of its peers, pinned memory.
+bool usable(const void* p, std::size_t bytes, int card);
+/// Makes the memory of exactly these cards accessible; both may be the same. -1: of none.
+void open_memory(int card, int other);
+/// Opens the card's memory and that of its peers.
+void open_for_kernel(int card);
+
+}  // namespace tandem::cuda_emulation
+
+struct CUstream_st {
+  int card;
+  unsigned flags;
+  unsigned long long id;
+  int priority = 0;
+  bool legacy = false, destroyed = false, busy = false;
+  std::deque<tandem::cuda_emulation::Entry> queue;
+  std::shared_ptr<tandem::cuda_emulation::Capture> capture;
+  std::vector<std::size_t> ends;  // of the capture: the nodes that the next one waits for
+};
+
+struct CUevent_st {
+  int card;
+  unsigned flags;
+  std::shared_ptr<tandem::cuda_emulation::Recording> recording;
+  std::shared_ptr<tandem::cuda_emulation::Capture> capture;  // that it was last recorded in
+  std::vector<std::size_t> ends;
+};
+
+struct CUgraphNode_st {
+  tandem::cuda_emulation::Work work;
+};
+
+struct CUgraph_st {
+  std::vector<tandem::cuda_emulation::Node> nodes;
+  std::deque<CUgraphNode_st> handles;  // the address of the i-th is the i-th node's handle
+};
+
+struct CUgraphExec_st {
+  std::shared_ptr<std::vector<tandem::cuda_emulation::Entry>> entries;  // in an order that the graph allows
+};
