@@ -88,7 +88,7 @@ Fiber::~Fiber() {
 void Fiber::change(Context& from, Context& to) { tandem_change_stack(&from, to); }
 void Fiber::start() {
   // Six registers, main's address for `ret`, and a stack aligned as after a call.
-  auto* top = reinterpret_cast<uintptr_t*>(stack_ + kStack) - 2;
+  auto* top = reinterpret_cast<uintptr_t*>(stack_ + kStack) - 3;
   top[0] = 0;
   top[-1] = reinterpret_cast<uintptr_t>(main_);
   for (int i = 2; i < 8; ++i) top[-i] = 0;
