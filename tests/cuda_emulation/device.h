@@ -18,14 +18,12 @@
 #undef __constant__
 #undef __forceinline__
 #undef __launch_bounds__
-#undef __noinline__
 #define __global__
 #define __device__
 #define __host__
 #define __constant__
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 
 namespace tandem::cuda_emulation {

@@ -1,0 +1,3 @@
+// Part of the emulated CUB.
+#pragma once
+#include "../cub.cuh"
