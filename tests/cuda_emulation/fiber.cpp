@@ -74,12 +74,12 @@ Fiber::Fiber(void (*main)()) : main_(main) {
   stack_ = static_cast<char*>(memory) + kGuard;
   mprotect(memory, kGuard, PROT_NONE);  // an overflow ends the program here
 #ifdef TANDEM_TSAN
-  tsan_fiber_ = __tsan_create_fiber(0);
+  followed_.tsan_fiber = __tsan_create_fiber(0);
 #endif
 }
 Fiber::~Fiber() {
 #ifdef TANDEM_TSAN
-  __tsan_destroy_fiber(tsan_fiber_);
+  __tsan_destroy_fiber(followed_.tsan_fiber);
 #endif
   munmap(stack_ - kGuard, kStack + kGuard);
 }
@@ -93,7 +93,7 @@ void Fiber::start() {
   top[-1] = reinterpret_cast<uintptr_t>(main_);
   for (int i = 2; i < 8; ++i) top[-i] = 0;
   own_ = top - 7;
-  fake_stack_ = nullptr;
+  followed_.fake_stack = nullptr;
   enter();
 }
 #else
@@ -104,7 +104,7 @@ void Fiber::start() {
   own_.uc_stack.ss_size = kStack;
   own_.uc_link = nullptr;
   makecontext(&own_, main_, 0);
-  fake_stack_ = nullptr;
+  followed_.fake_stack = nullptr;
   enter();
 }
 #endif
@@ -113,30 +113,31 @@ void Fiber::resume() { enter(); }
 
 void Fiber::enter() {
 #ifdef TANDEM_TSAN
-  tsan_host_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(tsan_fiber_, 0);
+  followed_.tsan_host = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(followed_.tsan_fiber, 0);
 #endif
 #ifdef TANDEM_ASAN
-  __sanitizer_start_switch_fiber(&host_fake_stack_, stack_, kStack);
+  __sanitizer_start_switch_fiber(&followed_.host_fake_stack, stack_, kStack);
 #endif
   change(host_, own_);
 #ifdef TANDEM_ASAN
-  __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(followed_.host_fake_stack, nullptr, nullptr);
 #endif
 }
 
 void Fiber::arrived() {
 #ifdef TANDEM_ASAN
-  __sanitizer_finish_switch_fiber(fake_stack_, &host_bottom_, &host_size_);
+  __sanitizer_finish_switch_fiber(followed_.fake_stack, &followed_.host_bottom, &followed_.host_size);
 #endif
 }
 
 void Fiber::return_to_host(bool forever) {
 #ifdef TANDEM_TSAN
-  __tsan_switch_to_fiber(tsan_host_, 0);
+  __tsan_switch_to_fiber(followed_.tsan_host, 0);
 #endif
 #ifdef TANDEM_ASAN
-  __sanitizer_start_switch_fiber(forever ? nullptr : &fake_stack_, host_bottom_, host_size_);
+  __sanitizer_start_switch_fiber(forever ? nullptr : &followed_.fake_stack, followed_.host_bottom,
+                                 followed_.host_size);
 #endif
   static_cast<void>(forever);
   change(own_, host_);

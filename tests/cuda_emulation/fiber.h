@@ -42,10 +42,12 @@ class Fiber {
   char* stack_;
   Context own_{}, host_{};
   // For the sanitizers, which follow stacks.
-  void *fake_stack_ = nullptr, *host_fake_stack_ = nullptr;
-  const void* host_bottom_ = nullptr;
-  std::size_t host_size_ = 0;
-  void *tsan_fiber_ = nullptr, *tsan_host_ = nullptr;
+  struct Followed {
+    void *fake_stack = nullptr, *host_fake_stack = nullptr;
+    const void* host_bottom = nullptr;
+    std::size_t host_size = 0;
+    void *tsan_fiber = nullptr, *tsan_host = nullptr;
+  } followed_;
 };
 
 }  // namespace tandem::cuda_emulation
