@@ -2,6 +2,7 @@
 // mul and div of floating point) have loops of their own for a number on either side and for strides.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
+#include "tandem/core/kernels/apply.h"
 
 namespace tandem::cpu {
 
@@ -44,22 +45,13 @@ void hot_binary(const Tensor& out, const Operand& a, const Operand& b, F f) {
   });
 }
 
-/// An op applied with or without its parameter.
-template <class Op, class T>
-TANDEM_HD inline auto apply_binary(T a, T b, T p) {
-  if constexpr (requires { Op::apply(a, b); })
-    return Op::apply(a, b);
-  else
-    return Op::apply(a, b, p);
-}
-
 /// A UnitLoop; its parameter is one In.
 template <class Op, class Out, class In>
 void binary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
   Out* out = static_cast<Out*>(to);
   const In *a = static_cast<const In*>(in[0]), *b = static_cast<const In*>(in[1]);
   const In p = parameters != nullptr ? *static_cast<const In*>(parameters) : In();
-  for (int64_t i = 0; i < n; ++i) out[i] = apply_binary<Op>(a[i], b[i], p);
+  for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_binary<Op>(a[i], b[i], p);
 }
 
 template <class T>
@@ -83,7 +75,7 @@ struct BinaryMaker {
           if (out.numel() != 0) check_divisor<T>(b, Op::name);
         const T p = parameter.to<T>();
         if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
-          hot_binary<T>(out, a, b, [p](T x, T y) { return apply_binary<Op>(x, y, p); });
+          hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
         else
           elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
       });

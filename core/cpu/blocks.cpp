@@ -125,8 +125,4 @@ Tensor straightened(const Tensor& out, const Tensor& operand) {
   return straight;
 }
 
-void store(const Scalar& number, ScalarType type, void* to) {
-  dispatch(type, AllTypes{}, "number", [&]<class T>(Type<T>) { *static_cast<T*>(to) = number.to<T>(); });
-}
-
 }  // namespace tandem::cpu

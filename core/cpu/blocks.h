@@ -4,6 +4,7 @@
 #pragma once
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/kernels/kernel.h"
+#include "tandem/core/kernels/store.h"
 
 namespace tandem::cpu {
 
@@ -26,8 +27,5 @@ bool crosses(const LoopPlan<N>& plan, std::size_t operand) {
 }
 /// A copy of the operand, laid out in rows of out's shape.
 Tensor straightened(const Tensor& out, const Tensor& operand);
-
-/// Writes the number as an element of `type`.
-void store(const Scalar& number, ScalarType type, void* to);
 
 }  // namespace tandem::cpu

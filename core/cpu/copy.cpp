@@ -4,37 +4,10 @@
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/cpu/transpose.h"
+#include "tandem/core/kernels/convert.h"
 
 namespace tandem::cpu {
 namespace {
-
-// Values that an integer type cannot hold become what the processor makes of them, as in PyTorch.
-template <class To, class From>
-#ifdef __clang__
-[[clang::no_sanitize("float-cast-overflow")]]
-#endif
-To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>)
-    return static_cast<float>(value) != 0;
-  else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
-    return To(static_cast<float>(value));
-  else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
-    return static_cast<To>(static_cast<float>(value));
-  else
-    return static_cast<To>(value);
-}
-template <>
-inline bool convert<bool, int64_t>(int64_t value) {
-  return value != 0;
-}
-template <>
-inline bool convert<bool, int32_t>(int32_t value) {
-  return value != 0;
-}
-template <>
-inline bool convert<bool, double>(double value) {
-  return value != 0;
-}
 
 // to[c * ld_to + r] = from[r * ld_from + c], nothing else is written.
 template <class Bits>
@@ -115,7 +88,7 @@ template <class To, class From>
 void convert_loop(void* to, const void* const* in, int64_t n, const void*) {
   To* out = static_cast<To*>(to);
   const From* from = static_cast<const From*>(in[0]);
-  for (int64_t i = 0; i < n; ++i) out[i] = convert<To>(from[i]);
+  for (int64_t i = 0; i < n; ++i) out[i] = ops::convert<To>(from[i]);
 }
 
 void copy(const Tensor& out, const Tensor& in) {

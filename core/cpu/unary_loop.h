@@ -1,27 +1,9 @@
 // One-argument functions and their gradients as entries of kernel tables.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
+#include "tandem/core/kernels/apply.h"
 
 namespace tandem::cpu {
-
-template <class Op, class T>
-TANDEM_HD inline T apply_unary(T x, T p, T q) {
-  if constexpr (requires { Op::apply(x); })
-    return Op::apply(x);
-  else if constexpr (requires { Op::apply(x, p); })
-    return Op::apply(x, p);
-  else
-    return Op::apply(x, p, q);
-}
-template <class Op, class T>
-TANDEM_HD inline T apply_gradient(T g, T saved, T p, T q) {
-  if constexpr (requires { Op::gradient(g, saved); })
-    return Op::gradient(g, saved);
-  else if constexpr (requires { Op::gradient(g, saved, p); })
-    return Op::gradient(g, saved, p);
-  else
-    return Op::gradient(g, saved, p, q);
-}
 
 /// UnitLoops; the parameters are two T.
 template <class Op, class T>
@@ -34,11 +16,11 @@ void unary_loop(void* to, const void* const* in, int64_t n, const void* paramete
     for (int64_t i = 0; i < n; ++i) any |= Op::outside(x[i]);
     if (any) [[unlikely]] {
       for (int64_t i = 0; i < n; ++i)
-        out[i] = Op::outside(x[i]) ? Op::exact(x[i]) : apply_unary<Op>(x[i], p, q);
+        out[i] = Op::outside(x[i]) ? Op::exact(x[i]) : ops::apply_unary<Op>(x[i], p, q);
       return;
     }
   }
-  for (int64_t i = 0; i < n; ++i) out[i] = apply_unary<Op>(x[i], p, q);
+  for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_unary<Op>(x[i], p, q);
 }
 template <class Op, class T>
 void gradient_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
@@ -46,7 +28,7 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
   const T *g = static_cast<const T*>(in[0]), *saved = static_cast<const T*>(in[1]),
           *pq = static_cast<const T*>(parameters);
   const T p = pq[0], q = pq[1];
-  for (int64_t i = 0; i < n; ++i) out[i] = apply_gradient<Op>(g[i], saved[i], p, q);
+  for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_gradient<Op>(g[i], saved[i], p, q);
 }
 
 struct UnaryMaker {
