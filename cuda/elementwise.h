@@ -1,0 +1,173 @@
+// Elementwise kernels: out[i] = f(in0[i], in1[i], …) for operands of any strides, one kernel a functor.
+//
+// A thread holds several elements in registers, all loaded before the first is computed. Where every operand
+// lies in rows that allow it, they travel in vectors of 16 bytes; else one by one, so that neighbouring
+// threads have neighbouring elements. A number, or an operand that a row repeats, is read once a vector.
+#pragma once
+#include <utility>
+
+#include "tandem/core/kernels/kernel.h"
+#include "tandem/cuda/elementwise_plan.h"
+#include "tandem/cuda/launch.h"
+
+namespace tandem::cuda {
+
+template <class T, int V>
+struct alignas(sizeof(T) * V) Vector {
+  T at[V];
+};
+
+/// Elements of a vector where these types travel together.
+template <class... Ts>
+inline constexpr int widest_vector = vector_count(std::max({sizeof(Ts)...}));
+
+/// One input of a kernel.
+template <class T>
+struct Input {
+  const T* data = nullptr;  ///< null: the number
+  T number{};
+
+  __device__ T element(uint32_t offset) const { return data != nullptr ? data[offset] : number; }
+  /// V elements from `offset` on, or V times the one there.
+  template <int V>
+  __device__ void vector(uint32_t offset, bool repeated, T* to) const {
+    if (data == nullptr || repeated) {
+      const T value = element(offset);
+#pragma unroll
+      for (int v = 0; v < V; ++v) to[v] = value;
+    } else {
+      const auto values = *reinterpret_cast<const Vector<T, V>*>(data + offset);
+#pragma unroll
+      for (int v = 0; v < V; ++v) to[v] = values.at[v];
+    }
+  }
+};
+
+/// Offsets of E positions, for N operands each.
+template <int N, int E>
+__device__ inline void walk(const Walk<N>& by, const uint32_t (&positions)[E], uint32_t (&offsets)[N][E]) {
+  uint32_t rest[E];
+#pragma unroll
+  for (int e = 0; e < E; ++e) {
+    rest[e] = positions[e];
+#pragma unroll
+    for (int k = 0; k < N; ++k) offsets[k][e] = 0;
+  }
+#pragma unroll 1
+  for (int d = 0; d < by.ndim; ++d) {
+    const FastDivide size = by.sizes[d];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const uint32_t quotient = size.quotient(rest[e]), index = rest[e] - quotient * size.divisor;
+#pragma unroll
+      for (int k = 0; k < N; ++k) offsets[k][e] += index * by.strides[d][k];
+      rest[e] = quotient;
+    }
+  }
+}
+
+/// The parameter of a kernel: F has types Out and In, and an operator() of N arguments.
+template <class F, int N>
+struct Elementwise {
+  F f;
+  typename F::Out* out;
+  Input<typename F::In> in[N];
+  ElementwisePiece<N + 1> piece;
+};
+
+template <class F, int N>
+__global__ void elementwise_kernel(const Elementwise<F, N> p) {
+  using In = typename F::In;
+  using Out = typename F::Out;
+  constexpr int V = widest_vector<In, Out>, U = vectors_a_thread(V, N), E = U * V;
+  const uint32_t first = blockIdx.x * static_cast<uint32_t>(kElementThreads * E);
+  In x[N][E];
+  uint32_t to[E];
+  // The last block may be a part of one: it goes by elements.
+  const bool by_vectors = p.piece.vectors && p.piece.numel - first >= kElementThreads * E;
+  if (by_vectors) {
+    uint32_t positions[U], offsets[N + 1][U];
+#pragma unroll
+    for (int u = 0; u < U; ++u) positions[u] = first + (u * kElementThreads + threadIdx.x) * V;
+    walk(p.piece.walk, positions, offsets);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const bool repeated = p.piece.walk.strides[0][k + 1] == 0;
+#pragma unroll
+      for (int u = 0; u < U; ++u) p.in[k].template vector<V>(offsets[k + 1][u], repeated, x[k] + u * V);
+    }
+#pragma unroll
+    for (int u = 0; u < U; ++u) to[u] = offsets[0][u];
+  } else {
+    uint32_t positions[E], offsets[N + 1][E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) positions[e] = first + e * kElementThreads + threadIdx.x;
+    walk(p.piece.walk, positions, offsets);
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const bool inside = positions[e] < p.piece.numel;
+      to[e] = inside ? offsets[0][e] : kNoElement;
+#pragma unroll
+      for (int k = 0; k < N; ++k) x[k][e] = inside ? p.in[k].element(offsets[k + 1][e]) : static_cast<In>(1);
+    }
+  }
+  Out y[E];
+#pragma unroll
+  for (int e = 0; e < E; ++e) {
+    if constexpr (N == 0)
+      y[e] = p.f();
+    else if constexpr (N == 1)
+      y[e] = p.f(x[0][e]);
+    else if constexpr (N == 2)
+      y[e] = p.f(x[0][e], x[1][e]);
+    else
+      y[e] = p.f(x[0][e], x[1][e], x[2][e]);
+  }
+  if (by_vectors) {
+#pragma unroll
+    for (int u = 0; u < U; ++u) {
+      Vector<Out, V> values;
+#pragma unroll
+      for (int v = 0; v < V; ++v) values.at[v] = y[u * V + v];
+      *reinterpret_cast<Vector<Out, V>*>(p.out + to[u]) = values;
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < E; ++e)
+      if (to[e] != kNoElement) p.out[to[e]] = y[e];
+  }
+}
+
+/// Launches the kernel for every piece of a walk over the output and N inputs; `numbers`: what stands for
+/// those without a tensor. `operation`: a string literal, for messages.
+template <class F, int N>
+void run_elementwise(const char* operation, Context& c, const F& f, const typename F::In (&numbers)[N],
+                     const LoopPlan<N + 1>& plan) {
+  using In = typename F::In;
+  using Out = typename F::Out;
+  constexpr int count = widest_vector<In, Out>;
+  Elementwise<F, N> p{f, nullptr, {}, {}};
+  for (int k = 0; k < N; ++k) p.in[k].number = numbers[k];
+  auto start = [&](const Piece<N + 1>& piece, bool vectors) {
+    p.out = reinterpret_cast<Out*>(piece.data[0]);
+    for (std::size_t k = 0; k < N; ++k) p.in[k].data = reinterpret_cast<const In*>(piece.data[k + 1]);
+    p.piece = {piece.numel, vectors, piece.walk};
+    launch(operation, c, grid_for(piece.numel, count * vectors_a_thread(count, N), kElementThreads),
+           elementwise_kernel<F, N>, p);
+  };
+  for_elementwise_pieces<N + 1>(plan, count, PieceCall<N + 1>(start));
+}
+
+/// Runs F over tensors and numbers, which are converted to its type.
+template <class F, int N>
+void elementwise(const char* operation, const F& f, const Tensor& out, const Operand* const (&in)[N]) {
+  typename F::In numbers[N] = {};
+  std::array<const Tensor*, N + 1> tensors{&out};
+  for (int k = 0; k < N; ++k) {
+    tensors[static_cast<std::size_t>(k) + 1] = in[k]->tensor;
+    if (in[k]->tensor == nullptr) numbers[k] = in[k]->scalar.template to<typename F::In>();
+  }
+  run_elementwise<F, N>(operation, context(out.device()), f, numbers, make_plan<N + 1>(tensors));
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,13 @@
+// Activation functions on CUDA devices, and their gradients.
+#include "tandem/core/kernels/activation_ops.h"
+
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/unary.h"
+
+namespace tandem::cuda {
+constinit const KernelArray<ActivationOps, UnarySignature> activation_kernels =
+    KernelArray<ActivationOps, UnarySignature>::from<UnaryMaker>();
+constinit const KernelArray<ActivationOps, GradientSignature> activation_gradients =
+    KernelArray<ActivationOps, GradientSignature>::from<GradientMaker>();
+}  // namespace tandem::cuda

@@ -1,0 +1,11 @@
+// Arithmetic of two arguments on CUDA devices.
+#include "tandem/core/kernels/arithmetic_ops.h"
+
+#include "tandem/cuda/binary.h"
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+
+namespace tandem::cuda {
+constinit const KernelArray<ArithmeticOps, BinarySignature> arithmetic_kernels =
+    KernelArray<ArithmeticOps, BinarySignature>::from<BinaryMaker>();
+}  // namespace tandem::cuda

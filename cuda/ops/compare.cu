@@ -1,0 +1,35 @@
+// Comparisons on CUDA devices: arguments of any computed type, bool out.
+#include "tandem/core/kernels/compare_ops.h"
+
+#include "tandem/core/kernels/pointwise.h"
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class Op, class T>
+struct Compare {
+  using In = T;
+  using Out = bool;
+  __device__ bool operator()(T a, T b) const { return Op::apply(a, b); }
+};
+
+struct Maker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Operand& a, const Operand& b) {
+      const ScalarType type = a.tensor != nullptr ? a.tensor->dtype() : b.tensor->dtype();
+      dispatch(type, ComputedTypes{}, Op::name, [&]<class T>(Type<T>) {
+        elementwise(Op::name, Compare<Op, T>{}, out, {&a, &b});
+      });
+    };
+  }
+};
+
+}  // namespace
+
+constinit const CompareKernels compare_kernels = CompareKernels::from<Maker>();
+
+}  // namespace tandem::cuda

@@ -1,0 +1,93 @@
+// Copies between any two dtypes, and fills, on CUDA devices.
+#include <cstring>
+
+#include "tandem/core/kernels/convert.h"
+#include "tandem/core/kernels/store.h"
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/transpose_plan.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class To, class From>
+struct Convert {
+  using In = From;
+  using Out = To;
+  __device__ To operator()(From x) const { return ops::convert<To>(x); }
+};
+template <class Bits>
+struct Move {
+  using In = Bits;
+  using Out = Bits;
+  __device__ Bits operator()(Bits x) const { return x; }
+};
+
+// A block takes one tile through shared memory: it reads along one dimension and writes along the other.
+template <class Bits>
+__global__ void transpose_kernel(Bits* out, const Bits* in, const TransposePlan p) {
+  constexpr int tile = transpose_tile(sizeof(Bits)), rows_at_once = kTransposeThreads / tile;
+  constexpr int pad = sizeof(Bits) >= 4 ? 1 : static_cast<int>(4 / sizeof(Bits));  // no bank conflicts
+  __shared__ Bits values[tile][tile + pad];
+  const TransposeTile at = p.tile(blockIdx.x, tile);
+  const uint32_t x = threadIdx.x % tile, y = threadIdx.x / tile;
+#pragma unroll
+  for (uint32_t i = 0; i < tile; i += rows_at_once) {
+    const uint32_t row = at.row + y + i, column = at.column + x;
+    if (row < p.rows && column < p.columns) values[y + i][x] = in[at.in + row * p.row_in + column];
+  }
+  __syncthreads();
+#pragma unroll
+  for (uint32_t i = 0; i < tile; i += rows_at_once) {
+    const uint32_t row = at.row + x, column = at.column + y + i;
+    if (row < p.rows && column < p.columns) out[at.out + row + column * p.column_out] = values[x][y + i];
+  }
+}
+
+template <class Bits>
+void copy_bits(Context& c, const LoopPlan<2>& plan) {
+  if (!can_transpose(plan)) return run_elementwise<Move<Bits>, 1>("copy_", c, {}, {Bits{}}, plan);
+  for_pieces(plan, [&](const Piece<2>& piece) {
+    const TransposePlan p(piece, transpose_tile(sizeof(Bits)));
+    launch("copy_", c, Grid{p.tiles, kTransposeThreads}, transpose_kernel<Bits>,
+           reinterpret_cast<Bits*>(piece.data[0]), reinterpret_cast<const Bits*>(piece.data[1]), p);
+  });
+}
+
+void copy_same(Context& c, const Tensor& out, const Tensor& in) {
+  const LoopPlan<2> plan = make_plan<2>({&out, &in});
+  if (plan.ndim == 1 && plan.strides[0][0] == 1 && plan.strides[0][1] == 1) {
+    if (plan.data[0] == plan.data[1]) return;
+    ensure(cudaMemcpyAsync(plan.data[0], plan.data[1], out.nbytes(), cudaMemcpyDeviceToDevice, c.stream()),
+           "cudaMemcpyAsync");
+    return note_launch("copy_");
+  }
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { copy_bits<Bits>(c, plan); });
+}
+
+}  // namespace
+
+void copy(const Tensor& out, const Tensor& in) {
+  if (out.numel() == 0) return;
+  if (out.dtype() == in.dtype()) return copy_same(context(out.device()), out, in);
+  const Operand from(in);
+  dispatch(out.dtype(), AllTypes{}, "copy_", [&]<class To>(Type<To>) {
+    dispatch(in.dtype(), AllTypes{}, "copy_", [&]<class From>(Type<From>) {
+      if constexpr (!std::is_same_v<To, From>) elementwise("copy_", Convert<To, From>{}, out, {&from});
+    });
+  });
+}
+
+void fill(const Tensor& out, const Scalar& value) {
+  if (out.numel() == 0) return;
+  alignas(8) char bytes[8];
+  store(value, out.dtype(), bytes);
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) {
+    Bits bits;
+    std::memcpy(&bits, bytes, sizeof bits);
+    run_elementwise<Move<Bits>, 1>("fill_", context(out.device()), {}, {bits}, make_plan<2>({&out, nullptr}));
+  });
+}
+
+}  // namespace tandem::cuda

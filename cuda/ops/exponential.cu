@@ -1,0 +1,13 @@
+// Exponentials, logarithms and the error function on CUDA devices, and their gradients.
+#include "tandem/core/kernels/exponential_ops.h"
+
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/unary.h"
+
+namespace tandem::cuda {
+constinit const KernelArray<ExponentialOps, UnarySignature> exponential_kernels =
+    KernelArray<ExponentialOps, UnarySignature>::from<UnaryMaker>();
+constinit const KernelArray<ExponentialOps, GradientSignature> exponential_gradients =
+    KernelArray<ExponentialOps, GradientSignature>::from<GradientMaker>();
+}  // namespace tandem::cuda

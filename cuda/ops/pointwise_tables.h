@@ -1,0 +1,22 @@
+// The parts of the pointwise table, each made in a file of its own.
+#pragma once
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+extern const KernelArray<RoundingOps, UnarySignature> rounding_kernels;
+extern const KernelArray<AlgebraicOps, UnarySignature> algebraic_kernels;
+extern const KernelArray<AlgebraicOps, GradientSignature> algebraic_gradients;
+extern const KernelArray<ExponentialOps, UnarySignature> exponential_kernels;
+extern const KernelArray<ExponentialOps, GradientSignature> exponential_gradients;
+extern const KernelArray<TrigonometricOps, UnarySignature> trigonometric_kernels;
+extern const KernelArray<TrigonometricOps, GradientSignature> trigonometric_gradients;
+extern const KernelArray<ActivationOps, UnarySignature> activation_kernels;
+extern const KernelArray<ActivationOps, GradientSignature> activation_gradients;
+extern const KernelArray<ArithmeticOps, BinarySignature> arithmetic_kernels;
+extern const KernelArray<BitwiseOps, BinarySignature> bitwise_kernels;
+extern const CompareKernels compare_kernels;
+extern const TernaryKernels ternary_kernels;
+void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b);
+void copy(const Tensor& out, const Tensor& in);
+void fill(const Tensor& out, const Scalar& value);
+}  // namespace tandem::cuda

@@ -1,0 +1,36 @@
+// Elementwise functions of three arguments on CUDA devices.
+#include "tandem/core/kernels/ternary_ops.h"
+
+#include "tandem/core/kernels/pointwise.h"
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class Op, class T>
+struct Ternary {
+  using In = T;
+  using Out = T;
+  T p;
+  __device__ T operator()(T a, T b, T c) const { return Op::apply(a, b, c, p); }
+};
+
+struct Maker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
+               const Scalar& parameter) {
+      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+        elementwise(Op::name, Ternary<Op, T>{parameter.to<T>()}, out, {&a, &b, &c});
+      });
+    };
+  }
+};
+
+}  // namespace
+
+constinit const TernaryKernels ternary_kernels = TernaryKernels::from<Maker>();
+
+}  // namespace tandem::cuda

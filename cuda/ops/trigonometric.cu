@@ -1,0 +1,13 @@
+// Trigonometric and hyperbolic functions on CUDA devices, and their gradients.
+#include "tandem/core/kernels/trigonometric_ops.h"
+
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/unary.h"
+
+namespace tandem::cuda {
+constinit const KernelArray<TrigonometricOps, UnarySignature> trigonometric_kernels =
+    KernelArray<TrigonometricOps, UnarySignature>::from<UnaryMaker>();
+constinit const KernelArray<TrigonometricOps, GradientSignature> trigonometric_gradients =
+    KernelArray<TrigonometricOps, GradientSignature>::from<GradientMaker>();
+}  // namespace tandem::cuda

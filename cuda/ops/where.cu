@@ -1,0 +1,85 @@
+// where on CUDA devices: a choice of bytes, whatever they mean.
+#include <cstring>
+
+#include "tandem/core/kernels/store.h"
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class Bits>
+struct Choice {
+  Bits* out;
+  Input<bool> condition;
+  Input<Bits> a, b;
+  ElementwisePiece<4> piece;
+};
+
+// One vector, or so many elements, a thread: see elementwise_kernel.
+template <class Bits>
+__global__ void where_kernel(const Choice<Bits> p) {
+  constexpr int V = widest_vector<Bits>;
+  const uint32_t first = blockIdx.x * static_cast<uint32_t>(kElementThreads * V);
+  const uint32_t(&strides)[4] = p.piece.walk.strides[0];
+  if (p.piece.vectors && p.piece.numel - first >= kElementThreads * V) {
+    const uint32_t positions[1] = {first + threadIdx.x * V};
+    uint32_t at[4][1];
+    walk(p.piece.walk, positions, at);
+    bool condition[V];
+    Bits a[V], b[V];
+    p.condition.template vector<V>(at[1][0], strides[1] == 0, condition);
+    p.a.template vector<V>(at[2][0], strides[2] == 0, a);
+    p.b.template vector<V>(at[3][0], strides[3] == 0, b);
+    Vector<Bits, V> values;
+#pragma unroll
+    for (int v = 0; v < V; ++v) values.at[v] = condition[v] ? a[v] : b[v];
+    *reinterpret_cast<Vector<Bits, V>*>(p.out + at[0][0]) = values;
+    return;
+  }
+  for (int v = 0; v < V; ++v) {
+    const uint32_t position = first + v * kElementThreads + threadIdx.x;
+    if (position >= p.piece.numel) return;
+    const auto at = p.piece.walk.offsets(position).at;
+    p.out[at[0]] = p.condition.element(at[1]) ? p.a.element(at[2]) : p.b.element(at[3]);
+  }
+}
+
+// The bits that a number has as an element of `type`.
+template <class Bits>
+Bits bits_of(const Operand& x, ScalarType type) {
+  Bits bits{};
+  if (x.tensor != nullptr) return bits;
+  alignas(8) char bytes[8];
+  store(x.scalar, type, bytes);
+  std::memcpy(&bits, bytes, sizeof bits);
+  return bits;
+}
+
+template <class Bits>
+void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
+  Choice<Bits> p{};
+  p.a.number = bits_of<Bits>(a, out.dtype());
+  p.b.number = bits_of<Bits>(b, out.dtype());
+  Context& c = context(out.device());
+  constexpr int count = widest_vector<Bits>;
+  auto start = [&](const Piece<4>& piece, bool vectors) {
+    p.out = reinterpret_cast<Bits*>(piece.data[0]);
+    p.condition.data = reinterpret_cast<const bool*>(piece.data[1]);
+    p.a.data = reinterpret_cast<const Bits*>(piece.data[2]);
+    p.b.data = reinterpret_cast<const Bits*>(piece.data[3]);
+    p.piece = {piece.numel, vectors, piece.walk};
+    launch("where", c, grid_for(piece.numel, count, kElementThreads), where_kernel<Bits>, p);
+  };
+  for_elementwise_pieces<4>(make_plan<4>({&out, &condition, a.tensor, b.tensor}), count, PieceCall<4>(start));
+}
+
+}  // namespace
+
+void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
+  if (out.numel() == 0) return;
+  dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { where_bits<Bits>(out, condition, a, b); });
+}
+
+}  // namespace tandem::cuda

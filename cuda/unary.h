@@ -1,0 +1,57 @@
+// One-argument functions and their gradients as entries of kernel tables.
+#pragma once
+#include "tandem/core/kernels/apply.h"
+#include "tandem/core/kernels/pointwise.h"
+#include "tandem/cuda/elementwise.h"
+
+namespace tandem::cuda {
+
+template <class Op, class T>
+struct Unary {
+  using In = T;
+  using Out = T;
+  T p, q;
+  __device__ T operator()(T x) const {
+#ifndef __CUDA_ARCH__  // the device's own functions are exact everywhere
+    if constexpr (requires { Op::outside(x); })
+      if (Op::outside(x)) return Op::exact(x);
+#endif
+    return ops::apply_unary<Op>(x, p, q);
+  }
+};
+template <class Op, class T>
+struct Gradient {
+  using In = T;
+  using Out = T;
+  T p, q;
+  __device__ T operator()(T g, T saved) const { return ops::apply_gradient<Op>(g, saved, p, q); }
+};
+
+struct UnaryMaker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Tensor& in, const Scalar* parameters) {
+      dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+        Unary<Op, T> f{};
+        if (parameters != nullptr) f = {parameters[0].to<T>(), parameters[1].to<T>()};
+        const Operand x(in);
+        elementwise(Op::name, f, out, {&x});
+      });
+    };
+  }
+};
+struct GradientMaker {
+  template <class Op>
+  static constexpr auto make() {
+    return +[](const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
+      dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
+        Gradient<Op, T> f{};
+        if (parameters != nullptr) f = {parameters[0].to<T>(), parameters[1].to<T>()};
+        const Operand a(g), b(saved);
+        elementwise(Op::name, f, out, {&a, &b});
+      });
+    };
+  }
+};
+
+}  // namespace tandem::cuda
