@@ -1,5 +1,4 @@
 // Tables that are being written.
-#include "tandem/cuda/ops/random_tables.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda {
@@ -9,6 +8,7 @@ struct Missing {
   constexpr operator Kernel<R(Args...)>() const {
     return +[](Args...) -> R { throw NotImplementedError("not on CUDA yet"); };
   }
+  }
 };
 constexpr Missing no;
 }  // namespace
@@ -17,8 +17,6 @@ const ScanKernels scan_kernels{no, no, no};
 const SoftmaxKernels softmax_kernels{no, no, no, no};
 const SortKernels sort_kernels{no, no, no};
 const IndexKernels index_kernels{no, no, no, no, no, no, no, no, no, no, no};
-const LinalgKernels linalg_kernels{no, no};
-const RandomKernels random_kernels{fill_random_kernels, no};
 const ConvKernels conv_kernels{no, no, no, no};
 const PoolKernels pool_kernels{no, no, no, no, no, no, no};
 const LossKernels loss_kernels{no, no, no, no};

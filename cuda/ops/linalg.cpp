@@ -1,0 +1,125 @@
+// Matrix products by cuBLAS. It counts in columns: a row-major C = A B is its Cᵀ = Bᵀ Aᵀ, so the operands
+// change places here, once, and nothing is transposed in memory. A matrix that is neither row-major nor
+// column-major is copied first. float32 is computed as such unless the math mode allows TF32.
+#include <climits>
+
+#include "tandem/core/math_mode.h"
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/ops/linear_plan.h"
+#include "tandem/cuda/ops/matrix.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+// Batches beyond it are cut: a grid's z dimension ends there.
+constexpr int64_t kMostBatches = 65535;
+
+struct Matrix {
+  Tensor tensor;  // keeps a copy alive
+  MatrixLayout layout;
+  int64_t batch_stride = 0;
+};
+
+Matrix matrix(const Tensor& t) {
+  const bool batched = t.dim() == 3;
+  const int64_t rows = t.size(-2), columns = t.size(-1);
+  const MatrixLayout layout = matrix_layout(rows, columns, t.stride(-2), t.stride(-1));
+  if (layout.dense) return {t, layout, batched && t.size(0) > 1 ? t.stride(0) : 0};
+  Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
+  pointwise_kernels.copy(copy, t);
+  return {copy, {true, false, std::max<int64_t>(1, columns)}, batched ? rows * columns : 0};
+}
+
+int blas_int(const char* operation, int64_t value, const Tensor& a, const Tensor& b) {
+  check(value <= INT_MAX, operation, ": cuBLAS takes sizes and row lengths up to ", INT_MAX, ", got ", value,
+        "\n  ", a, "\n  ", b);
+  return static_cast<int>(value);
+}
+
+// alpha and beta in the type of the elements.
+union Factor {
+  float single;
+  double twice;
+  Factor(ScalarType dtype, const Scalar& value) {
+    if (dtype == kFloat)
+      single = value.to<float>();
+    else
+      twice = value.to<double>();
+  }
+};
+
+// out [B, M, N] from batch `first` on, `count` of them.
+void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha,
+          int64_t first, int64_t count) {
+  const ScalarType dtype = out.dtype();
+  const cudaDataType type = dtype == kFloat ? CUDA_R_32F : CUDA_R_64F;
+  const cublasComputeType_t compute = dtype == kDouble                    ? CUBLAS_COMPUTE_64F
+                                      : globalContext().allowTF32CuBLAS() ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                          : CUBLAS_COMPUTE_32F;
+  const auto number = [&](int64_t value) { return blas_int("matmul", value, a.tensor, b.tensor); };
+  const int m = number(out.size(-2)), n = number(out.size(-1)), k = number(a.tensor.size(-1));
+  const int lda = number(a.layout.ld), ldb = number(b.layout.ld);
+  const auto operation = [](const Matrix& x) { return x.layout.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const auto at = [&](const Tensor& t, int64_t batch_stride) {
+    return static_cast<char*>(t.data_ptr()) + first * batch_stride * t.element_size();
+  };
+  const int64_t out_stride = out.size(-2) * out.size(-1);
+  const Factor scale(dtype, alpha), keep(dtype, beta);
+  cublasHandle_t handle = context(out.device()).blas();
+  if (count == 1)
+    ensure(cublasGemmEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride),
+                        type, ldb, at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type,
+                        n, compute, CUBLAS_GEMM_DEFAULT),
+           "cublasGemmEx");
+  else
+    ensure(cublasGemmStridedBatchedEx(handle, operation(b), operation(a), n, m, k, &scale,
+                                      at(b.tensor, b.batch_stride), type, ldb, b.batch_stride,
+                                      at(a.tensor, a.batch_stride), type, lda, a.batch_stride, &keep,
+                                      at(out, out_stride), type, n, out_stride, static_cast<int>(count),
+                                      compute, CUBLAS_GEMM_DEFAULT),
+           "cublasGemmStridedBatchedEx");
+  note_launch("matmul");
+  if (sync_after_launch()) sync_and_check(context(out.device()), "matmul");
+}
+
+// An empty sum: what is left is beta out.
+void scale_by(const Tensor& out, const Scalar& beta) {
+  if (beta.equal(0)) return pointwise_kernels.fill(out, 0);
+  if (!beta.equal(1)) pointwise_kernels.binary.get<ops::Mul>()(out, out, beta, 1);
+}
+
+void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  context(out.device());
+  if (out.numel() == 0) return;
+  if (a.size(-1) == 0) return scale_by(out, beta);
+  if (!is_floating_point(out.dtype())) return integer_matmul(out, a, b, beta, alpha);
+  if (out.dtype() != kFloat && out.dtype() != kDouble) unsupported_dtype("matmul", out.dtype());
+  const Matrix x = matrix(a), y = matrix(b);
+  const int64_t batches = out.dim() == 3 ? out.size(0) : 1;
+  for (int64_t first = 0; first < batches; first += kMostBatches)
+    gemm(out, x, y, beta, alpha, first, std::min(kMostBatches, batches - first));
+}
+
+// With the bias added by cuBLASLt where it can; otherwise out begins as the bias.
+void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  Context& c = context(out.device());
+  if (out.numel() == 0) return;
+  const Tensor transposed = alias(weight, {weight.size(1), weight.size(0)},
+                                  {weight.stride(1), weight.stride(0)}, weight.storage_offset());
+  if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
+  if (x.size(1) != 0 && (out.dtype() == kFloat || out.dtype() == kDouble)) {
+    const Matrix a = matrix(x), b = matrix(weight);
+    for (const int64_t size : {out.size(0), out.size(1), x.size(1), a.layout.ld, b.layout.ld})
+      blas_int("linear", size, x, weight);
+    if (linear_with_bias(c, {out, a.tensor, b.tensor, bias, a.layout, b.layout})) return;
+  }
+  pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1}, bias.storage_offset()));
+  matmul(out, x, transposed, 1, 1);
+}
+
+}  // namespace
+
+constinit const LinalgKernels linalg_kernels{.matmul = matmul, .linear = linear};
+
+}  // namespace tandem::cuda

@@ -1,0 +1,17 @@
+// x weightᵀ + bias in one kernel of cuBLASLt.
+#pragma once
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/ops/matrix.h"
+
+namespace tandem::cuda {
+
+struct LinearArguments {
+  const Tensor &out, &x, &weight, &bias;
+  MatrixLayout x_layout, weight_layout;
+};
+
+/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size 0. False, with nothing done,
+/// where cuBLASLt has no algorithm.
+bool linear_with_bias(Context& c, const LinearArguments& arguments);
+
+}  // namespace tandem::cuda

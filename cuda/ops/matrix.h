@@ -1,0 +1,36 @@
+// Matrices as BLAS takes them: row-major or its transpose, with a leading dimension.
+#pragma once
+#include <algorithm>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::cuda {
+
+struct MatrixLayout {
+  bool dense = false;  ///< false: neither form; a copy is needed
+  bool transposed = false;
+  int64_t ld = 1;
+};
+
+/// A matrix in row-major order has its rows `ld` >= columns elements apart, and its columns 1. A single row
+/// may have any distance, a single column any step.
+inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  const auto row_major = [](int64_t r, int64_t c, int64_t to_row, int64_t to_column, int64_t& ld) {
+    ld = r > 1 ? to_row : std::max<int64_t>(1, c);
+    return (c <= 1 || to_column == 1) && ld >= std::max<int64_t>(1, c);
+  };
+  MatrixLayout out;
+  if (row_major(rows, columns, row_stride, column_stride, out.ld)) {
+    out.dense = true;
+  } else if (row_major(columns, rows, column_stride, row_stride, out.ld)) {
+    out.dense = out.transposed = true;
+  }
+  return out;
+}
+
+/// out = alpha a b + beta out for integers, modulo 2^bits. Strides of all three in elements: batch, row,
+/// column.
+void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
+                    const Scalar& alpha);
+
+}  // namespace tandem::cuda

@@ -1,0 +1,92 @@
+// Keys of plan caches: what a plan of cuBLASLt or cuDNN depends on, as plain structs.
+//
+// A key lists its members in fields(); equality and hash are made of them, so padding bytes play no part.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+#include "tandem/core/dtype.h"
+
+namespace tandem::cuda {
+
+/// The finaliser of SplitMix64: every bit of the input moves about half of the result's.
+constexpr uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+template <class T>
+constexpr uint64_t hash_field(uint64_t seed, const T& value) {
+  return mix(seed + 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(value));
+}
+template <class T, std::size_t N>
+constexpr uint64_t hash_field(uint64_t seed, const std::array<T, N>& values) {
+  for (const T& value : values) seed = hash_field(seed, value);
+  return seed;
+}
+
+template <class Key>
+concept PlanKey = requires(const Key& key) {
+  key.fields();
+};
+
+template <PlanKey Key>
+constexpr bool operator==(const Key& a, const Key& b) {
+  return a.fields() == b.fields();
+}
+
+/// For std::unordered_map.
+struct PlanHash {
+  template <PlanKey Key>
+  std::size_t operator()(const Key& key) const {
+    return std::apply(
+        [](const auto&... field) {
+          uint64_t seed = 0;
+          ((seed = hash_field(seed, field)), ...);
+          return static_cast<std::size_t>(seed);
+        },
+        key.fields());
+  }
+};
+
+/// x weightᵀ + bias by cuBLASLt.
+struct LinearKey {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t ld_x = 0, ld_weight = 0;
+  bool x_transposed = false, weight_transposed = false;
+  ScalarType dtype = kFloat;
+  bool tf32 = false;
+  /// Of x, weight and out: bytes, a power of two up to 256.
+  std::array<int32_t, 3> alignment{};
+
+  constexpr auto fields() const {
+    return std::tie(m, n, k, ld_x, ld_weight, x_transposed, weight_transposed, dtype, tf32, alignment);
+  }
+};
+
+enum class ConvPass : int32_t { kForward, kInput, kWeight };
+
+/// A convolution by cuDNN.
+struct ConvKey {
+  ConvPass pass = ConvPass::kForward;
+  ScalarType dtype = kFloat;
+  bool tf32 = false, deterministic = true, benchmark = false;
+  std::array<int64_t, 4> input{}, weight{}, output{};
+  std::array<int64_t, 2> stride{}, padding{}, dilation{};
+  int64_t groups = 1;
+
+  constexpr auto fields() const {
+    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, stride, padding,
+                    dilation, groups);
+  }
+};
+
+/// The greatest power of two up to 256 that divides the address.
+inline int32_t alignment_of(const void* data) {
+  const auto address = reinterpret_cast<uintptr_t>(data) | 256;
+  return static_cast<int32_t>(address & (~address + 1));
+}
+
+}  // namespace tandem::cuda
