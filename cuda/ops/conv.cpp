@@ -1,0 +1,196 @@
+// 2-d convolution by cuDNN. What is too large for its 32-bit offsets is cut along the batch. An algorithm
+// that there is no memory for, or that cuDNN refuses after all, gives way to the next one of its plan.
+#include <algorithm>
+
+#include "tandem/cuda/ops/conv_plan.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+
+// Pointers to 1 and 0 in the type that cuDNN wants them in.
+const void* number(ScalarType dtype, bool one) {
+  static constexpr float single[] = {0, 1};
+  static constexpr double twice[] = {0, 1};
+  return dtype == kFloat ? static_cast<const void*>(&single[one]) : &twice[one];
+}
+
+void supported(const Tensor& t) {
+  if (t.dtype() != kFloat && t.dtype() != kDouble) unsupported_dtype("conv2d", t.dtype());
+}
+
+void done(Context& c, const char* operation) {
+  note_launch(operation);
+  if (sync_after_launch()) sync_and_check(c, operation);
+}
+
+bool gives_way(cudnnStatus_t status) {
+  const int category = CUDNN_STATUS_CATEGORY(status);
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM ||
+         category == CUDNN_STATUS_INTERNAL_ERROR;
+}
+
+// Memory for an algorithm; undefined when there is not enough and another one is left to try.
+Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
+  const Dims bytes{static_cast<int64_t>(algorithm.workspace)};
+  if (last) return empty_raw(bytes, kByte, c.device());
+  try {
+    return empty_raw(bytes, kByte, c.device());
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// run(plan, algorithm, workspace) of the first algorithm that works. What cuDNN refuses leaves the plan.
+template <class Run>
+void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, Run run) {
+  ConvPlan& plan = conv_plan(c, conv_key(pass, t, p), t);
+  for (std::size_t i = 0; i < plan.algorithms.size();) {
+    const ConvAlgorithm algorithm = plan.algorithms[i];
+    const bool last = i + 1 == plan.algorithms.size();
+    const Tensor workspace = workspace_of(c, algorithm, last);
+    if (!workspace.defined()) {
+      ++i;
+      continue;
+    }
+    ensure(cudnnSetConvolutionMathType(plan.conv.get(), algorithm.math), "cudnnSetConvolutionMathType");
+    const cudnnStatus_t status = run(plan, algorithm, workspace.data_ptr());
+    if (status == CUDNN_STATUS_SUCCESS) return;
+    check(!last || !gives_way(status), "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
+    if (!gives_way(status)) ensure(status, "cudnnConvolution");
+    plan.algorithms.erase(plan.algorithms.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+// Images [first, first + count) of a batch.
+Tensor images(const Tensor& t, int64_t first, int64_t count) {
+  Dims sizes(t.sizes());
+  sizes[0] = count;
+  return alias(t, sizes, t.strides(), t.storage_offset() + first * t.strides()[0]);
+}
+
+// f(input, output, whether it is the first part) for parts of the batch that cuDNN can address.
+template <class F>
+void for_batches(const Tensor& input, const Tensor& output, F f) {
+  const int64_t batch = input.size(0);
+  if (std::max(input.numel(), output.numel()) <= kMostElements) return f(input, output, true);
+  const int64_t image = std::max(input.numel(), output.numel()) / batch;
+  check(image <= kMostElements, "conv2d: cuDNN takes images of up to ", kMostElements, " elements\n  input  ",
+        input, "\n  output ", output);
+  const int64_t step = kMostElements / image;
+  for (int64_t first = 0; first < batch; first += step) {
+    const int64_t count = std::min(step, batch - first);
+    f(images(input, first, count), images(output, first, count), first == 0);
+  }
+}
+
+// cuDNN adds the bias on the way with one algorithm alone.
+cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorithm, void* workspace,
+                        const ConvTensors& t, const Tensor& bias) {
+  const void *one = number(bias.dtype(), true), *zero = number(bias.dtype(), false);
+  void* out = t.output.data_ptr();
+  const auto algo = static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.algorithm);
+  if (plan.bias_fused && algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) {
+    const cudnnStatus_t status = cudnnConvolutionBiasActivationForward(
+        c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(),
+        plan.conv.get(), algo, workspace, algorithm.workspace, zero, plan.output.get(), out, plan.bias.get(),
+        bias.data_ptr(), plan.identity.get(), plan.output.get(), out);
+    if (!gives_way(status)) return status;
+    plan.bias_fused = false;
+  }
+  const cudnnStatus_t status = cudnnConvolutionForward(
+      c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(),
+      plan.conv.get(), algo, workspace, algorithm.workspace, zero, plan.output.get(), out);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  return cudnnAddTensor(c.dnn(), one, plan.bias.get(), bias.data_ptr(), one, plan.output.get(), out);
+}
+
+void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
+             const Conv2dParameters& p) {
+  Context& c = context(out.device());
+  supported(out);
+  if (out.numel() == 0) return;
+  if (input.numel() == 0 || weight.numel() == 0) {  // sums of nothing
+    if (!bias.defined()) return pointwise_kernels.fill(out, 0);
+    return pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
+  }
+  for_batches(input, out, [&](const Tensor& x, const Tensor& y, bool) {
+    const ConvTensors t{x, weight, y};
+    with_plan(c, ConvPass::kForward, t, p, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+      if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
+      return cudnnConvolutionForward(c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(),
+                                     plan.weight.get(), weight.data_ptr(), plan.conv.get(),
+                                     static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm), workspace,
+                                     a.workspace, number(x.dtype(), false), plan.output.get(), y.data_ptr());
+    });
+    done(c, "conv2d");
+  });
+}
+
+void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,
+                    const Conv2dParameters& p) {
+  Context& c = context(grad_input.device());
+  supported(grad_input);
+  if (grad_input.numel() == 0) return;
+  if (grad_output.numel() == 0 || weight.numel() == 0) return pointwise_kernels.fill(grad_input, 0);
+  for_batches(grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
+    with_plan(c, ConvPass::kInput, {dx, weight, dy}, p,
+              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                return cudnnConvolutionBackwardData(
+                    c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
+                    plan.output.get(), dy.data_ptr(), plan.conv.get(),
+                    static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace, a.workspace,
+                    number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
+              });
+    done(c, "conv2d_backward_input");
+  });
+}
+
+void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
+  Context& c = context(grad_bias.device());
+  supported(grad_bias);
+  if (grad_bias.numel() == 0) return;
+  if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_bias, 0);
+  const ScalarType dtype = grad_bias.dtype();
+  const TensorDescriptor db = tensor_descriptor(dtype, 1, grad_bias.numel(), 1, 1);
+  for_batches(grad_output, grad_output, [&](const Tensor& part, const Tensor&, bool first) {
+    const TensorDescriptor dy =
+        tensor_descriptor(dtype, part.size(0), part.size(1), part.size(2), part.size(3));
+    ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), dy.get(), part.data_ptr(),
+                                        number(dtype, !first), db.get(), grad_bias.data_ptr()),
+           "cudnnConvolutionBackwardBias");
+    done(c, "conv2d_backward_bias");
+  });
+}
+
+// Parts of a batch are added up in their order.
+void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
+                     const Tensor& input, const Conv2dParameters& p) {
+  Context& c = context(grad_weight.device());
+  supported(grad_weight);
+  if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
+  if (grad_weight.numel() == 0) return;
+  if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_weight, 0);
+  for_batches(input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
+    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p,
+              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                return cudnnConvolutionBackwardFilter(
+                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(),
+                    dy.data_ptr(), plan.conv.get(), static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm),
+                    workspace, a.workspace, number(x.dtype(), !first), plan.weight.get(),
+                    grad_weight.data_ptr());
+              });
+    done(c, "conv2d_backward_weight");
+  });
+}
+
+}  // namespace
+
+constinit const ConvKernels conv_kernels{.forward = forward,
+                                         .backward_input = backward_input,
+                                         .backward_weight = backward_weight,
+                                         .backward_bias = backward_bias};
+
+}  // namespace tandem::cuda

@@ -1,0 +1,198 @@
+// Which algorithm a convolution takes: cuDNN's heuristic by default, or its timing of all of them when
+// globalContext().setBenchmarkCuDNN(true). Those that may give other bits a second time, and those with more
+// workspace than the limit, are left out.
+#include "tandem/cuda/ops/conv_plan.h"
+
+#include <array>
+#include <climits>
+
+#include "tandem/core/math_mode.h"
+
+namespace tandem::cuda {
+namespace {
+
+cudnnDataType_t type_of(ScalarType dtype) { return dtype == kFloat ? CUDNN_DATA_FLOAT : CUDNN_DATA_DOUBLE; }
+
+template <class D, class Create>
+D create(Create function, const char* call) {
+  typename D::pointer made = nullptr;
+  ensure(function(&made), call);
+  return D(made);
+}
+
+// What the three passes differ in: their type of result, and two calls.
+struct ForwardSearch {
+  using Result = cudnnConvolutionFwdAlgoPerf_t;
+  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
+    return cudnnGetConvolutionForwardAlgorithm_v7(h, p.input.get(), p.weight.get(), p.conv.get(),
+                                                  p.output.get(), room, count, results);
+  }
+  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
+                               Result* results, void* workspace, std::size_t bytes) {
+    return cudnnFindConvolutionForwardAlgorithmEx(
+        h, p.input.get(), t.input.data_ptr(), p.weight.get(), t.weight.data_ptr(), p.conv.get(),
+        p.output.get(), t.output.data_ptr(), room, count, results, workspace, bytes);
+  }
+};
+struct InputSearch {
+  using Result = cudnnConvolutionBwdDataAlgoPerf_t;
+  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
+    return cudnnGetConvolutionBackwardDataAlgorithm_v7(h, p.weight.get(), p.output.get(), p.conv.get(),
+                                                       p.input.get(), room, count, results);
+  }
+  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
+                               Result* results, void* workspace, std::size_t bytes) {
+    return cudnnFindConvolutionBackwardDataAlgorithmEx(
+        h, p.weight.get(), t.weight.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
+        p.input.get(), t.input.data_ptr(), room, count, results, workspace, bytes);
+  }
+};
+struct WeightSearch {
+  using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
+    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(h, p.input.get(), p.output.get(), p.conv.get(),
+                                                         p.weight.get(), room, count, results);
+  }
+  static cudnnStatus_t measure(cudnnHandle_t h, const ConvPlan& p, const ConvTensors& t, int room, int* count,
+                               Result* results, void* workspace, std::size_t bytes) {
+    return cudnnFindConvolutionBackwardFilterAlgorithmEx(
+        h, p.input.get(), t.input.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
+        p.weight.get(), t.weight.data_ptr(), room, count, results, workspace, bytes);
+  }
+};
+
+constexpr int kMostAlgorithms = 16;
+
+// float32 without TF32 is computed by fused multiply-adds; nothing is ever rounded to 16 bits.
+cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEFAULT_MATH) {
+  if (key.dtype == kFloat && !key.tf32) return CUDNN_FMA_MATH;
+  return proposed == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ? CUDNN_DEFAULT_MATH : proposed;
+}
+
+template <class Result>
+bool usable(const Result& result, const ConvKey& key) {
+  return result.status == CUDNN_STATUS_SUCCESS && result.memory <= kConvWorkspaceLimit &&
+         (!key.deterministic || result.determinism == CUDNN_DETERMINISTIC);
+}
+
+// Timing needs the host to wait, which a capture cannot: the heuristic stands in there.
+template <class Search>
+void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan) {
+  std::array<typename Search::Result, kMostAlgorithms> results{};
+  int count = 0;
+  cudnnStatus_t status = Search::guess(c.dnn(), plan, kMostAlgorithms, &count, results.data());
+  if (key.benchmark && c.recording == nullptr && status == CUDNN_STATUS_SUCCESS) {
+    std::size_t bytes = 16;
+    for (int i = 0; i < count; ++i)
+      if (usable(results[static_cast<std::size_t>(i)], key))
+        bytes = std::max(bytes, results[static_cast<std::size_t>(i)].memory);
+    const Tensor workspace = empty_raw({static_cast<int64_t>(bytes)}, kByte, c.device());
+    status = Search::measure(c.dnn(), plan, t, kMostAlgorithms, &count, results.data(), workspace.data_ptr(),
+                             bytes);
+  }
+  bool chance = false;
+  for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < count; ++i) {
+    const auto& result = results[static_cast<std::size_t>(i)];
+    chance |= result.status == CUDNN_STATUS_SUCCESS && result.memory <= kConvWorkspaceLimit;
+    if (usable(result, key))
+      plan.algorithms.push_back(
+          {static_cast<int>(result.algo), result.memory, math_of(key, result.mathType)});
+  }
+  check(!plan.algorithms.empty() || !chance,
+        "conv2d: cuDNN has no deterministic algorithm for these shapes; "
+        "globalContext().setDeterministicCuDNN(false) allows the others",
+        described(t));
+}
+
+void describe(const ConvKey& key, ConvPlan& plan) {
+  const auto number = [](int64_t value) { return static_cast<int>(value); };
+  const auto& [o, i, kh, kw] = key.weight;
+  plan.input = tensor_descriptor(key.dtype, key.input[0], key.input[1], key.input[2], key.input[3]);
+  plan.output = tensor_descriptor(key.dtype, key.output[0], key.output[1], key.output[2], key.output[3]);
+  plan.bias = tensor_descriptor(key.dtype, 1, o, 1, 1);
+  plan.weight = create<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
+  ensure(cudnnSetFilter4dDescriptor(plan.weight.get(), type_of(key.dtype), CUDNN_TENSOR_NCHW, number(o),
+                                    number(i), number(kh), number(kw)),
+         "cudnnSetFilter4dDescriptor");
+  plan.conv = create<ConvDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
+  ensure(
+      cudnnSetConvolution2dDescriptor(plan.conv.get(), number(key.padding[0]), number(key.padding[1]),
+                                      number(key.stride[0]), number(key.stride[1]), number(key.dilation[0]),
+                                      number(key.dilation[1]), CUDNN_CROSS_CORRELATION, type_of(key.dtype)),
+      "cudnnSetConvolution2dDescriptor");
+  ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(key.groups)), "cudnnSetConvolutionGroupCount");
+  ensure(cudnnSetConvolutionMathType(plan.conv.get(), math_of(key)), "cudnnSetConvolutionMathType");
+  plan.identity =
+      create<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
+  ensure(cudnnSetActivationDescriptor(plan.identity.get(), CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN,
+                                      0),
+         "cudnnSetActivationDescriptor");
+}
+
+}  // namespace
+
+TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
+  auto made = create<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
+  ensure(cudnnSetTensor4dDescriptor(made.get(), CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n),
+                                    static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)),
+         "cudnnSetTensor4dDescriptor");
+  return made;
+}
+
+std::string described(const ConvTensors& t) {
+  return concat("\n  input  ", t.input, "\n  weight ", t.weight, "\n  output ", t.output);
+}
+
+ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p) {
+  const auto sizes = [&](const Tensor& tensor) {
+    std::array<int64_t, 4> out{};
+    for (std::size_t d = 0; d < 4; ++d) {
+      out[d] = tensor.sizes()[d];
+      check(out[d] <= INT_MAX, "conv2d: cuDNN takes sizes up to ", INT_MAX, described(t));
+    }
+    return out;
+  };
+  const bool single = t.input.dtype() == kFloat;
+  return {.pass = pass,
+          .dtype = t.input.dtype(),
+          .tf32 = single && globalContext().allowTF32CuDNN(),
+          .deterministic = globalContext().deterministicCuDNN(),
+          .benchmark = globalContext().benchmarkCuDNN(),
+          .input = sizes(t.input),
+          .weight = sizes(t.weight),
+          .output = sizes(t.output),
+          .stride = {p.stride[0], p.stride[1]},
+          .padding = {p.padding[0], p.padding[1]},
+          .dilation = {p.dilation[0], p.dilation[1]},
+          .groups = p.groups};
+}
+
+namespace {
+struct ConvPlans {
+  std::unordered_map<ConvKey, ConvPlan, PlanHash> plans;
+};
+}  // namespace
+
+ConvPlan& conv_plan(Context& c, const ConvKey& key, const ConvTensors& t) {
+  auto& plans = c.plans<ConvPlans>().plans;
+  const auto at = plans.find(key);
+  if (at != plans.end()) [[likely]]
+    return at->second;
+  ConvPlan plan;
+  describe(key, plan);
+  switch (key.pass) {
+    case ConvPass::kForward:
+      search<ForwardSearch>(c, key, t, plan);
+      break;
+    case ConvPass::kInput:
+      search<InputSearch>(c, key, t, plan);
+      break;
+    case ConvPass::kWeight:
+      search<WeightSearch>(c, key, t, plan);
+      break;
+  }
+  check(!plan.algorithms.empty(), "conv2d: cuDNN has no algorithm for these shapes", described(t));
+  return plans.emplace(key, std::move(plan)).first->second;
+}
+
+}  // namespace tandem::cuda
