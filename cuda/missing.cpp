@@ -16,7 +16,6 @@ const ReduceKernels reduce_kernels{no, no, no, no, no, no, no, no, no, no, no, n
 const ScanKernels scan_kernels{no, no, no};
 const SoftmaxKernels softmax_kernels{no, no, no, no};
 const SortKernels sort_kernels{no, no, no};
-const IndexKernels index_kernels{no, no, no, no, no, no, no, no, no, no, no};
 const LossKernels loss_kernels{no, no, no, no};
 const NormKernels norm_kernels{no, no, no};
 const OptimKernels optim_kernels{no, no, no, no};

@@ -1,0 +1,68 @@
+// Which block of cat's kernel copies what: row-major parts side by side, as a list of pieces by value. Plain
+// host functions.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "tandem/cuda/fast_divide.h"
+
+namespace tandem::cuda {
+
+/// `rows` rows of `length` units; in the result they are `pitch` units apart.
+struct CatPart {
+  const char* from;
+  char* to;
+  int64_t rows, length;
+};
+
+inline constexpr uint32_t kCatThreads = 256, kCatEach = 4, kCatBlock = kCatThreads * kCatEach;
+inline constexpr int kCatMostParts = 80;
+
+/// A kernel parameter: less than 4 KB.
+struct CatBatch {
+  int64_t pitch = 0;
+  uint32_t blocks = 0, parts = 0;
+  const char* from[kCatMostParts];
+  char* to[kCatMostParts];
+  FastDivide length[kCatMostParts];
+  uint32_t units[kCatMostParts], first_block[kCatMostParts];
+
+  /// False when it is full.
+  bool add(const CatPart& part) {
+    if (parts == kCatMostParts) return false;
+    const auto k = parts++;
+    from[k] = part.from;
+    to[k] = part.to;
+    length[k] = FastDivide(static_cast<uint32_t>(part.length));
+    units[k] = static_cast<uint32_t>(part.rows * part.length);
+    first_block[k] = blocks;
+    blocks += (units[k] + kCatBlock - 1) / kCatBlock;
+    return true;
+  }
+  /// The part that a block belongs to.
+  TANDEM_HD uint32_t part_of(uint32_t block) const {
+    uint32_t low = 0, high = parts;
+    while (high - low > 1) {
+      const uint32_t middle = (low + high) / 2;
+      if (first_block[middle] <= block)
+        low = middle;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
+static_assert(sizeof(CatBatch) <= 4000);
+
+/// Rows of a part that 31 bits count.
+inline int64_t cat_rows(int64_t length) {
+  return std::max<int64_t>(1, ((int64_t{1} << 30) - kCatBlock) / std::max<int64_t>(1, length));
+}
+
+/// The widest unit, up to 16 bytes, that divides all sizes and addresses whose bits are in `bits`.
+inline int64_t cat_unit(uint64_t bits) {
+  bits |= 16;
+  return static_cast<int64_t>(bits & (~bits + 1));
+}
+
+}  // namespace tandem::cuda

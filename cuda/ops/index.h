@@ -1,0 +1,38 @@
+// What CUDA's index kernels share.
+#pragma once
+#include "tandem/core/kernels/index.h"
+#include "tandem/cuda/context.h"
+
+namespace tandem::cuda {
+
+/// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
+inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
+  Dims left(sizes), strides(t.strides());
+  left.erase(static_cast<std::size_t>(dim));
+  strides.erase(static_cast<std::size_t>(dim));
+  return alias(t, left, strides, t.storage_offset());
+}
+inline int64_t stride_of(const Tensor& t, int64_t dim) { return t.strides()[static_cast<std::size_t>(dim)]; }
+
+/// Pairs of a destination (an offset in elements) and a position in the order of the index, stably sorted by
+/// destination: what one thread then applies in order.
+struct SortedWrites {
+  Tensor keys, positions;  ///< int64 and int32, [count]
+};
+/// Sorts in place of the two tensors (or in new ones, returned). Keys are below 2^bits.
+SortedWrites sort_writes(Context& c, const SortedWrites& writes, int bits);
+
+// The kernels of this family.
+void offsets(const Tensor& out, TensorList indices, const IndexedDims& at);
+void get(const Tensor& out, const Tensor& in, const Tensor& offsets);
+void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index);
+void put(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
+void put_add(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source);
+void scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
+void scatter_add(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
+int64_t count_nonzero(const Tensor& in);
+void nonzero(const Tensor& out, const Tensor& in);
+void cat(const Tensor& out, TensorList parts, int64_t dim);
+void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper);
+
+}  // namespace tandem::cuda
