@@ -17,7 +17,6 @@ __global__ void cat_kernel(CatBatch batch) {
   const auto* from = reinterpret_cast<const Unit*>(batch.from[part]);
   auto* to = reinterpret_cast<Unit*>(batch.to[part]);
   const uint32_t start = (blockIdx.x - batch.first_block[part]) * kCatBlock + threadIdx.x;
-#pragma unroll
   for (uint32_t k = 0; k < kCatEach; ++k) {
     const uint32_t i = start + k * kCatThreads;
     if (i >= batch.units[part]) break;

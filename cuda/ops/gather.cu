@@ -17,7 +17,6 @@ constexpr uint32_t kThreads = 256;
 template <class F>
 __device__ inline void for_each(uint32_t n, F f) {
   const uint32_t start = blockIdx.x * (kThreads * kEach) + threadIdx.x;
-#pragma unroll
   for (uint32_t k = 0; k < kEach; ++k)
     if (start + k * kThreads < n) f(start + k * kThreads);
 }

@@ -104,9 +104,7 @@ __global__ void runs_kernel(Runs r, Walk<2> lines, Walk<2> sources, T* out, cons
   constexpr uint32_t kAhead = 8;  // loads in flight; the order of additions stays
   while (s + kAhead <= r.count && r.keys[s + kAhead - 1] == key) {
     T values[kAhead];
-#pragma unroll
     for (uint32_t k = 0; k < kAhead; ++k) values[k] = value_at(s + k);
-#pragma unroll
     for (uint32_t k = 0; k < kAhead; ++k) value = Op::apply(value, values[k]);
     s += kAhead;
   }

@@ -1,0 +1,202 @@
+// What plans and launches are made of: keys of plan caches, layouts of matrices, the windows of pooling, the
+// blocks of cat. Plain host code.
+#include <doctest/doctest.h>
+
+#include <unordered_set>
+
+#include "tandem/cuda/ops/cat_batch.h"
+#include "tandem/cuda/ops/matrix.h"
+#include "tandem/cuda/ops/pool_windows.h"
+#include "tandem/cuda/plan_key.h"
+
+using namespace tandem;
+using namespace tandem::cuda;
+
+namespace {
+
+// Calls f(key) with each field, and each element of an array, changed once.
+template <class Key, class F>
+void change_each(const Key& key, F f) {
+  const auto change = [&](auto& field, auto& self) -> void {
+    using T = std::remove_reference_t<decltype(field)>;
+    if constexpr (requires { field[0]; }) {
+      for (auto& element : field) self(element, self);
+    } else {
+      const T before = field;
+      field = static_cast<T>(static_cast<int64_t>(field) == 0 ? 1 : static_cast<int64_t>(field) - 1);
+      f();
+      field = before;
+    }
+  };
+  std::apply(
+      [&](const auto&... field) {
+        (change(const_cast<std::remove_cvref_t<decltype(field)>&>(field), change), ...);
+      },
+      key.fields());
+}
+
+// Bytes of a key that its fields cover.
+template <class Key>
+std::size_t bytes_of_fields(const Key& key) {
+  return std::apply([](const auto&... field) { return (sizeof field + ...); }, key.fields());
+}
+
+template <class Key>
+void check_key(int changes) {
+  Key key;
+  std::unordered_set<std::size_t> hashes{PlanHash{}(key)};
+  int seen = 0;
+  change_each(key, [&] {
+    ++seen;
+    CHECK_FALSE(key == Key{});
+    CHECK(hashes.insert(PlanHash{}(key)).second);
+  });
+  CHECK(seen == changes);
+  CHECK(key == Key{});
+}
+
+}  // namespace
+
+TEST_CASE("a key differs from any with another field") {
+  check_key<LinearKey>(9 + 3);
+  check_key<ConvKey>(5 + 3 * 4 + 3 * 2 + 1);
+  // A field left out of fields() would show here: there is less padding than a number takes.
+  CHECK(sizeof(LinearKey) - bytes_of_fields(LinearKey{}) < sizeof(int64_t));
+  CHECK(sizeof(ConvKey) - bytes_of_fields(ConvKey{}) < sizeof(int64_t));
+}
+
+TEST_CASE("padding bytes of a key play no part") {
+  alignas(LinearKey) unsigned char zeros[sizeof(LinearKey)], ones[sizeof(LinearKey)];
+  std::fill(std::begin(zeros), std::end(zeros), static_cast<unsigned char>(0));
+  std::fill(std::begin(ones), std::end(ones), static_cast<unsigned char>(0xff));
+  const auto set = [](unsigned char* memory) {
+    auto* key = reinterpret_cast<LinearKey*>(memory);
+    key->m = 3, key->n = 4, key->k = 5, key->ld_x = 5, key->ld_weight = 5;
+    key->x_transposed = false, key->weight_transposed = true, key->dtype = kDouble, key->tf32 = false;
+    key->alignment = {16, 256, 4};
+    return key;
+  };
+  const LinearKey *a = set(zeros), *b = set(ones);
+  CHECK(*a == *b);
+  CHECK(PlanHash{}(*a) == PlanHash{}(*b));
+}
+
+TEST_CASE("keys that differ by an exchange have different hashes") {
+  std::unordered_set<std::size_t> hashes;
+  for (int64_t m = 1; m <= 20; ++m)
+    for (int64_t n = 1; n <= 20; ++n)
+      for (int64_t k = 1; k <= 20; ++k) hashes.insert(PlanHash{}(LinearKey{.m = m, .n = n, .k = k}));
+  CHECK(hashes.size() == 8000);
+}
+
+TEST_CASE("the alignment of an address") {
+  const auto at = [](uintptr_t address) { return alignment_of(reinterpret_cast<const void*>(address)); };
+  CHECK(at(4096) == 256);
+  CHECK(at(4096 + 4) == 4);
+  CHECK(at(4096 + 48) == 16);
+  CHECK(at(4096 + 128) == 128);
+}
+
+TEST_CASE("matrices as BLAS takes them") {
+  const auto is = [](const MatrixLayout& m, bool transposed, int64_t ld) {
+    return m.dense && m.transposed == transposed && m.ld == ld;
+  };
+  CHECK(is(matrix_layout(3, 4, 4, 1), false, 4));
+  CHECK(is(matrix_layout(3, 4, 10, 1), false, 10));
+  CHECK(is(matrix_layout(3, 4, 1, 3), true, 3));
+  CHECK(is(matrix_layout(3, 4, 1, 8), true, 8));
+  CHECK_FALSE(matrix_layout(3, 4, 8, 2).dense);
+  CHECK_FALSE(matrix_layout(3, 4, 0, 1).dense);    // rows expanded
+  CHECK_FALSE(matrix_layout(3, 4, 1, 0).dense);    // columns expanded
+  CHECK_FALSE(matrix_layout(3, 4, 2, 1).dense);    // rows that overlap
+  CHECK(is(matrix_layout(1, 4, 0, 1), false, 4));  // a row, whatever its distance
+  CHECK(is(matrix_layout(1, 4, 7, 3), true, 3));   // a row with steps
+  CHECK(is(matrix_layout(4, 1, 3, 9), false, 3));  // a column with steps
+  CHECK(is(matrix_layout(1, 1, 0, 0), false, 1));
+}
+
+TEST_CASE("outputs of pooling whose window reaches over an input") {
+  int cases = 0;
+  for (int32_t in = 1; in <= 9; ++in)
+    for (int32_t kernel = 1; kernel <= 5; ++kernel)
+      for (int32_t stride = 1; stride <= 6; ++stride)
+        for (int32_t pad = 0; pad <= kernel / 2; ++pad)
+          for (int32_t dilation = 1; dilation <= 4; ++dilation)
+            for (int ceil_mode = 0; ceil_mode <= 1; ++ceil_mode) {
+              const int32_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
+              if (room < 0) continue;
+              int32_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+              if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+              const PoolAxis axis{in, out, kernel, stride, pad, dilation};
+              ++cases;
+              for (int32_t o = 0; o < out; ++o) {
+                const Range places = axis.dilated(o);
+                bool inside = false;
+                for (int32_t k = 0; k < kernel; ++k) {
+                  const int32_t i = o * stride - pad + k * dilation;
+                  if (i < 0 || i >= in) continue;
+                  if (!inside) CHECK(places.begin == i);
+                  inside = true;
+                  CHECK(i < places.end);
+                  const Range found = axis.outputs(i);
+                  CHECK((found.begin <= o && o < found.end));
+                }
+                if (inside) continue;  // else its place is the last one of the input
+                CHECK(places.begin >= in);
+                const Range found = axis.outputs(in - 1);
+                CHECK((found.begin <= o && o < found.end));
+              }
+              for (int32_t i = 0; dilation == 1 && i < in; ++i) {  // no output too many
+                const Range found = axis.outputs(i);
+                CHECK(found.end <= out);
+                for (int32_t o = found.begin; o < found.end; ++o) {
+                  int32_t padded = 0;
+                  const Range window = axis.window(o, padded);
+                  CHECK((window.begin <= i && i < window.end));
+                  CHECK(padded >= window.end - window.begin);
+                }
+              }
+            }
+  CHECK(cases > 2500);
+}
+
+TEST_CASE("outputs of adaptive pooling whose window holds an input") {
+  for (int32_t in = 1; in <= 24; ++in)
+    for (int32_t out = 1; out <= 30; ++out) {
+      const AdaptiveAxis axis{in, out};
+      for (int32_t i = 0; i < in; ++i)
+        for (int32_t o = 0; o < out; ++o) {
+          const Range window = axis.window(o), outputs = axis.outputs(i);
+          CHECK(window.begin == o * in / out);
+          CHECK((window.begin <= i && i < window.end) == (outputs.begin <= o && o < outputs.end));
+        }
+    }
+  const AdaptiveAxis large{1 << 29, (1 << 29) - 1};
+  CHECK(large.window((1 << 29) - 2).end == 1 << 29);
+}
+
+TEST_CASE("a block of cat finds its part") {
+  CatBatch batch;
+  std::vector<uint32_t> part_of_block;
+  uint32_t sizes = 1;
+  while (batch.add({nullptr, nullptr, 1 + sizes % 3, 1 + sizes * 7919 % 5000})) {
+    const uint32_t k = batch.parts - 1;
+    for (uint32_t b = 0; b * kCatBlock < batch.units[k]; ++b) part_of_block.push_back(k);
+    ++sizes;
+  }
+  CHECK(batch.parts == static_cast<uint32_t>(kCatMostParts));
+  REQUIRE(batch.blocks == part_of_block.size());
+  for (uint32_t b = 0; b < batch.blocks; ++b) CHECK(batch.part_of(b) == part_of_block[b]);
+}
+
+TEST_CASE("units of cat") {
+  CHECK(cat_unit(0) == 16);
+  CHECK(cat_unit(64 | 48) == 16);
+  CHECK(cat_unit(64 | 24) == 8);
+  CHECK(cat_unit(64 | 4) == 4);
+  CHECK(cat_unit(64 | 6) == 2);
+  CHECK(cat_unit(7) == 1);
+  CHECK(cat_rows(1) * 1 + kCatBlock <= int64_t{1} << 31);
+  CHECK(cat_rows(int64_t{1} << 28) == 3);
+  CHECK(cat_rows(int64_t{1} << 40) == 1);
+}

@@ -1,0 +1,222 @@
+// CUDA's matrix products, convolutions and pooling against the CPU's.
+#include <doctest/doctest.h>
+
+#include "tandem/core/math_mode.h"
+#include "tandem/tests/cuda/on_device.h"
+#include "tandem/tests/cuda/skip.h"
+
+using namespace tandem;
+
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+Tensor numbers(IntArrayRef sizes, ScalarType dtype) {
+  return is_floating_point(dtype) ? randn(sizes, dtype) : randint(20, sizes, dtype);
+}
+double tolerance(ScalarType dtype) { return dtype == kFloat ? 1e-5 : dtype == kDouble ? 1e-12 : 0; }
+
+void check_matmul(const Tensor& a, const Tensor& b, double beta, double alpha) {
+  Dims sizes(a.sizes());
+  sizes[sizes.size() - 1] = b.size(-1);
+  CAPTURE(a.describe());
+  CAPTURE(b.describe());
+  nearly_same(numbers(sizes, a.dtype()), {a, b}, tolerance(a.dtype()),
+              [&](const Backend& backend, const Tensor& o, const Inputs& in) {
+                backend.linalg.matmul(o, in[0], in[1], beta, alpha);
+              });
+}
+
+}  // namespace
+
+TEST_CASE("products of matrices of any layout") {
+  if (!has_devices(1)) return;
+  for (const ScalarType dtype : {kFloat, kDouble, kInt, kByte, kLong})
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {4, 1, 6}, {4, 5, 1}, {1, 1, 1}, {20, 33, 40}}) {
+      const Tensor a = numbers({m, k}, dtype), b = numbers({k, n}, dtype);
+      const Tensor at = numbers({k, m}, dtype).t(), bt = numbers({n, k}, dtype).t();
+      for (const Tensor& x : {a, at, numbers({m, k + 3}, dtype).narrow(1, 1, k)})
+        for (const Tensor& y : {b, bt, numbers({k + 2, n}, dtype).narrow(0, 1, k)}) check_matmul(x, y, 0, 1);
+      check_matmul(a, bt, 2, 3);
+      check_matmul(at, b, 1, -1);
+    }
+}
+
+TEST_CASE("batches of products, and empty ones") {
+  if (!has_devices(1)) return;
+  for (const ScalarType dtype : {kFloat, kDouble, kShort}) {
+    const Tensor a = numbers({6, 3, 4}, dtype), b = numbers({6, 4, 5}, dtype);
+    check_matmul(a, b, 0, 1);
+    check_matmul(a, b, 1, 2);
+    check_matmul(a.narrow(0, 0, 1), b.narrow(0, 2, 1), 0, 1);
+    check_matmul(numbers({6, 4, 3}, dtype).transpose(1, 2), numbers({6, 5, 4}, dtype).transpose(1, 2), 0, 1);
+    check_matmul(numbers({3, 4}, dtype).expand({6, 3, 4}), b, 0, 1);
+    check_matmul(numbers({0, 3, 4}, dtype), numbers({0, 4, 5}, dtype), 0, 1);
+    check_matmul(numbers({0, 4}, dtype), numbers({4, 5}, dtype), 0, 1);
+  }
+}
+
+TEST_CASE("linear, with and without bias") {
+  if (!has_devices(1)) return;
+  for (const ScalarType dtype : {kFloat, kDouble})
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {8, 1, 6}, {3, 5, 1}, {128, 10, 84}})
+      for (int twice = 0; twice < 2; ++twice) {  // the plan made, the plan found
+        const Tensor x = numbers({m, k}, dtype), bias = numbers({n}, dtype);
+        for (const Tensor& w : {numbers({n, k}, dtype), numbers({k, n}, dtype).t()})
+          for (const Tensor& b : {bias, Tensor()})
+            for (const Tensor& input : {x, numbers({k, m}, dtype).t()})
+              nearly_same(empty({m, n}, dtype), {input, w, b}, tolerance(dtype),
+                          [](const Backend& backend, const Tensor& o, const Inputs& in) {
+                            backend.linalg.linear(o, in[0], in[1], in[2]);
+                          });
+      }
+}
+
+namespace {
+
+void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64_t kernel, ScalarType dtype) {
+  CAPTURE(p.stride[0]);
+  CAPTURE(p.padding[1]);
+  CAPTURE(p.groups);
+  const Tensor input = randn({3, channels, 9, 8}, dtype),
+               weight = randn({outs, channels / p.groups, kernel, 2}, dtype);
+  const auto size = [&](int d, int64_t in, int64_t k) {
+    return (in + 2 * p.padding[d] - p.dilation[d] * (k - 1) - 1) / p.stride[d] + 1;
+  };
+  const Tensor g = randn({3, outs, size(0, 9, kernel), size(1, 8, 2)}, dtype), bias = randn({outs}, dtype);
+  const double near = dtype == kFloat ? 2e-5 : 1e-12;
+  for (const Tensor& b : {bias, Tensor()})
+    nearly_same(empty(g.sizes(), dtype), {input, weight, b}, near,
+                [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                  k.conv.forward(o, in[0], in[1], in[2], p);
+                });
+  nearly_same(empty(input.sizes(), dtype), {g, weight}, near,
+              [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.backward_input(o, in[0], in[1], p);
+              });
+  nearly_same(empty(weight.sizes(), dtype), {g, input}, near,
+              [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.backward_weight(o, {}, in[0], in[1], p);
+              });
+  nearly_same(empty({outs}, dtype), {g}, near,
+              [&](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_bias(o, in[0]); });
+  nearly_same(empty({outs}, dtype), {g, input}, near,
+              [&](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.backward_weight(empty_raw(weight.sizes(), dtype, o.device()), o, in[0], in[1], p);
+              });
+}
+
+}  // namespace
+
+TEST_CASE("convolutions and their gradients") {
+  if (!has_devices(1)) return;
+  for (const ScalarType dtype : {kFloat, kDouble}) {
+    check_conv({}, 4, 6, 3, dtype);
+    check_conv({.stride = {2, 3}, .padding = {1, 2}}, 4, 6, 3, dtype);
+    check_conv({.padding = {2, 0}, .dilation = {2, 3}}, 4, 6, 3, dtype);
+    check_conv({.groups = 2}, 4, 6, 3, dtype);
+    check_conv({.stride = {1, 2}, .padding = {1, 1}, .groups = 4}, 4, 4, 3, dtype);
+    check_conv({.stride = {2, 2}}, 1, 3, 1, dtype);
+  }
+}
+
+TEST_CASE("a convolution's algorithms by timing, and with TF32") {
+  if (!has_devices(1)) return;
+  globalContext().setBenchmarkCuDNN(true);
+  check_conv({.padding = {1, 1}}, 4, 6, 3, kFloat);
+  globalContext().setBenchmarkCuDNN(false);
+  globalContext().setAllowTF32CuDNN(true);
+  const Tensor input = randn({2, 4, 9, 8}), weight = randn({5, 4, 3, 3});
+  nearly_same(
+      empty({2, 5, 7, 6}), {input, weight}, 3e-2,
+      [](const Backend& b, const Tensor& o, const Inputs& in) { b.conv.forward(o, in[0], in[1], {}, {}); });
+  globalContext().setAllowTF32CuDNN(false);
+}
+
+namespace {
+
+struct Pooled {
+  Pool2dParameters p;
+  int64_t h, w;
+  int64_t size(int d, int64_t in) const {
+    const int64_t room = in + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
+    int64_t out = (room + (p.ceil_mode ? p.stride[d] - 1 : 0)) / p.stride[d] + 1;
+    if (p.ceil_mode && (out - 1) * p.stride[d] >= in + p.padding[d]) --out;
+    return out;
+  }
+};
+
+void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
+  const int64_t oh = c.size(0, c.h), ow = c.size(1, c.w);
+  Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with equal values
+  if (with_nan) x.masked_fill_(randint(5, {4, c.h, c.w}) == 0, NAN);
+  const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype),
+               g = randn({4, oh, ow}, dtype);
+  same_bits(indices, {x}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
+    b.pool.max_forward(empty_raw(o.sizes(), dtype, o.device()), o, in[0], c.p);
+  });
+  nearly_same(out, {x}, 0, [&](const Backend& b, const Tensor& o, const Inputs& in) {
+    b.pool.max_forward(o, {}, in[0], c.p);
+  });
+  backend(kCPU).pool.max_forward(out, indices, x, c.p);
+  same_bits(empty(x.sizes(), dtype), {g, indices}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
+    b.pool.max_backward(o, in[0], in[1], c.p);
+  });
+  same_bits(
+      empty(out.sizes(), dtype), {randn(x.sizes(), dtype), indices},
+      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_gather(o, in[0], in[1], c.p); });
+}
+
+void check_average(const Pooled& c, ScalarType dtype) {
+  const int64_t oh = c.size(0, c.h), ow = c.size(1, c.w);
+  same_bits(empty({4, oh, ow}, dtype), {randn({4, c.h, c.w}, dtype)},
+            [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_forward(o, in[0], c.p); });
+  nearly_same(
+      empty({4, c.h, c.w}, dtype), {randn({4, oh, ow}, dtype)}, tolerance(dtype),
+      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_backward(o, in[0], c.p); });
+}
+
+}  // namespace
+
+TEST_CASE("maximum and average pooling and their gradients") {
+  if (!has_devices(1)) return;
+  const std::vector<Pooled> cases = {
+      {{.kernel = {2, 2}, .stride = {2, 2}}, 8, 6},
+      {{.kernel = {2, 2}, .stride = {2, 2}}, 7, 9},
+      {{.kernel = {2, 2}, .stride = {2, 2}, .ceil_mode = true}, 7, 9},
+      {{.kernel = {3, 2}, .stride = {1, 1}, .padding = {1, 1}}, 7, 9},
+      {{.kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 0}, .count_include_pad = false}, 7, 9},
+      {{.kernel = {2, 2}, .stride = {3, 4}, .divisor_override = 3}, 11, 9},
+      {{.kernel = {2, 2}, .stride = {2, 2}, .divisor_override = 3}, 8, 8},
+      {{.kernel = {5, 5}, .stride = {3, 3}, .padding = {2, 2}, .ceil_mode = true}, 9, 8},
+  };
+  for (const Pooled& c : cases)
+    for (const ScalarType dtype : {kFloat, kDouble}) {
+      check_average(c, dtype);
+      check_max(c, dtype, false);
+    }
+  check_max(cases[0], kFloat, true);
+  check_max(cases[3], kFloat, true);
+  check_max({{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 3}}, 9, 8}, kFloat,
+            false);
+  check_max(
+      {{.kernel = {2, 2}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {3, 3}, .ceil_mode = true}, 2, 2},
+      kFloat, false);
+}
+
+TEST_CASE("adaptive average pooling and its gradient") {
+  if (!has_devices(1)) return;
+  for (const auto& [h, w, oh, ow] :
+       {std::array<int64_t, 4>{7, 5, 3, 2}, {4, 4, 4, 4}, {3, 2, 5, 7}, {40, 30, 1, 1}, {33, 40, 2, 3}})
+    for (const ScalarType dtype : {kFloat, kDouble}) {
+      nearly_same(
+          empty({5, oh, ow}, dtype), {randn({5, h, w}, dtype)}, tolerance(dtype),
+          [](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.adaptive_avg_forward(o, in[0]); });
+      nearly_same(empty({5, h, w}, dtype), {randn({5, oh, ow}, dtype)}, tolerance(dtype),
+                  [](const Backend& b, const Tensor& o, const Inputs& in) {
+                    b.pool.adaptive_avg_backward(o, in[0]);
+                  });
+    }
+}
