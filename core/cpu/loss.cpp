@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/cpu/fast_exp.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/kernels/fast_exp.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/reduction.h"
 

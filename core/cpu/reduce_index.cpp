@@ -1,9 +1,10 @@
 // max and min along one dimension, with the first index of the extreme, on the CPU.
-#include "tandem/core/cpu/extreme.h"
 #include "tandem/core/cpu/reduce_tables.h"
 
 namespace tandem::cpu {
 namespace {
+
+using namespace folds;
 
 template <class T>
 struct Found {

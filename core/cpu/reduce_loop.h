@@ -1,11 +1,4 @@
-// The loops of every reduction that folds a value into an accumulator.
-//
-//   struct Sum {
-//     using In = float; using Acc = float; using Out = float;
-//     static constexpr bool kParameter = false;  // true: map(x, p) gets the entry of a tensor shaped like
-//     out Acc identity() const; Acc map(In x) const; Acc combine(Acc a, Acc b) const; Out finish(Acc a)
-//     const;
-//   };
+// The loops of every reduction that folds a value into an accumulator (core/kernels/reduce_ops.h).
 //
 // Accuracy: blocks are folded over many lanes, blocks pairwise (Cascade). The order follows from shape and
 // strides alone.
@@ -16,23 +9,12 @@
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/reduce_plan.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/kernels/reduce_ops.h"
 
 namespace tandem::cpu {
 
-template <class R>
-inline typename R::Acc map_value(const R& r, typename R::In x, [[maybe_unused]] typename R::Out p) {
-  if constexpr (R::kParameter)
-    return r.map(x, p);
-  else
-    return r.map(x);
-}
-template <class R>
-inline typename R::Out finish_value(const R& r, typename R::Acc a, [[maybe_unused]] typename R::Out p) {
-  if constexpr (R::kParameter)
-    return r.finish(a, p);
-  else
-    return r.finish(a);
-}
+using folds::finish_value;
+using folds::map_value;
 
 /// Combines results of equal blocks pairwise, like the carries of a binary counter.
 template <class R>

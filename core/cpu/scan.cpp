@@ -1,8 +1,8 @@
 // Running sums and products on the CPU. Lines are run side by side, kTile at a time, so that the chain of one
 // line hides behind the others.
-#include "tandem/core/cpu/line_split.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/line_split.h"
 
 namespace tandem::cpu {
 namespace {

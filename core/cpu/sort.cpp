@@ -4,10 +4,10 @@
 #include <bit>
 #include <limits>
 
-#include "tandem/core/cpu/line_split.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/line_split.h"
 
 namespace tandem::cpu {
 namespace {

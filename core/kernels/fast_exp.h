@@ -2,14 +2,20 @@
 //
 // exp(x) = 2^n exp(r) with n the nearest integer to x / ln 2. exp(r) = 1 + r + r² q(r), q a minimax
 // polynomial on |r| <= ln 2 / 2. Within 2 units in the last place; overflows to infinity, goes through
-// subnormals to 0, keeps NaN.
+// subnormals to 0, keeps NaN. Device code takes the device's own exp.
 #pragma once
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
-namespace tandem::cpu {
+#include "tandem/core/host_device.h"
 
-inline float fast_exp(float x) {
+namespace tandem {
+
+TANDEM_HD inline float fast_exp(float x) {
+#ifdef __CUDA_ARCH__
+  return ::exp(x);
+#else
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
   constexpr float kRound = 12582912.0f;  // 1.5 2^23: adding it leaves the integer in the low bits
@@ -25,9 +31,13 @@ inline float fast_exp(float x) {
   const float y = (q * r * r + r) + 1.0f;
   const int32_t half = n >> 1;  // two steps: 2^n itself may be subnormal or too large
   return y * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((n - half + 127) << 23);
+#endif
 }
 
-inline double fast_exp(double x) {
+TANDEM_HD inline double fast_exp(double x) {
+#ifdef __CUDA_ARCH__
+  return ::exp(x);
+#else
   x = x > 710.0 ? 710.0 : x;
   x = x < -746.0 ? -746.0 : x;
   constexpr double kRound = 6755399441055744.0;  // 1.5 2^52
@@ -49,6 +59,7 @@ inline double fast_exp(double x) {
   const double y = (q * r * r + r) + 1.0;
   const int64_t half = n >> 1;
   return y * std::bit_cast<double>((half + 1023) << 52) * std::bit_cast<double>((n - half + 1023) << 52);
+#endif
 }
 
-}  // namespace tandem::cpu
+}  // namespace tandem

@@ -4,7 +4,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::cpu {
+namespace tandem {
 
 struct LineSplit {
   int64_t outer = 1, n = 1, inner = 1;
@@ -17,4 +17,4 @@ struct LineSplit {
   int64_t start(int64_t line, int64_t size) const { return line / inner * size * inner + line % inner; }
 };
 
-}  // namespace tandem::cpu
+}  // namespace tandem
