@@ -8,14 +8,12 @@ struct Missing {
   constexpr operator Kernel<R(Args...)>() const {
     return +[](Args...) -> R { throw NotImplementedError("not on CUDA yet"); };
   }
+  }
 };
 constexpr Missing no;
 }  // namespace
-const ReduceKernels reduce_kernels{no, no, no, no, no, no, no, no, no, no, no, no, no};
 const ScanKernels scan_kernels{no, no, no};
-const SoftmaxKernels softmax_kernels{no, no, no, no};
 const SortKernels sort_kernels{no, no, no};
-const RandomKernels random_kernels{fill_random_kernels, no};
 const LossKernels loss_kernels{no, no, no, no};
 const NormKernels norm_kernels{no, no, no};
 const OptimKernels optim_kernels{no, no, no, no};

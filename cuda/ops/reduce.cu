@@ -1,0 +1,63 @@
+// Sums, products, means and what else folds numbers, on CUDA.
+#include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/reduce_loop.h"
+#include "tandem/cuda/ops/reduce_tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+using namespace folds;
+
+// Sums go by what they fold into: equal types for floats, int64 for integers.
+template <template <class> class R>
+void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
+  dispatch(in.dtype(), ComputedTypes{}, name,
+           [&]<class T>(Type<T>) { reduce(name, R<AsBytes<T>>{}, out, in, mask); });
+}
+
+void sum(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Sum>("sum", out, in, mask); }
+void prod(const Tensor& out, const Tensor& in, uint32_t mask) { fold<Prod>("prod", out, in, mask); }
+void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
+  fold<CountNonzero>("count_nonzero", out, in, mask);
+}
+
+void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
+  dispatch(in.dtype(), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
+    int64_t count = 1;
+    for (std::size_t d = 0; d < in.sizes().size(); ++d)
+      if (mask >> d & 1u) count *= in.sizes()[d];
+    reduce("mean", Mean<T>{{}, static_cast<T>(count)}, out, in, mask);
+  });
+}
+
+void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
+                       bool root) {
+  dispatch(in.dtype(), FloatTypes{}, "var", [&]<class T>(Type<T>) {
+    reduce("var", SquaredDeviation<T>{{}, static_cast<T>(divisor), root}, out, in, mask, &mean);
+  });
+}
+
+void logsumexp(const Tensor& out, const Tensor& in, const Tensor& max, uint32_t mask) {
+  dispatch(in.dtype(), FloatTypes{}, "logsumexp",
+           [&]<class T>(Type<T>) { reduce("logsumexp", LogSumExp<T>{}, out, in, mask, &max); });
+}
+
+}  // namespace
+
+constinit const ReduceKernels reduce_kernels{
+    .sum = sum,
+    .prod = prod,
+    .mean = mean,
+    .amax = amax,
+    .amin = amin,
+    .any = any,
+    .all = all,
+    .count_nonzero = count_nonzero,
+    .norm = norm,
+    .squared_deviation = squared_deviation,
+    .logsumexp = logsumexp,
+    .max_index = max_index,
+    .min_index = min_index,
+};
+
+}  // namespace tandem::cuda

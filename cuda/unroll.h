@@ -1,0 +1,9 @@
+// Loops that nvcc must (not) unroll: arrays stay in registers only where every index is known.
+#pragma once
+#ifdef __CUDA_ARCH__
+#define TANDEM_UNROLL _Pragma("unroll")
+#define TANDEM_NO_UNROLL _Pragma("unroll 1")
+#else
+#define TANDEM_UNROLL
+#define TANDEM_NO_UNROLL
+#endif
