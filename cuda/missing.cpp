@@ -14,7 +14,6 @@ constexpr Missing no;
 }  // namespace
 const ScanKernels scan_kernels{no, no, no};
 const SortKernels sort_kernels{no, no, no};
-const LossKernels loss_kernels{no, no, no, no};
 const NormKernels norm_kernels{no, no, no};
 const OptimKernels optim_kernels{no, no, no, no};
 }  // namespace tandem::cuda

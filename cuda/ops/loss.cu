@@ -1,0 +1,316 @@
+// Losses over classes on CUDA. Nothing is read on the host: a target out of range is reported by the device,
+// its term and gradient are 0.
+//
+// `lanes` threads work on a place. The forward kernels have a grid that follows from the sizes alone, every
+// block sums its terms, and a second kernel the blocks', all in double and in one order.
+#include "tandem/cuda/device.h"
+
+#include <algorithm>
+
+#include "tandem/core/reduction.h"
+#include "tandem/cuda/line_geometry.h"
+#include "tandem/cuda/ops/max_sum.h"
+#include "tandem/cuda/raise_fault.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+constexpr int64_t kMostBlocks = 1024;
+
+// What all kernels know: places are numbered n * inner + s; class c of a place lies c * inner further on.
+template <class T>
+struct Places {
+  int64_t classes, inner, count;
+  const int64_t* y;
+  const T* w;
+  int64_t ignore;
+  Reduction reduction;
+  T sharp, smooth;  // weights of the target and of every class
+
+  __device__ int64_t first(int64_t place) const {
+    if (inner == 1) return place * classes;
+    const int64_t n = place / inner;
+    return (n * classes) * inner + (place - n * inner);
+  }
+  __device__ bool counts(int64_t place) const {
+    return y[place] != ignore && y[place] >= 0 && y[place] < classes;
+  }
+  __device__ T weight(int64_t c) const { return w != nullptr ? w[c] : T(1); }
+  __device__ void check(const char* operation, Fault* fault, int64_t place) const {
+    if (!counts(place) && y[place] != ignore)
+      raise_fault(fault,
+                  {static_cast<int32_t>(FaultKind::kTarget), 0, operation, y[place], 1, classes, nullptr});
+  }
+};
+
+struct Add {
+  template <class S>
+  __device__ S operator()(S a, S b) const {
+    return a + b;
+  }
+};
+
+template <class T>
+struct Totals {
+  T *out, *weight;
+  double* partial;  // [blocks, 2], null for one block
+  double term = 0, total_weight = 0;
+
+  // Of a whole block; its first thread writes.
+  __device__ void finish(const Places<T>& p) {
+    __shared__ double shared[2][kLineThreads / 32];
+    term = fold_block(term, shared[0], Add());
+    total_weight = fold_block(total_weight, shared[1], Add());
+    if (threadIdx.x != 0) return;
+    if (partial != nullptr) {
+      partial[2 * blockIdx.x] = term;
+      partial[2 * blockIdx.x + 1] = total_weight;
+    } else {
+      write(p);
+    }
+  }
+  __device__ void write(const Places<T>& p) const {
+    *weight = static_cast<T>(total_weight);
+    if (p.reduction == Reduction::Mean)
+      *out = static_cast<T>(term / static_cast<double>(static_cast<T>(total_weight)));
+    else if (p.reduction == Reduction::Sum)
+      *out = static_cast<T>(term);
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(kLineThreads) join(Places<T> p, Totals<T> totals, int blocks) {
+  const double* partial = totals.partial;
+  for (int b = static_cast<int>(threadIdx.x); b < blocks; b += kLineThreads) {
+    totals.term += partial[2 * b];
+    totals.total_weight += partial[2 * b + 1];
+  }
+  totals.partial = nullptr;
+  totals.finish(p);
+}
+
+// The largest score and the sum of exp(x - largest), for all lanes of a place.
+template <class T>
+__device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int lanes, MaxSum<T>* shared) {
+  MaxSum<T> state = MaxSum<T>::none();
+  if (row != nullptr) {
+    int64_t c = lane;
+    for (; c + 3 * lanes < p.classes; c += 4 * lanes) {
+      T x[4];
+      TANDEM_UNROLL
+      for (int k = 0; k < 4; ++k) x[k] = row[(c + k * lanes) * p.inner];
+      state.take(x);
+    }
+    for (; c < p.classes; c += lanes) {
+      const T x[1] = {row[c * p.inner]};
+      state.take(x);
+    }
+  }
+  if (lanes <= 32) return fold_warp(state, Add(), lanes);
+  __syncthreads();  // shared is free again
+  return fold_block(state, shared, Add());
+}
+
+// smooth * sum over c of weight[c] (max - x[c] + log), for all lanes of a place.
+template <class T>
+__device__ T smooth_term(const Places<T>& p, const T* row, int lane, int lanes, T max, T log, T* shared) {
+  if (p.smooth == T(0)) return 0;
+  T sum = 0;
+  if (row != nullptr)
+    for (int64_t c = lane; c < p.classes; c += lanes) sum += p.weight(c) * (max - row[c * p.inner] + log);
+  if (lanes > 32) __syncthreads();
+  return p.smooth * (lanes <= 32 ? fold_warp(sum, Add(), lanes) : fold_block(sum, shared, Add()));
+}
+
+template <class T>
+__global__ void __launch_bounds__(kLineThreads)
+    cross_entropy_terms(Places<T> p, Totals<T> totals, const T* x, T* norm, int lanes, Fault* fault) {
+  __shared__ MaxSum<T> shared[kLineThreads / 32];
+  __shared__ T shared_sum[kLineThreads / 32];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
+  const int64_t apart = int64_t{gridDim.x} * (kLineThreads / lanes);
+  for (int64_t base = int64_t{blockIdx.x} * (kLineThreads / lanes); base < p.count; base += apart) {
+    const int64_t i = base + thread / lanes;
+    const T* row = i < p.count ? x + p.first(i) : nullptr;
+    const MaxSum<T> state = fold_scores(p, row, lane, lanes, shared);
+    const T log = std::log(state.sum);
+    const T smooth = smooth_term(p, row, lane, lanes, state.max, log, shared_sum);
+    if (row == nullptr || lane != 0) continue;
+    norm[i] = state.max;
+    norm[p.count + i] = log;
+    p.check("cross_entropy", fault, i);
+    T term = 0;
+    if (p.counts(i)) {
+      const T w = p.weight(p.y[i]);
+      term = p.sharp * w * (state.max - row[p.y[i] * p.inner] + log) + smooth;
+      totals.total_weight += static_cast<double>(w);
+    }
+    totals.term += static_cast<double>(term);
+    if (p.reduction == Reduction::None) totals.out[i] = term;
+  }
+  totals.finish(p);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kLineThreads)
+    nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
+  const int64_t apart = int64_t{gridDim.x} * kLineThreads;
+  for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < p.count; i += apart) {
+    p.check("nll_loss", fault, i);
+    T term = 0;
+    if (p.counts(i)) {
+      const T w = p.weight(p.y[i]);
+      term = -w * x[p.first(i) + p.y[i] * p.inner];
+      totals.total_weight += static_cast<double>(w);
+    }
+    totals.term += static_cast<double>(term);
+    if (p.reduction == Reduction::None) totals.out[i] = term;
+  }
+  totals.finish(p);
+}
+
+template <class T>
+__device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, int64_t place) {
+  const T scale = p.reduction == Reduction::Mean ? T(1) / *total_weight : T(1);
+  return g[p.reduction == Reduction::None ? place : 0] * scale;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kLineThreads)
+    cross_entropy_gradient(Places<T> p, T* out, const T* g, const T* norm, const T* total_weight, const T* x,
+                           int lanes) {
+  __shared__ T shared[kLineThreads / 32];
+  T weights = static_cast<T>(p.classes);
+  if (p.smooth != T(0) && p.w != nullptr) {
+    weights = 0;
+    for (int64_t c = threadIdx.x; c < p.classes; c += kLineThreads) weights += p.w[c];
+    weights = fold_block(weights, shared, Add());
+  }
+  const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
+  const int64_t i = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;
+  if (i >= p.count) return;
+  const T* row = x + p.first(i);
+  T* to = out + p.first(i);
+  const bool counts = p.counts(i);
+  const T factor = counts ? factor_of(p, g, total_weight, i) : T(0);
+  const T t = counts ? p.sharp * p.weight(p.y[i]) : T(0), all = (t + p.smooth * weights) * factor;
+  const T max = norm[i], log = norm[p.count + i];
+  for (int64_t c = lane; c < p.classes; c += lanes) {
+    T value = 0;
+    if (counts) {
+      value = all * fast_exp(row[c * p.inner] - max - log);
+      if (c == p.y[i]) value -= t * factor;
+      if (p.smooth != T(0)) value -= p.smooth * p.weight(c) * factor;
+    }
+    to[c * p.inner] = value;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kLineThreads)
+    nll_gradient(Places<T> p, T* out, const T* g, const T* total_weight) {
+  const int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x;
+  if (i < p.count && p.counts(i))
+    out[p.first(i) + p.y[i] * p.inner] = -p.weight(p.y[i]) * factor_of(p, g, total_weight, i);
+}
+
+// ---- host
+
+template <class T>
+Places<T> places(const Tensor& scores, const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
+  const int64_t classes = scores.size(1);
+  return {classes,
+          scores.size(2),
+          target.numel(),
+          target.ptr<int64_t>(),
+          weight.defined() ? weight.ptr<T>() : nullptr,
+          loss.ignore_index,
+          loss.reduction,
+          static_cast<T>(1 - loss.label_smoothing),
+          static_cast<T>(loss.label_smoothing / static_cast<double>(classes))};
+}
+
+// Threads for a place.
+template <class T>
+int lanes_of(const Places<T>& p) {
+  if (p.inner > 1) return 1;
+  return p.classes > 8192 ? kLineThreads
+                          : make_row_geometry(std::min<int64_t>(p.classes, 128), 4, 1, 4).lanes;
+}
+
+// Calls terms(blocks, totals), then sums what the blocks left.
+template <class T, class Terms>
+void sum_terms(const char* operation, const Tensor& out, const Tensor& total_weight, const Places<T>& p,
+               int lanes, Terms&& terms) {
+  Context& c = context(out.device());
+  // One block for what it does in a few rounds: a second launch takes longer.
+  const int64_t in_block = kLineThreads / lanes, rounds = ceil_div(p.count, in_block),
+                blocks = rounds <= 4 ? 1 : std::min(rounds, kMostBlocks);
+  Tensor partial;
+  Totals<T> totals{out.ptr<T>(), total_weight.ptr<T>(), nullptr};
+  if (blocks > 1) {
+    partial = empty_raw({2 * blocks}, kDouble, out.device());
+    totals.partial = partial.ptr<double>();
+  }
+  terms(c, Grid{blocks, kLineThreads}, totals);
+  if (blocks > 1) launch(operation, c, {1, kLineThreads}, join<T>, p, totals, static_cast<int>(blocks));
+}
+
+void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,
+                   const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
+  dispatch(scores.dtype(), FloatTypes{}, "cross_entropy", [&]<class T>(Type<T>) {
+    const auto p = places<T>(scores, target, weight, loss);
+    const int lanes = lanes_of(p);
+    sum_terms("cross_entropy", out, total_weight, p, lanes, [&](Context& c, Grid grid, Totals<T> totals) {
+      launch("cross_entropy", c, grid, cross_entropy_terms<T>, p, totals, scores.ptr<T>(), norms.ptr<T>(),
+             lanes, c.fault());
+    });
+  });
+}
+
+void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
+                            const Tensor& total_weight, const Tensor& scores, const Tensor& target,
+                            const Tensor& weight, const ClassLoss& loss) {
+  dispatch(scores.dtype(), FloatTypes{}, "cross_entropy_backward", [&]<class T>(Type<T>) {
+    const auto p = places<T>(scores, target, weight, loss);
+    const int lanes = lanes_of(p);
+    Context& c = context(scores.device());
+    launch("cross_entropy_backward", c, {ceil_div(p.count, kLineThreads / lanes), kLineThreads},
+           cross_entropy_gradient<T>, p, grad_scores.ptr<T>(), grad_output.ptr<T>(), norms.ptr<T>(),
+           total_weight.ptr<T>(), scores.ptr<T>(), lanes);
+  });
+}
+
+void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, const Tensor& target,
+         const Tensor& weight, const ClassLoss& loss) {
+  dispatch(scores.dtype(), FloatTypes{}, "nll_loss", [&]<class T>(Type<T>) {
+    const auto p = places<T>(scores, target, weight, loss);
+    sum_terms("nll_loss", out, total_weight, p, 1, [&](Context& c, Grid grid, Totals<T> totals) {
+      launch("nll_loss", c, grid, nll_terms<T>, p, totals, scores.ptr<T>(), c.fault());
+    });
+  });
+}
+
+void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& total_weight,
+                  const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
+  dispatch(grad_scores.dtype(), FloatTypes{}, "nll_loss_backward", [&]<class T>(Type<T>) {
+    const auto p = places<T>(grad_scores, target, weight, loss);
+    Context& c = context(grad_scores.device());
+    if (grad_scores.numel() == 0) return;
+    ensure(cudaMemsetAsync(grad_scores.data_ptr(), 0,
+                           static_cast<std::size_t>(grad_scores.numel()) * sizeof(T), c.stream()),
+           "cudaMemsetAsync");
+    launch("nll_loss_backward", c, grid_for(p.count, 1, kLineThreads), nll_gradient<T>, p,
+           grad_scores.ptr<T>(), grad_output.ptr<T>(), total_weight.ptr<T>());
+  });
+}
+
+}  // namespace
+
+constinit const LossKernels loss_kernels{.cross_entropy = cross_entropy,
+                                         .cross_entropy_backward = cross_entropy_backward,
+                                         .nll = nll,
+                                         .nll_backward = nll_backward};
+
+}  // namespace tandem::cuda
