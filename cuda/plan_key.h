@@ -58,8 +58,8 @@ struct LinearKey {
   bool x_transposed = false, weight_transposed = false;
   ScalarType dtype = kFloat;
   bool tf32 = false;
-  /// Of x, weight and out: bytes, a power of two up to 256.
-  std::array<int32_t, 3> alignment{};
+  /// Of x, weight, out and bias: bytes, a power of two up to 256.
+  std::array<int32_t, 4> alignment{};
 
   constexpr auto fields() const {
     return std::tie(m, n, k, ld_x, ld_weight, x_transposed, weight_transposed, dtype, tf32, alignment);
@@ -82,6 +82,17 @@ struct ConvKey {
                     dilation, groups);
   }
 };
+
+/// The gradient of a convolution's bias.
+struct BiasKey {
+  ScalarType dtype = kFloat;
+  std::array<int64_t, 4> output{};
+
+  constexpr auto fields() const { return std::tie(dtype, output); }
+};
+
+/// A cache of so many plans begins anew: shapes that never come again do not fill memory.
+inline constexpr std::size_t kMostPlans = 4096;
 
 /// The greatest power of two up to 256 that divides the address.
 inline int32_t alignment_of(const void* data) {

@@ -44,9 +44,13 @@ Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
 }
 
 // run(plan, algorithm, workspace) of the first algorithm that works. What cuDNN refuses leaves the plan.
+// `first`: the result holds nothing yet, so that algorithms may be timed on it.
 template <class Run>
-void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, Run run) {
-  ConvPlan& plan = conv_plan(c, conv_key(pass, t, p), t);
+void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first,
+               Run run) {
+  ConvKey key = conv_key(pass, t, p);
+  key.benchmark &= first;
+  ConvPlan& plan = conv_plan(c, key, t);
   for (std::size_t i = 0; i < plan.algorithms.size();) {
     const ConvAlgorithm algorithm = plan.algorithms[i];
     const bool last = i + 1 == plan.algorithms.size();
@@ -118,13 +122,14 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   }
   for_batches(input, out, [&](const Tensor& x, const Tensor& y, bool) {
     const ConvTensors t{x, weight, y};
-    with_plan(c, ConvPass::kForward, t, p, [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-      if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
-      return cudnnConvolutionForward(c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(),
-                                     plan.weight.get(), weight.data_ptr(), plan.conv.get(),
-                                     static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm), workspace,
-                                     a.workspace, number(x.dtype(), false), plan.output.get(), y.data_ptr());
-    });
+    with_plan(c, ConvPass::kForward, t, p, true,
+              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                if (bias.defined()) return with_bias(c, plan, a, workspace, t, bias);
+                return cudnnConvolutionForward(
+                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.weight.get(),
+                    weight.data_ptr(), plan.conv.get(), static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm),
+                    workspace, a.workspace, number(x.dtype(), false), plan.output.get(), y.data_ptr());
+              });
     done(c, "conv2d");
   });
 }
@@ -136,7 +141,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return pointwise_kernels.fill(grad_input, 0);
   for_batches(grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
-    with_plan(c, ConvPass::kInput, {dx, weight, dy}, p,
+    with_plan(c, ConvPass::kInput, {dx, weight, dy}, p, true,
               [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
                 return cudnnConvolutionBackwardData(
                     c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
@@ -154,12 +159,10 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_bias.numel() == 0) return;
   if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_bias, 0);
   const ScalarType dtype = grad_bias.dtype();
-  const TensorDescriptor db = tensor_descriptor(dtype, 1, grad_bias.numel(), 1, 1);
   for_batches(grad_output, grad_output, [&](const Tensor& part, const Tensor&, bool first) {
-    const TensorDescriptor dy =
-        tensor_descriptor(dtype, part.size(0), part.size(1), part.size(2), part.size(3));
-    ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), dy.get(), part.data_ptr(),
-                                        number(dtype, !first), db.get(), grad_bias.data_ptr()),
+    const BiasPlan& plan = bias_plan(c, part);
+    ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
+                                        number(dtype, !first), plan.bias.get(), grad_bias.data_ptr()),
            "cudnnConvolutionBackwardBias");
     done(c, "conv2d_backward_bias");
   });
@@ -174,7 +177,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_weight, 0);
   for_batches(input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
-    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p,
+    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
               [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
                 return cudnnConvolutionBackwardFilter(
                     c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(),

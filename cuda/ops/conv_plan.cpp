@@ -98,10 +98,22 @@ void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan
       plan.algorithms.push_back(
           {static_cast<int>(result.algo), result.memory, math_of(key, result.mathType)});
   }
-  check(!plan.algorithms.empty() || !chance,
+  if (!plan.algorithms.empty()) return;
+  if (status != CUDNN_STATUS_SUCCESS) fail("conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
+  if (chance)
+    fail(
         "conv2d: cuDNN has no deterministic algorithm for these shapes; "
         "globalContext().setDeterministicCuDNN(false) allows the others",
         described(t));
+  fail("conv2d: cuDNN has no algorithm for these shapes", described(t));
+}
+
+TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
+  auto made = create<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
+  ensure(cudnnSetTensor4dDescriptor(made.get(), CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n),
+                                    static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)),
+         "cudnnSetTensor4dDescriptor");
+  return made;
 }
 
 void describe(const ConvKey& key, ConvPlan& plan) {
@@ -131,14 +143,6 @@ void describe(const ConvKey& key, ConvPlan& plan) {
 
 }  // namespace
 
-TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
-  auto made = create<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
-  ensure(cudnnSetTensor4dDescriptor(made.get(), CUDNN_TENSOR_NCHW, type_of(dtype), static_cast<int>(n),
-                                    static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)),
-         "cudnnSetTensor4dDescriptor");
-  return made;
-}
-
 std::string described(const ConvTensors& t) {
   return concat("\n  input  ", t.input, "\n  weight ", t.weight, "\n  output ", t.output);
 }
@@ -148,7 +152,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
     std::array<int64_t, 4> out{};
     for (std::size_t d = 0; d < 4; ++d) {
       out[d] = tensor.sizes()[d];
-      check(out[d] <= INT_MAX, "conv2d: cuDNN takes sizes up to ", INT_MAX, described(t));
+      if (out[d] > INT_MAX) fail("conv2d: cuDNN takes sizes up to ", INT_MAX, described(t));
     }
     return out;
   };
@@ -170,6 +174,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
 namespace {
 struct ConvPlans {
   std::unordered_map<ConvKey, ConvPlan, PlanHash> plans;
+  std::unordered_map<BiasKey, BiasPlan, PlanHash> bias;
 };
 }  // namespace
 
@@ -179,19 +184,28 @@ ConvPlan& conv_plan(Context& c, const ConvKey& key, const ConvTensors& t) {
   if (at != plans.end()) [[likely]]
     return at->second;
   ConvPlan plan;
-  describe(key, plan);
-  switch (key.pass) {
-    case ConvPass::kForward:
-      search<ForwardSearch>(c, key, t, plan);
-      break;
-    case ConvPass::kInput:
-      search<InputSearch>(c, key, t, plan);
-      break;
-    case ConvPass::kWeight:
-      search<WeightSearch>(c, key, t, plan);
-      break;
+  try {
+    describe(key, plan);
+  } catch (const Error& error) {
+    fail("conv2d: ", error.what(), described(t));
   }
-  check(!plan.algorithms.empty(), "conv2d: cuDNN has no algorithm for these shapes", described(t));
+  if (key.pass == ConvPass::kForward) search<ForwardSearch>(c, key, t, plan);
+  if (key.pass == ConvPass::kInput) search<InputSearch>(c, key, t, plan);
+  if (key.pass == ConvPass::kWeight) search<WeightSearch>(c, key, t, plan);
+  if (plans.size() >= kMostPlans) plans.clear();
+  return plans.emplace(key, std::move(plan)).first->second;
+}
+
+BiasPlan& bias_plan(Context& c, const Tensor& output) {
+  auto& plans = c.plans<ConvPlans>().bias;
+  const BiasKey key{output.dtype(), {output.size(0), output.size(1), output.size(2), output.size(3)}};
+  const auto at = plans.find(key);
+  if (at != plans.end()) [[likely]]
+    return at->second;
+  const auto& [n, channels, h, w] = key.output;
+  BiasPlan plan{tensor_descriptor(key.dtype, n, channels, h, w),
+                tensor_descriptor(key.dtype, 1, channels, 1, 1)};
+  if (plans.size() >= kMostPlans) plans.clear();
   return plans.emplace(key, std::move(plan)).first->second;
 }
 

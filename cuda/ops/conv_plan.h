@@ -49,11 +49,13 @@ struct ConvTensors {
 /// Larger workspaces are not asked for.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
-/// Not cached: cheap enough where a plan would hold nothing else.
-TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64_t h, int64_t w);
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
 /// The cached plan. Throws Error with the shapes when cuDNN has no algorithm for them.
 ConvPlan& conv_plan(Context& c, const ConvKey& key, const ConvTensors& t);
+struct BiasPlan {
+  TensorDescriptor output, bias;
+};
+BiasPlan& bias_plan(Context& c, const Tensor& output);
 /// "\n  input  [...] ...\n  weight ..."
 std::string described(const ConvTensors& t);
 

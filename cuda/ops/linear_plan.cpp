@@ -1,6 +1,6 @@
 // Plans of cuBLASLt: descriptors and the heuristic's algorithm, made once for a LinearKey and kept with the
-// context. The heuristic is asked with the workspace of the context and the operands' alignment, so what it
-// chooses depends on the key alone.
+// context. The heuristic is asked with the workspace's size and the operands' alignment, so what it chooses
+// depends on the key alone.
 #include "tandem/cuda/ops/linear_plan.h"
 
 #include <memory>
@@ -112,10 +112,13 @@ bool linear_with_bias(Context& c, const LinearArguments& a) {
                       .dtype = a.out.dtype(),
                       .tf32 = a.out.dtype() == kFloat && globalContext().allowTF32CuBLAS(),
                       .alignment = {alignment_of(a.x.data_ptr()), alignment_of(a.weight.data_ptr()),
-                                    alignment_of(a.out.data_ptr())}};
+                                    alignment_of(a.out.data_ptr()), alignment_of(a.bias.data_ptr())}};
   auto& plans = c.plans<LinearPlans>().plans;
   auto at = plans.find(key);
-  if (at == plans.end()) at = plans.emplace(key, make_plan_of(c, key, a.bias.data_ptr())).first;
+  if (at == plans.end()) {
+    if (plans.size() >= kMostPlans) plans.clear();
+    at = plans.emplace(key, make_plan_of(c, key, a.bias.data_ptr())).first;
+  }
   LinearPlan& plan = at->second;
   if (!plan.possible) return false;
   const void* bias = a.bias.data_ptr();

@@ -58,8 +58,9 @@ void check_key(int changes) {
 }  // namespace
 
 TEST_CASE("a key differs from any with another field") {
-  check_key<LinearKey>(9 + 3);
+  check_key<LinearKey>(9 + 4);
   check_key<ConvKey>(5 + 3 * 4 + 3 * 2 + 1);
+  check_key<BiasKey>(1 + 4);
   // A field left out of fields() would show here: there is less padding than a number takes.
   CHECK(sizeof(LinearKey) - bytes_of_fields(LinearKey{}) < sizeof(int64_t));
   CHECK(sizeof(ConvKey) - bytes_of_fields(ConvKey{}) < sizeof(int64_t));
@@ -73,7 +74,7 @@ TEST_CASE("padding bytes of a key play no part") {
     auto* key = reinterpret_cast<LinearKey*>(memory);
     key->m = 3, key->n = 4, key->k = 5, key->ld_x = 5, key->ld_weight = 5;
     key->x_transposed = false, key->weight_transposed = true, key->dtype = kDouble, key->tf32 = false;
-    key->alignment = {16, 256, 4};
+    key->alignment = {16, 256, 4, 8};
     return key;
   };
   const LinearKey *a = set(zeros), *b = set(ones);
