@@ -48,7 +48,7 @@ const char* name_of(Meeting kind) {
 }
 bool same(const Thread& a, const Thread& b) {
   return a.kind == b.kind && a.mask == b.mask && a.place.line == b.place.line &&
-         std::strcmp(a.place.file, b.place.file) == 0;
+         (a.place.file == b.place.file || std::strcmp(a.place.file, b.place.file) == 0);
 }
 
 class Runner {
@@ -75,6 +75,7 @@ class Runner {
   const Launch* launch_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   std::vector<Thread> threads_;
+  std::vector<uint3> places_;  // threadIdx of each
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   struct Free {
@@ -100,6 +101,10 @@ void Runner::run(const Launch& launch, const std::function<void()>& thread) {
   blocks_ = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
   block_ = 0;
   threads_.resize(static_cast<std::size_t>(count_));
+  places_.clear();
+  for (uint3 i{0, 0, 0}; i.z < launch.block.z; ++i.z)
+    for (i.y = 0; i.y < launch.block.y; ++i.y)
+      for (i.x = 0; i.x < launch.block.x; ++i.x) places_.push_back(i);
   shared_.reset(launch.shared_bytes == 0 ? nullptr
                                          : std::aligned_alloc(16, (launch.shared_bytes + 15) / 16 * 16));
   position.block_size = launch.block;
@@ -129,8 +134,7 @@ void Runner::begin_block() {
 
 void Runner::set_thread(int index) {
   now_ = index;
-  const unsigned i = static_cast<unsigned>(index), x = launch_->block.x, y = launch_->block.y;
-  position.thread = {i % x, i / x % y, i / x / y};
+  position.thread = places_[static_cast<std::size_t>(index)];
 }
 
 // The next thread of this block, or of the next one when all have ended; false: others must go on first.
