@@ -150,6 +150,8 @@ void check_fault(DeviceState& state) {
           concat(operation, ": target ", f.value, " is out of range for ", f.size, " classes", where));
     case FaultKind::kDivisionByZero:
       fail(operation, ": integer division by zero", where);
+    case FaultKind::kWeights:
+      fail(operation, ": row ", f.value, ": ", f.text, where);
     default:
       fail(operation, ": ", f.text != nullptr ? f.text : "a bad value", where);
   }

@@ -10,6 +10,8 @@
 
 namespace tandem::cuda {
 
+inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 struct FastDivide {
   uint32_t divisor = 1, multiplier = 1, shift = 0;
 

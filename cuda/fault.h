@@ -16,7 +16,7 @@ struct Fault {
   int64_t value = 0;  ///< the index, target or row
   int64_t dim = 0,
           size = 0;  ///< of kIndex: the dimension and its size; of kTarget: size is the number of classes
-  const char* text = nullptr;  ///< of kOther and kWeights: the rest of the message
+  const char* text = nullptr;  ///< of kOther and kWeights: the rest of the message, in the host's memory
 };
 
 }  // namespace tandem::cuda

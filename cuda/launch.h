@@ -5,6 +5,7 @@
 
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/device.h"
+#include "tandem/cuda/fast_divide.h"
 
 namespace tandem::cuda {
 
@@ -13,8 +14,6 @@ struct Grid {
   int threads = 256;
   std::size_t shared_bytes = 0;
 };
-
-inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// One thread for `per_thread` of n items, as many blocks as it takes (for kernels without a loop).
 inline Grid grid_for(int64_t n, int per_thread = 1, int threads = 256) {

@@ -1,7 +1,7 @@
 // How kernels that work along one dimension are laid over threads: by sizes alone.
 #pragma once
 #include "tandem/core/line_split.h"
-#include "tandem/cuda/launch.h"
+#include "tandem/cuda/fast_divide.h"
 
 namespace tandem::cuda {
 

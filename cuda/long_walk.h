@@ -38,10 +38,10 @@ struct LongWalk {
     return out;
   }
 
-  /// A dimension outside of those that are there; size >= 1.
+  /// A dimension outside of those that are there.
   void push(int64_t size, const int64_t (&steps)[N]) {
     long_sizes[ndim] = size;
-    sizes[ndim] = FastDivide(static_cast<uint32_t>(size < (int64_t{1} << 31) ? size : 1));
+    sizes[ndim] = FastDivide(static_cast<uint32_t>(size > 0 && size < (int64_t{1} << 31) ? size : 1));
     for (int k = 0; k < N; ++k) strides[ndim][k] = steps[k];
     ++ndim;
   }

@@ -1,5 +1,4 @@
 // Tables that are being written.
-#include "tandem/cuda/ops/random_tables.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda {
@@ -12,9 +11,5 @@ struct Missing {
 };
 constexpr Missing no;
 }  // namespace
-const ScanKernels scan_kernels{no, no, no};
-const SortKernels sort_kernels{no, no, no};
-const RandomKernels random_kernels{fill_random_kernels, no};
-const NormKernels norm_kernels{no, no, no};
 const OptimKernels optim_kernels{no, no, no, no};
 }  // namespace tandem::cuda

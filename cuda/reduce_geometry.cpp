@@ -32,8 +32,8 @@ bool strides_allow(const ReduceDims& d, int64_t vector, bool columns) {
 // About `wanted` parts of a multiple of `least` elements.
 void cut(ReduceGeometry& g, int64_t wanted, int64_t least) {
   const int64_t parts = std::clamp<int64_t>(g.elements / least, 1, std::max<int64_t>(wanted, 1));
-  g.part_size = ceil_div(ceil_div(g.elements, parts), least) * least;
-  g.parts = ceil_div(g.elements, g.part_size);
+  g.part_size = std::max(ceil_div(ceil_div(g.elements, parts), least), int64_t{1}) * least;
+  g.parts = std::max(ceil_div(g.elements, g.part_size), int64_t{1});
 }
 
 void lay_rows(ReduceGeometry& g, int64_t vector) {

@@ -9,7 +9,6 @@
 // The reduced elements of an output are cut in `parts`; a second kernel folds the parts, in order.
 #pragma once
 #include "tandem/core/reduce_dims.h"
-#include "tandem/cuda/launch.h"
 #include "tandem/cuda/long_walk.h"
 
 namespace tandem::cuda {
@@ -38,7 +37,7 @@ struct ReduceGeometry {
   int64_t blocks() const { return columns ? units * parts : ceil_div(units * parts, kReduceThreads / lanes); }
 };
 
-/// `address`: of the first input element. There are outputs and reduced elements.
+/// `address`: of the first input element. There are outputs.
 ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, uintptr_t address);
 
 /// Threads that fold the parts of one output: 1, 32 or 256.

@@ -17,6 +17,11 @@ __device__ inline T shuffle_down(T value, int apart) {
     return static_cast<T>(__shfl_down_sync(kFullMask, value, static_cast<unsigned>(apart)));
 }
 
+/// The value of the thread `apart` lanes before.
+template <class T>
+__device__ inline T shuffle_up(T value, int apart) {
+  return static_cast<T>(__shfl_up_sync(kFullMask, value, static_cast<unsigned>(apart)));
+}
 /// The value of the thread whose lane differs in the bits `apart`.
 template <class T>
 __device__ inline T shuffle_xor(T value, int apart) {

@@ -1,32 +1,16 @@
 // Sorting on the CPU. Every element becomes an unsigned key in the wanted order, joined with its place: no
 // two are equal, so any sorting algorithm gives the one stable result.
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/kernels/sort_ops.h"
 #include "tandem/core/line_split.h"
 
 namespace tandem::cpu {
 namespace {
-
-// An unsigned number that grows with x; NaN is the largest; -0 equals 0.
-template <class T>
-uint64_t ascending_key(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    constexpr Bits kSign = Bits(1) << (8 * sizeof(T) - 1);
-    if (x != x) return std::numeric_limits<Bits>::max();
-    const Bits bits = std::bit_cast<Bits>(x == T(0) ? T(0) : x);
-    return bits & kSign ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<uint64_t>(static_cast<int64_t>(x)) ^ (uint64_t(1) << 63);
-  } else {
-    return static_cast<uint64_t>(x);
-  }
-}
 
 struct Item {
   uint64_t key;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "tandem/core/reduction.h"
+#include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/ops/max_sum.h"
 #include "tandem/cuda/raise_fault.h"
@@ -26,7 +27,8 @@ struct Places {
   const T* w;
   int64_t ignore;
   Reduction reduction;
-  T sharp, smooth;  // weights of the target and of every class
+  T sharp, smooth;        // weights of the target and of every class
+  const char* operation;  // the host's
 
   __device__ int64_t first(int64_t place) const {
     if (inner == 1) return place * classes;
@@ -37,7 +39,7 @@ struct Places {
     return y[place] != ignore && y[place] >= 0 && y[place] < classes;
   }
   __device__ T weight(int64_t c) const { return w != nullptr ? w[c] : T(1); }
-  __device__ void check(const char* operation, Fault* fault, int64_t place) const {
+  __device__ void check(Fault* fault, int64_t place) const {
     if (!counts(place) && y[place] != ignore)
       raise_fault(fault,
                   {static_cast<int32_t>(FaultKind::kTarget), 0, operation, y[place], 1, classes, nullptr});
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(kLineThreads)
     if (row == nullptr || lane != 0) continue;
     norm[i] = state.max;
     norm[p.count + i] = log;
-    p.check("cross_entropy", fault, i);
+    p.check(fault, i);
     T term = 0;
     if (p.counts(i)) {
       const T w = p.weight(p.y[i]);
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(kLineThreads)
     nll_terms(Places<T> p, Totals<T> totals, const T* x, Fault* fault) {
   const int64_t apart = int64_t{gridDim.x} * kLineThreads;
   for (int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x; i < p.count; i += apart) {
-    p.check("nll_loss", fault, i);
+    p.check(fault, i);
     T term = 0;
     if (p.counts(i)) {
       const T w = p.weight(p.y[i]);
@@ -218,7 +220,8 @@ __global__ void __launch_bounds__(kLineThreads)
 // ---- host
 
 template <class T>
-Places<T> places(const Tensor& scores, const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
+Places<T> places(const char* operation, const Tensor& scores, const Tensor& target, const Tensor& weight,
+                 const ClassLoss& loss) {
   const int64_t classes = scores.size(1);
   return {classes,
           scores.size(2),
@@ -228,7 +231,8 @@ Places<T> places(const Tensor& scores, const Tensor& target, const Tensor& weigh
           loss.ignore_index,
           loss.reduction,
           static_cast<T>(1 - loss.label_smoothing),
-          static_cast<T>(loss.label_smoothing / static_cast<double>(classes))};
+          static_cast<T>(loss.label_smoothing / static_cast<double>(classes)),
+          operation};
 }
 
 // Threads for a place.
@@ -260,7 +264,7 @@ void sum_terms(const char* operation, const Tensor& out, const Tensor& total_wei
 void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,
                    const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
   dispatch(scores.dtype(), FloatTypes{}, "cross_entropy", [&]<class T>(Type<T>) {
-    const auto p = places<T>(scores, target, weight, loss);
+    const auto p = places<T>("cross_entropy", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     sum_terms("cross_entropy", out, total_weight, p, lanes, [&](Context& c, Grid grid, Totals<T> totals) {
       launch("cross_entropy", c, grid, cross_entropy_terms<T>, p, totals, scores.ptr<T>(), norms.ptr<T>(),
@@ -273,7 +277,7 @@ void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output
                             const Tensor& total_weight, const Tensor& scores, const Tensor& target,
                             const Tensor& weight, const ClassLoss& loss) {
   dispatch(scores.dtype(), FloatTypes{}, "cross_entropy_backward", [&]<class T>(Type<T>) {
-    const auto p = places<T>(scores, target, weight, loss);
+    const auto p = places<T>("cross_entropy_backward", scores, target, weight, loss);
     const int lanes = lanes_of(p);
     Context& c = context(scores.device());
     launch("cross_entropy_backward", c, {ceil_div(p.count, kLineThreads / lanes), kLineThreads},
@@ -285,7 +289,7 @@ void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output
 void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, const Tensor& target,
          const Tensor& weight, const ClassLoss& loss) {
   dispatch(scores.dtype(), FloatTypes{}, "nll_loss", [&]<class T>(Type<T>) {
-    const auto p = places<T>(scores, target, weight, loss);
+    const auto p = places<T>("nll_loss", scores, target, weight, loss);
     sum_terms("nll_loss", out, total_weight, p, 1, [&](Context& c, Grid grid, Totals<T> totals) {
       launch("nll_loss", c, grid, nll_terms<T>, p, totals, scores.ptr<T>(), c.fault());
     });
@@ -295,7 +299,7 @@ void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, co
 void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& total_weight,
                   const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
   dispatch(grad_scores.dtype(), FloatTypes{}, "nll_loss_backward", [&]<class T>(Type<T>) {
-    const auto p = places<T>(grad_scores, target, weight, loss);
+    const auto p = places<T>("nll_loss_backward", grad_scores, target, weight, loss);
     Context& c = context(grad_scores.device());
     if (grad_scores.numel() == 0) return;
     ensure(cudaMemsetAsync(grad_scores.data_ptr(), 0,

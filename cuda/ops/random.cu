@@ -49,5 +49,6 @@ struct Maker {
 }  // namespace
 
 constinit const FillRandomKernels fill_random_kernels = FillRandomKernels::from<Maker>();
+constinit const RandomKernels random_kernels{.fill = fill_random_kernels, .multinomial = multinomial};
 
 }  // namespace tandem::cuda

@@ -4,4 +4,5 @@
 
 namespace tandem::cuda {
 extern const FillRandomKernels fill_random_kernels;
+void multinomial(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw);
 }  // namespace tandem::cuda

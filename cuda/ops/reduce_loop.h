@@ -9,6 +9,7 @@
 #pragma once
 #include "tandem/core/kernels/reduce_ops.h"
 #include "tandem/core/tensor.h"
+#include "tandem/cuda/launch.h"
 #include "tandem/cuda/reduce_geometry.h"
 #include "tandem/cuda/warp.h"
 

@@ -1,0 +1,31 @@
+// Sorting by unsigned keys, for host and device.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "tandem/core/host_device.h"
+
+namespace tandem {
+
+template <class T>
+using SortKey = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+/// An unsigned number that grows with x; NaN has the largest there is; -0 equals 0. ~key sorts downwards.
+template <class T>
+TANDEM_HD inline SortKey<T> ascending_key(T x) {
+  using Key = SortKey<T>;
+  constexpr Key kSign = Key(1) << (8 * sizeof(Key) - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x != x) return std::numeric_limits<Key>::max();
+    const Key bits = std::bit_cast<Key>(x == T(0) ? T(0) : x);
+    return bits & kSign ? static_cast<Key>(~bits) : static_cast<Key>(bits | kSign);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<Key>(x) ^ kSign;
+  } else {
+    return static_cast<Key>(x);
+  }
+}
+
+}  // namespace tandem
