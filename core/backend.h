@@ -1,6 +1,7 @@
 // A backend is one table of kernels. Each family of kernels is a struct of its own in core/kernels/; a family
 // or a kernel that a backend leaves out does not compile.
 #pragma once
+#include "tandem/core/kernels/capture.h"
 #include "tandem/core/kernels/conv.h"
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
@@ -33,6 +34,7 @@ struct Backend {
   const LossKernels& loss;
   const NormKernels& norm;
   const OptimKernels& optim;
+  const CaptureKernels& capture;
 };
 
 extern const Backend cpu_backend;

@@ -18,4 +18,16 @@ inline void synchronize(int64_t index = -1) {
   tandem::synchronize(Device(kCUDA, static_cast<DeviceIndex>(index)));
 }
 
+// ---- memory of a device (-1: the current one), in bytes. Throws Error when there is none.
+/// What tensors hold.
+int64_t memory_allocated(int64_t index = -1);
+int64_t max_memory_allocated(int64_t index = -1);
+/// What has been taken from the card; the difference is kept for what comes next.
+int64_t memory_reserved(int64_t index = -1);
+int64_t max_memory_reserved(int64_t index = -1);
+/// The peaks begin anew at what is held now.
+void reset_peak_memory_stats(int64_t index = -1);
+/// Gives what no tensor uses back to the cards, that of all devices.
+void empty_cache();
+
 }  // namespace tandem::cuda

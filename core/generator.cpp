@@ -29,9 +29,12 @@ void Generator::set_offset(uint64_t offset) const {
   std::lock_guard lock(state_->mutex);
   state_->offset = offset;
 }
-Generator::Draw Generator::next() const {
+Generator::Draw Generator::next() const { return take(1); }
+Generator::Draw Generator::take(uint64_t count) const {
   std::lock_guard lock(state_->mutex);
-  return {state_->seed, state_->offset++};
+  const Draw first{state_->seed, state_->offset};
+  state_->offset += count;
+  return first;
 }
 
 namespace {

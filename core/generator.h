@@ -27,6 +27,8 @@ class Generator {
     uint64_t seed, offset;
   };
   Draw next() const;
+  /// The first of `count` draws that follow each other.
+  Draw take(uint64_t count) const;
 
  private:
   struct State;

@@ -53,7 +53,12 @@ CachingAllocator::CachingAllocator(MemorySource& source, std::string name)
 // Memory still handed out goes with the process.
 CachingAllocator::~CachingAllocator() {
   release_reached(/*wait=*/true);
-  for (auto& [id, pool] : pools_) free_segments(pool);
+  for (auto& [id, pool] : pools_) {
+    free_segments(pool);
+    for (auto* blocks : {&pool.small, &pool.large})
+      for (Block* block : *blocks) delete block;
+  }
+  for (const auto& [data, block] : live_) delete block;
 }
 
 std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::list(Pool& pool,

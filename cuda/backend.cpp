@@ -19,6 +19,7 @@ constinit const Backend table{
     .loss = cuda::loss_kernels,
     .norm = cuda::norm_kernels,
     .optim = cuda::optim_kernels,
+    .capture = cuda::capture_kernels,
 };
 }  // namespace
 

@@ -82,6 +82,7 @@ EventId CardMemory::mark(StreamId stream) {
   return event;
 }
 bool CardMemory::reached(EventId event) {
+  RelaxedCapture relaxed;
   const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
   if (status == cudaErrorNotReady) return false;
   ensure(status, "cudaEventQuery");
@@ -129,6 +130,7 @@ class PinnedMemory final : public MemorySource {
     return event;
   }
   bool reached(EventId event) override {
+    RelaxedCapture relaxed;
     const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
     if (status == cudaErrorNotReady) return false;
     ensure(status, "cudaEventQuery");

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "tandem/core/error.h"
+#include "tandem/cuda/capture.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/fault.h"
 #include "tandem/cuda/launch.h"
@@ -126,9 +127,15 @@ cudnnHandle_t Context::dnn() {
 // One for all streams of this context: work of one thread that goes to two streams at once would share it, so
 // a change of stream takes new memory in that stream's order.
 void* Context::workspace() {
-  if (workspace_ == nullptr || blas_stream_ != stream_) {
+  if (recording != nullptr) {
+    if (recording->workspace == nullptr)
+      recording->workspace = state_.allocator->allocate(kWorkspaceBytes, stream_, pool);
+    return recording->workspace;
+  }
+  if (workspace_ == nullptr || workspace_stream_ != stream_) {
     if (workspace_ != nullptr) state_.allocator->free(workspace_);
     workspace_ = state_.allocator->allocate(kWorkspaceBytes, stream_);
+    workspace_stream_ = stream_;
   }
   return workspace_;
 }
@@ -175,6 +182,11 @@ void sync_and_check(Context& c, const char* operation) {
 }
 
 namespace detail {
+bool may_start(Context& c, const char* operation) {
+  if (c.recording->phase == Recording::Phase::kCapturing) return true;
+  c.recording->refuse(concat("launches ", operation, " in an optimizer's step"));
+  return false;
+}
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid) {
   if (status != cudaSuccess) [[unlikely]] {
     static_cast<void>(cudaGetLastError());

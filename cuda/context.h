@@ -59,6 +59,8 @@ class Context {
   cudnnHandle_t dnn();
   /// Scratch memory of cuBLAS and cuBLASLt, of a fixed size so that results do not depend on what is free.
   void* workspace();
+  /// The handles are bound again before their next use: a capture has a workspace of its own.
+  void rebind() { blas_stream_ = dnn_stream_ = nullptr; }
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
   /// The cache of one kind of plans: `context.plans<ConvPlans>()`.
@@ -77,6 +79,7 @@ class Context {
   cudnnHandle_t dnn_ = nullptr;
   cudaStream_t blas_stream_ = nullptr, dnn_stream_ = nullptr;  // what the handles are bound to
   void* workspace_ = nullptr;
+  cudaStream_t workspace_stream_ = nullptr;
   std::unordered_map<std::type_index, std::any> plans_;
 };
 

@@ -27,6 +27,8 @@ inline Grid strided_grid(const Card& card, int64_t n, int per_thread = 1, int th
 }
 
 namespace detail {
+/// While a captured step's numbers are taken, nothing is to be launched: notes it and gives false.
+bool may_start(Context& c, const char* operation);
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid);
 }  // namespace detail
 
@@ -35,6 +37,8 @@ template <class... Parameters, class... Arguments>
 void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
   if (grid.blocks == 0) return;
+  if (c.recording != nullptr && !detail::may_start(c, operation)) [[unlikely]]
+    return;
   const auto start = [&](Parameters... values) {
     const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
 #ifdef TANDEM_CUDA_EMULATION

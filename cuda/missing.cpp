@@ -8,8 +8,8 @@ struct Missing {
   constexpr operator Kernel<R(Args...)>() const {
     return +[](Args...) -> R { throw NotImplementedError("not on CUDA yet"); };
   }
+  }
 };
 constexpr Missing no;
 }  // namespace
-const OptimKernels optim_kernels{no, no, no, no};
 }  // namespace tandem::cuda

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/core/math_mode.h"
+#include "tandem/cuda/capture.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/copies.h"
@@ -101,11 +102,13 @@ double elapsed_ms(void* from, void* to) {
 
 void synchronize(Device device) {
   Context& c = context(device);
+  refuse_in_capture(c, "waits for the device");
   ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   check_fault(c.state());
 }
 void synchronize_stream(StreamHandle stream) {
   Context& c = context(stream.device);
+  refuse_in_capture(c, "waits for a stream");
   ensure(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
   check_fault(c.state());
 }
@@ -121,6 +124,8 @@ constinit const RuntimeKernels runtime_kernels{
     .allocate =
         +[](Device device, std::size_t bytes) {
           Context& c = context(device);
+          if (c.recording != nullptr && c.recording->phase == Recording::Phase::kNumbers) [[unlikely]]
+            c.recording->refuse("allocates in an optimizer's step");
           return c.state().allocator->allocate(bytes, c.stream(), c.pool);
         },
     .free =

@@ -17,5 +17,6 @@ constinit const Backend cpu_backend{
     .loss = cpu::loss_kernels,
     .norm = cpu::norm_kernels,
     .optim = cpu::optim_kernels,
+    .capture = cpu::capture_kernels,
 };
 }  // namespace tandem

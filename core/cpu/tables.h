@@ -17,4 +17,5 @@ extern const PoolKernels pool_kernels;
 extern const LossKernels loss_kernels;
 extern const NormKernels norm_kernels;
 extern const OptimKernels optim_kernels;
+extern const CaptureKernels capture_kernels;
 }  // namespace tandem::cpu

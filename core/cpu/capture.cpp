@@ -1,0 +1,28 @@
+// Steps are not captured on the CPU.
+#include "tandem/core/cpu/tables.h"
+
+namespace tandem::cpu {
+namespace {
+struct NotHere {
+  template <class R, class... Args>
+  constexpr operator Kernel<R(Args...)>() const {
+    return +[](Args...) -> R { fail("steps are not captured on the CPU"); };
+  }
+};
+constexpr NotHere not_here;
+}  // namespace
+
+constinit const CaptureKernels capture_kernels{
+    .available = +[] { return false; },
+    .create = not_here,
+    .destroy = not_here,
+    .enter = not_here,
+    .leave = not_here,
+    .begin = not_here,
+    .end = not_here,
+    .begin_numbers = not_here,
+    .end_numbers = not_here,
+    .replay = not_here,
+};
+
+}  // namespace tandem::cpu

@@ -1,0 +1,288 @@
+// Captured steps: recording and replay.
+#include "tandem/cuda/capture.h"
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/launch.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+Recording& recording_of(void* capture) { return *static_cast<Recording*>(capture); }
+
+// Streams of captures that are gone. Memory may still name them, so they are used again, never destroyed.
+struct SpareStreams {
+  std::mutex mutex;
+  std::map<int, std::vector<cudaStream_t>> of_device;
+};
+SpareStreams& spare_streams() {
+  static SpareStreams* instance = new SpareStreams;
+  return *instance;
+}
+
+cudaStream_t take_stream(int device) {
+  {
+    SpareStreams& spare = spare_streams();
+    std::lock_guard lock(spare.mutex);
+    auto& streams = spare.of_device[device];
+    if (!streams.empty()) {
+      const cudaStream_t stream = streams.back();
+      streams.pop_back();
+      return stream;
+    }
+  }
+  use_card(device);
+  cudaStream_t stream = nullptr;
+  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+// `behind` goes on when `other` has done what it holds now.
+void order(DeviceState& state, cudaStream_t behind, cudaStream_t other) {
+  const EventId event = state.source->mark(other);
+  ensure(cudaStreamWaitEvent(behind, static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
+  state.source->drop(event);
+}
+
+// The context's memory and library handles follow.
+void go_to(Context& c, cudaStream_t stream, PoolId pool, Recording* recording) {
+  c.set_stream(stream);
+  c.pool = pool;
+  if (c.recording != recording) c.rebind();
+  c.recording = recording;
+}
+
+void enter(void* capture) {
+  Recording& r = recording_of(capture);
+  Context& c = context(r.device);
+  r.outer_stream = c.stream();
+  r.outer_pool = c.pool;
+  order(c.state(), r.stream, c.stream());
+  go_to(c, r.stream, r.pool, nullptr);
+}
+
+void leave(void* capture) try {
+  Recording& r = recording_of(capture);
+  Context& c = context(r.device);
+  go_to(c, r.outer_stream, r.outer_pool, nullptr);
+  order(c.state(), r.outer_stream, r.stream);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tandem: %s\n", error.what());
+}
+
+void begin(void* capture) {
+  Recording& r = recording_of(capture);
+  Context& c = context(r.device);
+  if (r.graph != nullptr)
+    ensure(cudaGraphExecDestroy(std::exchange(r.graph, nullptr)), "cudaGraphExecDestroy");
+  r.refusal.clear();
+  r.slots.clear();
+  r.calls.clear();
+  r.numbers.assign(sizeof(Generator::Draw), 0);
+  r.uploaded.clear();
+  if (r.live == nullptr)
+    r.live = static_cast<char*>(c.state().allocator->allocate(Recording::kLiveBytes, r.stream, r.pool));
+  r.first_draw = default_generator().take(0);
+  r.draws = 0;
+  r.outer_stream = c.stream();
+  r.outer_pool = c.pool;
+  ensure(cudaStreamBeginCapture(r.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  r.phase = Recording::Phase::kCapturing;
+  go_to(c, r.stream, r.pool, &r);
+}
+
+void instantiate(Recording& r, cudaGraph_t graph, std::size_t& nodes) {
+  ensure(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
+  ensure(cudaGraphInstantiate(&r.graph, graph, 0), "cudaGraphInstantiate");
+}
+
+CaptureResult end(void* capture) {
+  Recording& r = recording_of(capture);
+  CaptureResult result;
+  cudaGraph_t graph = nullptr;
+  try {
+    Context& c = context(r.device);
+    const cudaError_t status = cudaStreamEndCapture(r.stream, &graph);
+    r.phase = Recording::Phase::kIdle;
+    go_to(c, r.outer_stream, r.outer_pool, nullptr);
+    const Generator& generator = default_generator();
+    const Generator::Draw now = generator.take(0);
+    if (now.seed != r.first_draw.seed || now.offset < r.first_draw.offset)
+      r.refuse("sets the seed of the default generator");
+    r.draws = now.offset - r.first_draw.offset;
+    generator.set_current_seed(r.first_draw.seed);
+    generator.set_offset(r.first_draw.offset);
+    if (status != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      r.refuse(concat("does what CUDA does not record (", cudaGetErrorString(status), ")"));
+    }
+    if (r.refusal.empty()) instantiate(r, graph, result.nodes);
+  } catch (const std::exception& error) {
+    r.refuse(error.what());
+  }
+  if (graph != nullptr) log_failure(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  result.refusal = r.refusal;
+  result.calls = std::move(r.calls);
+  r.calls.clear();
+  return result;
+}
+
+void begin_numbers(void* capture) {
+  Recording& r = recording_of(capture);
+  Context& c = context(r.device);
+  r.refusal.clear();
+  for (Recording::Slot& slot : r.slots) slot.written = false;
+  r.phase = Recording::Phase::kNumbers;
+  c.recording = &r;
+}
+
+std::string end_numbers(void* capture) {
+  Recording& r = recording_of(capture);
+  r.phase = Recording::Phase::kIdle;
+  context(r.device).recording = nullptr;
+  for (const Recording::Slot& slot : r.slots)
+    if (!slot.written) r.refuse("an optimizer that stepped when it was captured does not step now");
+  return r.refusal;
+}
+
+void replay(void* capture) {
+  Recording& r = recording_of(capture);
+  Context& c = context(r.device);
+  if (r.draws != 0) {
+    const Generator::Draw draw = default_generator().take(r.draws);
+    std::memcpy(r.numbers.data(), &draw, sizeof draw);
+  }
+  r.upload(c.stream());
+  ensure(cudaGraphLaunch(r.graph, c.stream()), "cudaGraphLaunch");
+  note_launch("captured step");
+  if (sync_after_launch()) [[unlikely]]
+    sync_and_check(c, "captured step");
+}
+
+}  // namespace
+
+Recording::Recording(int device)
+    : device(device), pool(context(device).state().allocator->new_pool()), stream(take_stream(device)) {}
+
+// Its last replay may still be running.
+Recording::~Recording() {
+  log_failure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  if (graph != nullptr) log_failure(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+  CachingAllocator& allocator = *device_state(device).allocator;
+  allocator.free(live);
+  allocator.free(workspace);
+  allocator.retire_pool(pool);
+  if (ring_ != nullptr) free_pinned(ring_);
+  for (cudaEvent_t event : read_)
+    if (event != nullptr) log_failure(cudaEventDestroy(event), "cudaEventDestroy");
+  SpareStreams& spare = spare_streams();
+  std::lock_guard lock(spare.mutex);
+  spare.of_device[device].push_back(stream);
+}
+
+void Recording::refuse(std::string reason) {
+  if (refusal.empty()) refusal = std::move(reason);
+}
+
+const void* Recording::number(const void* value, std::size_t bytes, uint64_t signature) {
+  Slot* slot = nullptr;
+  for (Slot& s : slots)
+    if (s.signature == signature && s.bytes == bytes) slot = &s;
+  if (phase == Phase::kCapturing) {
+    const std::size_t at = (numbers.size() + 15) / 16 * 16;
+    if (slot != nullptr)
+      refuse("an optimizer steps twice");
+    else if (at + bytes > kLiveBytes)
+      refuse("too many optimizer groups");
+    if (!refusal.empty()) return nullptr;
+    numbers.resize(at + bytes);
+    slots.push_back({at, bytes, signature, true});
+    slot = &slots.back();
+  } else if (slot == nullptr || slot->written) {
+    refuse("an optimizer's parameters, gradients or kind of step changed");
+    return nullptr;
+  }
+  slot->written = true;
+  std::memcpy(numbers.data() + slot->at, value, bytes);
+  return live + slot->at;
+}
+
+void Recording::upload(cudaStream_t to) {
+  if (numbers == uploaded) return;
+  const std::size_t bytes = numbers.size();
+  if (ring_ == nullptr) {
+    ring_ = static_cast<char*>(allocate_pinned(2 * kHalf * kLiveBytes));
+    for (cudaEvent_t& event : read_)
+      ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  }
+  const int half = next_ / kHalf;
+  if (next_ % kHalf == 0 && used_[half])  // 32 copies ago at least
+    ensure(cudaEventSynchronize(read_[half]), "cudaEventSynchronize");
+  char* from = ring_ + static_cast<std::size_t>(next_) * kLiveBytes;
+  std::memcpy(from, numbers.data(), bytes);
+  ensure(cudaMemcpyAsync(live, from, bytes, cudaMemcpyHostToDevice, to), "cudaMemcpyAsync");
+  if (next_ % kHalf == kHalf - 1) {
+    ensure(cudaEventRecord(read_[half], to), "cudaEventRecord");
+    used_[half] = true;
+  }
+  next_ = (next_ + 1) % (2 * kHalf);
+  uploaded = numbers;
+}
+
+LiveDraw live_draw(Context& c, const Generator::Draw& draw) {
+  LiveDraw out{draw.seed, draw.offset, nullptr};
+  if (c.recording == nullptr || c.recording->phase != Recording::Phase::kCapturing) [[likely]]
+    return out;
+  Recording& r = *c.recording;
+  const Generator::Draw next = default_generator().take(0);
+  if (draw.seed != r.first_draw.seed || draw.offset < r.first_draw.offset || draw.offset >= next.offset) {
+    r.refuse("draws from another generator than the default one");
+    return out;
+  }
+  out.offset -= r.first_draw.offset;
+  out.live = reinterpret_cast<const Generator::Draw*>(r.live);
+  return out;
+}
+
+void refuse_in_capture(Context& c, const char* reason) {
+  if (c.recording == nullptr) [[likely]]
+    return;
+  c.recording->refuse(reason);
+  fail("a captured step ", reason);
+}
+
+uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(kind);
+  const auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (const TensorList& list : lists) {
+    mix(list.size());
+    for (const Tensor& t : list) {
+      mix(reinterpret_cast<uintptr_t>(t.data_ptr()));
+      mix(static_cast<uint64_t>(t.numel()));
+    }
+  }
+  return hash;
+}
+
+constinit const CaptureKernels capture_kernels{
+    .available = +[] { return true; },
+    .create = +[](Device device) -> void* { return new Recording(device.index()); },
+    .destroy = +[](void* capture) { delete &recording_of(capture); },
+    .enter = enter,
+    .leave = leave,
+    .begin = begin,
+    .end = end,
+    .begin_numbers = begin_numbers,
+    .end_numbers = end_numbers,
+    .replay = replay,
+};
+
+}  // namespace tandem::cuda

@@ -1,0 +1,89 @@
+// A captured step: its graph, its memory, and the numbers that stay live in it.
+//
+// While a step is recorded, kernels that draw and kernels of optimizers get a place in the recording's live
+// memory in the place of a number (cuda/live.h). The optimizers' places are found again by their signature:
+// at a replay each kernel call of an optimizer only writes its new numbers on the host's side, and what has
+// changed goes to the device in one small copy.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/backend.h"
+#include "tandem/cuda/context.h"
+#include "tandem/cuda/live.h"
+
+namespace tandem::cuda {
+
+struct Recording {
+  enum class Phase { kIdle, kCapturing, kNumbers };
+  struct Slot {
+    std::size_t at, bytes;
+    uint64_t signature;
+    bool written;
+  };
+
+  explicit Recording(int device);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// Notes why the step cannot be captured; the first reason stands.
+  void refuse(std::string reason);
+  /// A place of live memory for the optimizer call of this signature, with its new value; nullptr: refused.
+  const void* number(const void* value, std::size_t bytes, uint64_t signature);
+  /// Brings the device's live memory up to date in order of `stream`.
+  void upload(cudaStream_t stream);
+
+  int device;
+  PoolId pool;
+  cudaStream_t stream = nullptr;
+  Phase phase = Phase::kIdle;
+  std::string refusal;
+  cudaGraphExec_t graph = nullptr;
+
+  // Live memory: a Generator::Draw, then the slots.
+  static constexpr std::size_t kLiveBytes = 16384;
+  char* live = nullptr;
+  std::vector<char> numbers, uploaded;
+  std::vector<Slot> slots;
+  std::vector<OptimizerCall> calls;
+
+  Generator::Draw first_draw{};  ///< of the default generator, when the recording began
+  uint64_t draws = 0;
+  void* workspace = nullptr;  ///< of the math libraries, within the graph
+
+  // The stream and pool to go back to.
+  cudaStream_t outer_stream = nullptr;
+  PoolId outer_pool = 0;
+
+ private:
+  // Pinned copies of the numbers, used in turn. One half is rewritten only when the copies from it have
+  // ended.
+  static constexpr int kHalf = 32;
+  char* ring_ = nullptr;
+  int next_ = 0;
+  cudaEvent_t read_[2]{};
+  bool used_[2]{};
+};
+
+/// For what cannot be recorded: notes the reason and throws it as Error. Does nothing outside of a capture.
+void refuse_in_capture(Context& c, const char* reason);
+
+/// Distinguishes optimizer calls: what kind, and of which memory.
+uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists);
+/// The numbers of an optimizer's kernel as its parameter; nothing: the kernel is not to be launched.
+template <class T>
+std::optional<Live<T>> live_numbers(Context& c, const T& value, uint64_t signature, TensorList params,
+                                    TensorList grads) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (c.recording == nullptr) [[likely]]
+    return Live<T>{value};
+  const bool launch = c.recording->phase == Recording::Phase::kCapturing;
+  const void* place = c.recording->number(&value, sizeof(T), signature);
+  if (!launch || place == nullptr) return std::nullopt;
+  c.recording->calls.push_back({{params.begin(), params.end()}, {grads.begin(), grads.end()}});
+  return Live<T>{value, static_cast<const T*>(place)};
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,228 @@
+// Optimizer steps: one launch for a whole list of parameters. Where each tensor lies goes to the kernel by
+// value (4 KB), so longer lists take a further launch for some 70 to 170 tensors more.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/kernels/optim_math.h"
+#include "tandem/cuda/capture.h"
+#include "tandem/cuda/launch.h"
+#include "tandem/cuda/tables.h"
+
+namespace tandem::cuda {
+namespace {
+
+// Updates of one element: x[0] the parameter, x[1] the gradient, then the state. kOptional: whether lists
+// behind the third may be missing.
+template <class T>
+struct SgdPlain {
+  using Value = T;
+  static constexpr int kLists = 2;
+  static constexpr bool kOptional = false;
+  ops::Sgd<T> update;
+  TANDEM_HD void operator()(T* x, const bool*) const { update(x[0], x[1]); }
+};
+template <class T, bool first>
+struct SgdMomentum {
+  using Value = T;
+  static constexpr int kLists = 3;
+  static constexpr bool kOptional = false;
+  ops::Sgd<T> update;
+  TANDEM_HD void operator()(T* x, const bool*) const { update.template step<first>(x[0], x[1], x[2]); }
+};
+template <class T, bool top>
+struct AdamUpdate {
+  using Value = T;
+  static constexpr int kLists = top ? 5 : 4;
+  static constexpr bool kOptional = false;
+  ops::Adam<T> update;
+  TANDEM_HD void operator()(T* x, const bool*) const {
+    update(x[0], x[1], x[2], x[3], top ? &x[kLists - 1] : nullptr);
+  }
+};
+template <class T>
+struct RmsPropUpdate {
+  using Value = T;
+  static constexpr int kLists = 5;
+  static constexpr bool kOptional = true;
+  ops::RmsProp<T> update;
+  TANDEM_HD void operator()(T* x, const bool* has) const {
+    update(x[0], x[1], x[2], has[3] ? &x[3] : nullptr, has[4] ? &x[4] : nullptr);
+  }
+};
+template <class T>
+struct AdagradUpdate {
+  using Value = T;
+  static constexpr int kLists = 3;
+  static constexpr bool kOptional = false;
+  ops::Adagrad<T> update;
+  TANDEM_HD void operator()(T* x, const bool*) const { update(x[0], x[1], x[2]); }
+};
+
+constexpr int kThreads = 256;
+constexpr int64_t kChunk = 2048;  // elements of a block
+
+/// Tensors of one launch. Blocks [ends[t - 1], ends[t]) work on tensor t, a chunk each.
+template <int L>
+struct Table {
+  static constexpr int kMost = (4096 - 128 - 8) / (8 * L + 8 + 4);
+  void* data[kMost][L];
+  int64_t numel[kMost];
+  uint32_t ends[kMost];
+  int count = 0;
+};
+
+template <class T>
+struct alignas(16) Pack {
+  T value[16 / sizeof(T)];
+};
+
+template <class Update>
+__device__ void update_one(const Update& update, typename Update::Value* const* data, const bool* has,
+                           int64_t i) {
+  constexpr int L = Update::kLists;
+  typename Update::Value x[L];
+  for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? data[l][i] : typename Update::Value(0);
+  update(x, has);
+  for (int l = 0; l < L; ++l)
+    if (l != 1 && (!Update::kOptional || has[l])) data[l][i] = x[l];
+}
+
+template <class Update>
+__device__ void update_pack(const Update& update, typename Update::Value* const* data, const bool* has,
+                            int64_t i) {
+  using T = typename Update::Value;
+  constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
+  Pack<T> packs[L];
+  for (int l = 0; l < L; ++l)
+    if (!Update::kOptional || has[l]) packs[l] = *reinterpret_cast<const Pack<T>*>(data[l] + i);
+  for (int k = 0; k < kWidth; ++k) {
+    T x[L];
+    for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? packs[l].value[k] : T(0);
+    update(x, has);
+    for (int l = 0; l < L; ++l)
+      if (l != 1 && (!Update::kOptional || has[l])) packs[l].value[k] = x[l];
+  }
+  for (int l = 0; l < L; ++l)
+    if (l != 1 && (!Update::kOptional || has[l])) *reinterpret_cast<Pack<T>*>(data[l] + i) = packs[l];
+}
+
+template <class Update>
+__global__ void __launch_bounds__(kThreads)
+    optim_kernel(const Table<Update::kLists> table, const Live<Update> live) {
+  using T = typename Update::Value;
+  constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
+  int low = 0, high = table.count - 1;  // the first tensor whose end lies behind this block
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (table.ends[middle] > blockIdx.x)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  const int64_t begin = (blockIdx.x - (low == 0 ? 0 : table.ends[low - 1])) * kChunk;
+  const int64_t rest = table.numel[low] - begin;
+  const int count = static_cast<int>(rest < kChunk ? rest : kChunk);
+  T* data[L];
+  bool has[L];
+  uintptr_t bits = 0;
+  for (int l = 0; l < L; ++l) {
+    has[l] = table.data[low][l] != nullptr;
+    data[l] = static_cast<T*>(table.data[low][l]) + (has[l] ? begin : 0);
+    bits |= reinterpret_cast<uintptr_t>(data[l]);
+  }
+  const Update update = live.now();
+  const int packed = bits % 16 == 0 ? count / kWidth * kWidth : 0;
+  for (int i = static_cast<int>(threadIdx.x) * kWidth; i < packed; i += kThreads * kWidth)
+    update_pack(update, data, has, i);
+  for (int i = packed + static_cast<int>(threadIdx.x); i < count; i += kThreads)
+    update_one(update, data, has, i);
+}
+
+// Launches for the parameters of one device and dtype; lists[l] may be empty where the update allows it.
+template <class Update>
+void launch_all(const char* operation, Device device, const Update& update,
+                const TensorList (&lists)[Update::kLists]) {
+  using T = typename Update::Value;
+  static constexpr char kind = 0;  // its address names the update
+  static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) <= 4096);
+  Context& c = context(device);
+  uint64_t signature = call_signature(&kind, {});
+  for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
+  const auto live = live_numbers(c, update, signature, lists[0], lists[1]);
+  if (!live) return;
+  Table<Update::kLists> table;
+  uint32_t blocks = 0;
+  const auto flush = [&] {
+    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live);
+    table.count = 0;
+    blocks = 0;
+  };
+  for (std::size_t i = 0; i < lists[0].size(); ++i) {
+    const Tensor& p = lists[0][i];
+    if (p.numel() == 0 || p.device() != device || p.dtype() != scalar_type_of<T>) continue;
+    const int64_t more = ceil_div(p.numel(), kChunk);
+    if (table.count == Table<Update::kLists>::kMost || blocks + more >= (int64_t{1} << 31)) flush();
+    for (int l = 0; l < Update::kLists; ++l)
+      table.data[table.count][l] = lists[l].empty() ? nullptr : lists[l][i].data_ptr();
+    table.numel[table.count] = p.numel();
+    blocks += static_cast<uint32_t>(more);
+    table.ends[table.count++] = blocks;
+  }
+  flush();
+}
+
+// run(device, Type<T>) for each device and dtype among the parameters.
+template <class Run>
+void for_kinds(TensorList params, const char* operation, const Run& run) {
+  std::vector<std::pair<Device, ScalarType>> done;
+  for (const Tensor& p : params) {
+    const std::pair kind(p.device(), p.dtype());
+    if (std::find(done.begin(), done.end(), kind) != done.end()) continue;
+    done.push_back(kind);
+    dispatch(p.dtype(), FloatTypes{}, operation, [&]<class T>(Type<T> type) { run(p.device(), type); });
+  }
+}
+
+void sgd(TensorList params, TensorList grads, TensorList buffers, const SgdStep& step) {
+  for_kinds(params, "SGD", [&]<class T>(Device device, Type<T>) {
+    const ops::Sgd<T> update(step);
+    if (buffers.empty())
+      launch_all<SgdPlain<T>>("SGD", device, {update}, {params, grads});
+    else if (step.first)
+      launch_all<SgdMomentum<T, true>>("SGD", device, {update}, {params, grads, buffers});
+    else
+      launch_all<SgdMomentum<T, false>>("SGD", device, {update}, {params, grads, buffers});
+  });
+}
+
+void adam(TensorList params, TensorList grads, TensorList means, TensorList squares, TensorList max_squares,
+          const AdamStep& step) {
+  for_kinds(params, "Adam", [&]<class T>(Device device, Type<T>) {
+    const ops::Adam<T> update(step);
+    if (max_squares.empty())
+      launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads, means, squares});
+    else
+      launch_all<AdamUpdate<T, true>>("Adam", device, {update}, {params, grads, means, squares, max_squares});
+  });
+}
+
+void rmsprop(TensorList params, TensorList grads, TensorList squares, TensorList means, TensorList buffers,
+             const RmsPropStep& step) {
+  for_kinds(params, "RMSprop", [&]<class T>(Device device, Type<T>) {
+    launch_all<RmsPropUpdate<T>>("RMSprop", device, {ops::RmsProp<T>(step)},
+                                 {params, grads, squares, means, buffers});
+  });
+}
+
+void adagrad(TensorList params, TensorList grads, TensorList sums, const AdagradStep& step) {
+  for_kinds(params, "Adagrad", [&]<class T>(Device device, Type<T>) {
+    launch_all<AdagradUpdate<T>>("Adagrad", device, {ops::Adagrad<T>(step)}, {params, grads, sums});
+  });
+}
+
+}  // namespace
+
+constinit const OptimKernels optim_kernels{.sgd = sgd, .adam = adam, .rmsprop = rmsprop, .adagrad = adagrad};
+
+}  // namespace tandem::cuda

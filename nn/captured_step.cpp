@@ -1,0 +1,350 @@
+// Captured steps: which recording serves a call, and what of the host's side a replay has to do.
+#include "tandem/nn/captured_step.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <unordered_set>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/core/backend.h"
+#include "tandem/nn/step_signature.h"
+#include "tandem/nn/step_state.h"
+
+namespace tandem::cuda {
+
+namespace detail {
+void wrong_input_count(std::size_t expected, std::size_t given) {
+  fail("captured step: the function takes ", expected, " tensors, got ", given);
+}
+
+// A capture of the backend.
+class Capture {
+ public:
+  explicit Capture(Device device) : kernels_(backend(device).capture), capture_(kernels_.create(device)) {}
+  ~Capture() { kernels_.destroy(capture_); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  const CaptureKernels& kernels() const { return kernels_; }
+  void* get() const { return capture_; }
+
+ private:
+  const CaptureKernels& kernels_;
+  void* capture_;
+};
+
+// Work goes to the capture's stream and memory while it lives.
+class Inside {
+ public:
+  explicit Inside(const Capture& capture) : capture_(capture) { capture.kernels().enter(capture.get()); }
+  ~Inside() { capture_.kernels().leave(capture_.get()); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  const Capture& capture_;
+};
+
+// What the recording has to find in the place of a parameter's gradient.
+enum class Entry {
+  kAny,        // the function replaces it before it is read
+  kUndefined,  // it was not there
+  kSame,       // it was written in place, or read
+};
+
+struct Graph {
+  StepSignature signature;
+  int warm = 0;
+  bool ready = false, entry_told = false;
+  std::unique_ptr<Capture> capture;
+  std::vector<Tensor> inputs, outputs;      // of the recording
+  std::vector<Tensor> parameters;           // those whose gradients are looked after
+  std::vector<Tensor> gradients, expected;  // after a step; before it, where Entry::kSame
+  std::vector<Entry> entries;
+  std::vector<OptimizerCall> calls;
+};
+
+void copy_into(const Tensor& slot, const Tensor& input) {
+  if (slot.data_ptr() == input.data_ptr()) return;
+  if (input.is_contiguous())
+    backend(slot).runtime.copy_bytes(slot.data_ptr(), slot.device(), input.data_ptr(), input.device(),
+                                     slot.nbytes(), true);
+  else
+    backend(slot).pointwise.copy(slot, input);
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+struct CapturedStep::State {
+  std::unique_ptr<StepFunction> function;
+  std::vector<optim::Optimizer*> optimizers;
+  CapturedStepOptions options;
+  nn::Module* root = nullptr;
+  std::vector<std::shared_ptr<nn::Module>> modules;
+  std::vector<Tensor> watched, buffers;
+  std::vector<std::unique_ptr<Graph>> graphs;
+  bool given_up = false, full_told = false, last_captured = false;
+  uint64_t launches = 0;
+  std::string message;
+
+  void say(const std::string& text) {
+    message = concat("tandem: captured step: ", text);
+    std::fprintf(stderr, "%s\n", message.c_str());
+  }
+  void give_up(const std::string& why) {
+    given_up = true;
+    say(concat("the step ", why, ": it runs uncaptured from now on"));
+  }
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> outputs = function->run(inputs);
+    for (Tensor& t : outputs)
+      if (t.defined()) t = t.detach();
+    return outputs;
+  }
+
+  template <class F>
+  void each_parameter(const F& f) const {
+    for (const optim::Optimizer* optimizer : optimizers)
+      for (const auto& group : optimizer->param_groups())
+        for (const Tensor& p : group.params()) f(p);
+    for (const Tensor& p : watched) f(p);
+  }
+
+  Device device_of(const std::vector<Tensor>& inputs) const;
+  bool fits(const std::vector<Tensor>& inputs, Device device);
+  StepSignature signature_of(const std::vector<Tensor>& inputs) const;
+  Graph* find(StepSignature&& signature);
+  bool record(Graph& g, const std::vector<Tensor>& inputs);
+  std::string look_over(Graph& g, const CaptureResult& result, const std::vector<Tensor>& before) const;
+  bool gradients_fit(Graph& g);
+  bool replay(Graph& g, const std::vector<Tensor>& inputs, bool first);
+  std::vector<Tensor> call(const std::vector<Tensor>& inputs);
+};
+
+// The first CUDA device that takes part.
+Device CapturedStep::State::device_of(const std::vector<Tensor>& inputs) const {
+  for (const Tensor& t : inputs)
+    if (t.defined() && !t.is_cpu()) return t.device();
+  Device found(kCPU, 0);
+  each_parameter([&](const Tensor& p) {
+    if (found.is_cpu() && p.defined() && !p.is_cpu()) found = p.device();
+  });
+  return found;
+}
+
+// Whether a step of these tensors can be recorded; says so where it cannot.
+bool CapturedStep::State::fits(const std::vector<Tensor>& inputs, Device device) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& t = inputs[i];
+    if (!t.defined() || t.device() != device)
+      return give_up(concat("has input ", i, " ", t.defined() ? concat("on ", t.device()) : "undefined",
+                            ", not on ", device)),
+             false;
+    if (t.requires_grad()) return give_up(concat("has input ", i, " that requires a gradient")), false;
+  }
+  bool one_device = true;
+  each_parameter([&](const Tensor& p) { one_device &= p.defined() && p.device() == device; });
+  if (!one_device) give_up(concat("has parameters that are not on ", device));
+  return one_device;
+}
+
+StepSignature CapturedStep::State::signature_of(const std::vector<Tensor>& inputs) const {
+  StepSignature s;
+  for (const Tensor& t : inputs) s.add_input(t);
+  each_parameter([&](const Tensor& p) { s.add_parameter(p); });
+  for (const Tensor& b : buffers) s.buffers.push_back(b.data_ptr());
+  if (root != nullptr) s.training.push_back(root->is_training());
+  for (const auto& module : modules) s.training.push_back(module->is_training());
+  s.add_modes();
+  return s;
+}
+
+// The recording for a signature, maybe one to be made; nullptr: there are too many.
+Graph* CapturedStep::State::find(StepSignature&& signature) {
+  for (const auto& g : graphs)
+    if (g->signature == signature) return g.get();
+  if (static_cast<int>(graphs.size()) >= options.most_graphs()) {
+    if (!full_told)
+      say(concat(difference(signature, graphs.back()->signature), ", and there are ", graphs.size(),
+                 " recordings: such steps run uncaptured"));
+    full_told = true;
+    return nullptr;
+  }
+  if (!graphs.empty())
+    say(concat(difference(signature, graphs.back()->signature), ": the step runs uncaptured ",
+               std::max(1, options.warm_up()), " times, then has a recording of its own"));
+  graphs.push_back(std::make_unique<Graph>());
+  graphs.back()->signature = std::move(signature);
+  return graphs.back().get();
+}
+
+// What forbids the use of a recording. Works out what it wants of the gradients.
+std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result,
+                                           const std::vector<Tensor>& before) const {
+  std::unordered_set<const void*> own, read;
+  each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
+  for (const OptimizerCall& call : result.calls) {
+    for (const Tensor& p : call.params)
+      if (!own.contains(p.impl())) return "steps an optimizer that it was not given, or parameters with gaps";
+    for (const Tensor& t : call.grads) read.insert(t.impl());
+  }
+  g.gradients = gradients_of(g.parameters);
+  g.entries.clear();
+  g.expected.assign(before.size(), Tensor());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!before[i].defined()) {
+      g.entries.push_back(Entry::kUndefined);
+    } else if (before[i].is_same(g.gradients[i]) || read.contains(before[i].impl())) {
+      g.entries.push_back(Entry::kSame);
+      g.expected[i] = before[i];
+    } else {
+      g.entries.push_back(Entry::kAny);
+    }
+  }
+  return {};
+}
+
+// False: it must run as it is. Throws what the function throws.
+bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
+  g.inputs.clear();
+  {
+    Inside inside(*g.capture);
+    for (const Tensor& t : inputs) g.inputs.push_back(empty(t.sizes(), t.options()));
+  }
+  g.parameters.clear();
+  each_parameter([&](const Tensor& p) { g.parameters.push_back(p); });
+  const OptimizerSnapshot snapshot(optimizers);
+  const std::vector<Tensor> before = gradients_of(g.parameters);
+  const CaptureKernels& kernels = g.capture->kernels();
+  std::exception_ptr thrown;
+  kernels.begin(g.capture->get());
+  try {
+    g.outputs = run(g.inputs);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  CaptureResult result = kernels.end(g.capture->get());
+  std::string why = result.refusal;
+  if (why.empty() && thrown == nullptr) why = snapshot.forbidden_change();
+  if (why.empty() && thrown == nullptr) why = look_over(g, result, before);
+  if (why.empty() && thrown == nullptr) {
+    g.calls = std::move(result.calls);
+    return g.ready = true;
+  }
+  g.outputs.clear();
+  snapshot.restore();
+  set_gradients(g.parameters, before);
+  if (why.empty()) std::rethrow_exception(thrown);
+  give_up(why);
+  return false;
+}
+
+bool CapturedStep::State::gradients_fit(Graph& g) {
+  for (std::size_t i = 0; i < g.entries.size(); ++i) {
+    const Tensor& now = g.parameters[i].grad();
+    const char* what = nullptr;
+    if (g.entries[i] == Entry::kUndefined && now.defined())
+      what = "is there, and was not when the step was recorded";
+    else if (g.entries[i] == Entry::kSame && (!now.defined() || now.data_ptr() != g.expected[i].data_ptr()))
+      what = now.defined() ? "lies in other memory" : "is not there, and was when the step was recorded";
+    if (what == nullptr) continue;
+    if (!g.entry_told) say(concat("the gradient of parameter ", i, " ", what, ": the step runs uncaptured"));
+    g.entry_told = true;
+    return false;
+  }
+  return true;
+}
+
+// `first`: the function's host side has run already, when it was recorded. False: nothing has happened.
+bool CapturedStep::State::replay(Graph& g, const std::vector<Tensor>& inputs, bool first) {
+  const CaptureKernels& kernels = g.capture->kernels();
+  if (!first && !g.calls.empty()) {
+    const OptimizerSnapshot snapshot(optimizers);
+    const std::vector<Tensor> before = gradients_of(g.parameters);
+    for (const OptimizerCall& call : g.calls) set_gradients(call.params, call.grads);
+    std::string why;
+    kernels.begin_numbers(g.capture->get());
+    try {
+      for (optim::Optimizer* optimizer : optimizers) optimizer->step();
+      why = kernels.end_numbers(g.capture->get());
+    } catch (const std::exception& error) {
+      why = kernels.end_numbers(g.capture->get());
+      if (why.empty()) why = error.what();
+    }
+    if (!why.empty()) {
+      snapshot.restore();
+      set_gradients(g.parameters, before);
+      give_up(concat("cannot be replayed: ", why));
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) copy_into(g.inputs[i], inputs[i]);
+  kernels.replay(g.capture->get());
+  set_gradients(g.parameters, g.gradients);
+  ++launches;
+  last_captured = true;
+  return true;
+}
+
+std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs) {
+  last_captured = false;
+  if (given_up) return run(inputs);
+  const Device device = device_of(inputs);
+  if (!backend(device).capture.available() || !fits(inputs, device)) return run(inputs);
+  Graph* g = find(signature_of(inputs));
+  if (g == nullptr) return run(inputs);
+  if (!g->ready) {
+    if (!g->capture) g->capture = std::make_unique<Capture>(device);
+    if (g->warm < std::max(1, options.warm_up())) {
+      Inside inside(*g->capture);
+      std::vector<Tensor> outputs = run(inputs);
+      ++g->warm;
+      return outputs;
+    }
+    if (!record(*g, inputs) || !replay(*g, inputs, /*first=*/true)) return run(inputs);
+    return g->outputs;
+  }
+  if (!gradients_fit(*g) || !replay(*g, inputs, /*first=*/false)) return run(inputs);
+  return g->outputs;
+}
+
+CapturedStep::CapturedStep(std::unique_ptr<StepFunction> function, std::vector<optim::Optimizer*> optimizers,
+                           CapturedStepOptions options)
+    : state_(std::make_unique<State>()) {
+  for (const optim::Optimizer* optimizer : optimizers)
+    check(optimizer != nullptr, "captured step: an optimizer is null");
+  state_->function = std::move(function);
+  state_->optimizers = std::move(optimizers);
+  state_->options = options;
+}
+CapturedStep::~CapturedStep() = default;
+CapturedStep::CapturedStep(CapturedStep&&) noexcept = default;
+CapturedStep& CapturedStep::operator=(CapturedStep&&) noexcept = default;
+
+void CapturedStep::watch(nn::Module& module) {
+  check(state_->root == nullptr, "captured step: it watches a module already");
+  state_->root = &module;
+  state_->modules = module.modules(/*include_self=*/false);
+  std::unordered_set<const void*> known;
+  state_->each_parameter([&](const Tensor& p) { known.insert(p.impl()); });
+  for (const Tensor& p : module.parameters())
+    if (!known.contains(p.impl())) state_->watched.push_back(p);
+  state_->buffers = module.buffers();
+}
+
+std::vector<Tensor> CapturedStep::operator()(const std::vector<Tensor>& inputs) {
+  return state_->call(inputs);
+}
+bool CapturedStep::captured() const { return state_->last_captured; }
+uint64_t CapturedStep::launches() const { return state_->launches; }
+std::size_t CapturedStep::graphs() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(state_->graphs, [](const auto& g) { return g->ready; }));
+}
+const std::string& CapturedStep::message() const { return state_->message; }
+
+}  // namespace tandem::cuda

@@ -1,0 +1,41 @@
+// What a recorded step takes for granted: a recording serves calls of one signature.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::cuda::detail {
+
+struct StepSignature {
+  struct Input {
+    Dims sizes;
+    ScalarType dtype;
+    Device device;
+    friend bool operator==(const Input&, const Input&) = default;
+  };
+  struct Parameter {
+    const void* data;
+    bool requires_grad;
+    friend bool operator==(const Parameter&, const Parameter&) = default;
+  };
+
+  std::vector<Input> inputs;
+  std::vector<Parameter> parameters;
+  std::vector<const void*> buffers;
+  std::vector<bool> training;
+  bool grad_mode = true, inference = false;
+  uint32_t math = 0;  ///< the switches of globalContext()
+
+  void add_input(const Tensor& t) { inputs.push_back({Dims(t.sizes()), t.dtype(), t.device()}); }
+  void add_parameter(const Tensor& t) { parameters.push_back({t.data_ptr(), t.requires_grad()}); }
+  /// Gradient and math modes as they are now.
+  void add_modes();
+  friend bool operator==(const StepSignature&, const StepSignature&) = default;
+};
+
+/// The first field in which `now` is not as `before`: "input 0 has shape [16, 784], was [64, 784]"; "" where
+/// they are equal.
+std::string difference(const StepSignature& now, const StepSignature& before);
+
+}  // namespace tandem::cuda::detail

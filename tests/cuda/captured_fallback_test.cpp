@@ -1,0 +1,327 @@
+// What a captured step does where it cannot be recorded or replayed: it runs as it is, one line says why, and
+// nothing is lost.
+#include <doctest/doctest.h>
+
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+#include "tandem/tests/cuda/skip.h"
+
+using namespace tandem;
+
+namespace {
+
+const Device kDevice("cuda:0");
+
+struct Model {
+  Model() {
+    manual_seed(3);
+    w = randn({100}).to(kDevice).requires_grad_();
+  }
+  Tensor loss(const Tensor& x) const { return tandem::dropout(x * w, 0.5, true); }
+  Tensor step(optim::Optimizer& optimizer, const Tensor& x, bool zero = true) const {
+    if (zero) optimizer.zero_grad();
+    const Tensor out = loss(x);
+    out.backward(ones_like(out));
+    optimizer.step();
+    return out.detach();
+  }
+  Tensor w;
+};
+
+bool says(const cuda::CapturedStep& step, const char* text) {
+  const bool found = step.message().find(text) != std::string::npos;
+  if (!found) MESSAGE(step.message());
+  return found;
+}
+
+// Runs `rounds` steps of `function(model, optimizer, x)` captured and plain; both must end alike.
+template <class F>
+std::string same_as_eager(int rounds, const F& function) {
+  Model eager, recorded;
+  optim::Adam one({eager.w}, optim::AdamOptions(0.1)), two({recorded.w}, optim::AdamOptions(0.1));
+  cuda::CapturedStep step([&](const Tensor& x) { return function(recorded, two, x); }, {&two});
+  const Tensor x = arange(100).to(kFloat).div_(50).to(kDevice);
+  const Generator a(1), b(1);
+  for (int i = 0; i < rounds; ++i) {
+    Tensor expected, out;
+    {
+      const GeneratorGuard guard(a);
+      expected = function(eager, one, x);
+    }
+    {
+      const GeneratorGuard guard(b);
+      out = step(x)[0];
+    }
+    CHECK(testing::identical(out.cpu(), expected.cpu()));
+    CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
+  }
+  CHECK(a.offset() == b.offset());
+  return step.message();
+}
+
+bool ends_uncaptured(const std::string& message, const std::string& why) {
+  const bool same = message == "tandem: captured step: the step " + why + ": it runs uncaptured from now on";
+  if (!same) MESSAGE(message);
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("a function that reads on the host") {
+  if (!has_devices(1)) return;
+  int calls = 0;
+  const std::string message = same_as_eager(8, [&](Model& m, optim::Optimizer& o, const Tensor& x) {
+    ++calls;
+    const Tensor out = m.step(o, x);
+    static_cast<void>(out.cpu());
+    return out;
+  });
+  CHECK(ends_uncaptured(message, "reads a value on the host"));
+  CHECK(calls == 8 + 8 + 1);  // once in vain
+}
+
+TEST_CASE("a function that copies from the host, or waits") {
+  if (!has_devices(1)) return;
+  CHECK(ends_uncaptured(
+      same_as_eager(6, [](Model& m, optim::Optimizer& o,
+                          const Tensor& x) { return m.step(o, x + ones({100}).to(kDevice)); }),
+      "copies from the host to the device"));
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        Tensor out = m.step(o, x);
+                                        synchronize(kDevice);
+                                        return out;
+                                      }),
+                        "waits for the device"));
+}
+
+TEST_CASE("random numbers of another generator, a seed that is set") {
+  if (!has_devices(1)) return;
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        Tensor noise = empty({100}, TensorOptions(kDevice));
+                                        noise.normal_(0, 1, Generator(99));
+                                        return m.step(o, x + noise);
+                                      }),
+                        "draws from another generator than the default one"));
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        default_generator().set_current_seed(4);
+                                        return m.step(o, x);
+                                      }),
+                        "draws from another generator than the default one"));
+}
+
+TEST_CASE("an optimizer that steps twice, or changes its options") {
+  if (!has_devices(1)) return;
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        Tensor out = m.step(o, x);
+                                        o.step();
+                                        return out;
+                                      }),
+                        "an optimizer steps twice"));
+  CHECK(ends_uncaptured(same_as_eager(6,
+                                      [](Model& m, optim::Optimizer& o, const Tensor& x) {
+                                        auto& options = o.param_groups()[0].options();
+                                        options.set_lr(options.get_lr() * 0.9);
+                                        return m.step(o, x);
+                                      }),
+                        "changes an optimizer's options (a scheduler belongs outside of it)"));
+}
+
+TEST_CASE("gradients that the function does not reset") {
+  if (!has_devices(1)) return;
+  SUBCASE("summed in place for ever: recorded as that") {
+    CHECK(same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
+            return m.step(o, x, /*zero=*/false);
+          }).empty());
+  }
+  SUBCASE("set to zero in place") {
+    CHECK(same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
+            o.zero_grad(/*set_to_none=*/false);
+            return m.step(o, x, /*zero=*/false);
+          }).empty());
+  }
+  SUBCASE("reset at the end") {
+    CHECK(same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
+            Tensor out = m.step(o, x, /*zero=*/false);
+            o.zero_grad();
+            return out;
+          }).empty());
+  }
+  SUBCASE("the optimizer first: it reads those of the last step") {
+    const std::string message = same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
+      o.step();
+      o.zero_grad();
+      const Tensor out = m.loss(x);
+      out.backward(ones_like(out));
+      return out.detach();
+    });
+    CHECK(message ==
+          "tandem: captured step: the gradient of parameter 0 lies in other memory: the step runs "
+          "uncaptured");
+  }
+}
+
+TEST_CASE("gradients that were replaced between the calls") {
+  if (!has_devices(1)) return;
+  Model m;
+  optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
+  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x, /*zero=*/false); },
+                          {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 5; ++i) step(x);
+  CHECK(step.captured());
+  optimizer.zero_grad();
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "the gradient of parameter 0 is not there, and was when the step was recorded"));
+}
+
+TEST_CASE("parameters: another requires_grad, other memory, another number") {
+  if (!has_devices(1)) return;
+  Model m, n;
+  optim::SGD optimizer({m.w, n.w}, optim::SGDOptions(0.1));
+  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 4; ++i) step(x);
+  CHECK(step.captured());
+  n.w.requires_grad_(false);
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "requires_grad of parameter 1 is false"));
+  n.w.requires_grad_(true);
+  step(x);
+  CHECK(step.captured());
+  n.w.set_data(zeros({100}).to(kDevice));
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "parameter 1 lies in other memory"));
+  Model more;
+  optimizer.add_param_group(optim::OptimizerParamGroup({more.w}));
+  step(x);
+  CHECK(says(step, "the number of parameters is 3, was 2"));
+}
+
+TEST_CASE("modules that are watched: train and eval mode, modes of the thread") {
+  if (!has_devices(1)) return;
+  nn::Dropout dropout(0.5);
+  cuda::CapturedStep step([&](const Tensor& x) { return dropout(x); });
+  step.watch(*dropout);
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 4; ++i) step(x);
+  CHECK(step.captured());
+  dropout->eval();
+  CHECK(testing::identical(step(x)[0].cpu(), x.cpu()));
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "a module is in another mode (train or eval)"));
+  dropout->train();
+  step(x);
+  CHECK(step.captured());
+  NoGradGuard guard;
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "gradients are off, were on"));
+}
+
+TEST_CASE("an optimizer that was not given, an input on the host or with a gradient") {
+  if (!has_devices(1)) return;
+  Model m;
+  optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
+  const Tensor x = ones({100}).to(kDevice);
+  cuda::CapturedStep step([&](const Tensor& in) { return m.step(optimizer, in); });
+  for (int i = 0; i < 5; ++i) step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "steps an optimizer that it was not given"));
+  cuda::CapturedStep host([&](const Tensor& in) { return m.step(optimizer, in.to(kDevice)); }, {&optimizer});
+  host(ones({100}));
+  CHECK(says(host, "has input 0 on cpu:0, not on cuda:0"));
+  cuda::CapturedStep leaf([](const Tensor& in) { return in * 2; });
+  leaf(ones({3}).to(kDevice).requires_grad_());
+  CHECK(says(leaf, "has input 0 that requires a gradient"));
+}
+
+TEST_CASE("an optimizer that does not step as it was recorded") {
+  if (!has_devices(1)) return;
+  Model m;
+  optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
+  cuda::CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 5; ++i) step(x);
+  CHECK(step.captured());
+  static_cast<optim::SGDOptions&>(optimizer.param_groups()[0].options()).momentum(0.9);
+  const Tensor before = m.w.detach().clone();
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "cannot be replayed: "));
+  CHECK_FALSE(testing::identical(m.w.detach().cpu(), before.cpu()));
+}
+
+TEST_CASE("exceptions of the function pass, and the stream is whole") {
+  if (!has_devices(1)) return;
+  Model m;
+  optim::Adam optimizer({m.w}, optim::AdamOptions(0.1));
+  bool broken = false;
+  cuda::CapturedStep step(
+      [&](const Tensor& x) {
+        Tensor out = m.step(optimizer, x);
+        check(!broken, "it broke");
+        return out;
+      },
+      {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 3; ++i) step(x);
+  broken = true;
+  const Tensor before = m.w.detach().clone();
+  const uint64_t offset = default_generator().offset();
+  CHECK_THROWS_WITH_AS(step(x), "it broke", Error);
+  CHECK(testing::identical(m.w.detach().cpu(), before.cpu()));
+  CHECK(default_generator().offset() == offset);
+  auto& state = static_cast<optim::AdamParamState&>(*optimizer.state().begin()->second);
+  CHECK(state.step() == 3);
+  broken = false;
+  step(x);
+  CHECK(step.captured());
+  CHECK(state.step() == 4);
+  CHECK(step.message().empty());
+  cuda::CapturedStep warming([](const Tensor&) -> Tensor { fail("at once"); });
+  CHECK_THROWS_WITH_AS(warming(x), "at once", Error);
+  CHECK(testing::identical((x + 1).cpu(), full({100}, 2.0f)));
+}
+
+TEST_CASE("states that the recorded step would make") {
+  if (!has_devices(1)) return;
+  Model m, late;
+  optim::Adam optimizer({m.w, late.w}, optim::AdamOptions(0.1));
+  int calls = 0;
+  cuda::CapturedStep step(
+      [&](const Tensor& x) {
+        if (++calls == 4) {
+          late.w.mutable_grad() = ones_like(late.w);
+          optimizer.step();
+        }
+        return m.step(optimizer, x);
+      },
+      {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 4; ++i) step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(!step.message().empty());
+  CHECK(optimizer.state().size() == 1);  // the failed recording's is gone, and the step has not been repeated
+}
+
+TEST_CASE("memory goes back when the step is gone") {
+  if (!has_devices(1)) return;
+  cuda::empty_cache();
+  const int64_t before = cuda::memory_reserved(0);
+  const Tensor x = ones({1000}).to(kDevice);
+  for (int round = 0; round < 3; ++round) {
+    cuda::CapturedStep step([&](const Tensor& in) { return (in * 2 + 1) * in; });
+    for (int i = 0; i < 5; ++i) step(x);
+    CHECK(step.captured());
+    CHECK(cuda::memory_reserved(0) > before);
+  }
+  cuda::empty_cache();
+  CHECK(cuda::memory_reserved(0) <= before + (2 << 20));
+}

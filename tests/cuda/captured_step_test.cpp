@@ -1,0 +1,170 @@
+// Captured steps on a device: the bits of eager steps, what a replay costs, and every way back to eager.
+#include <doctest/doctest.h>
+
+#include "tandem/core/backend.h"
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+#include "tandem/tests/cuda/skip.h"
+#ifdef TANDEM_CUDA_EMULATION
+#include "tandem/tests/cuda_emulation/emulation.h"
+#endif
+
+using namespace tandem;
+
+namespace {
+
+const Device kDevice("cuda:0");
+constexpr int64_t kSize = 300;
+
+Tensor on_device(const Tensor& t) { return t.to(kDevice); }
+
+// A model of elementwise operations: no reduction, so that it needs nothing of the backend but these.
+struct Model {
+  explicit Model(int64_t n = kSize) {
+    manual_seed(3);
+    w = on_device(randn({n})).requires_grad_();
+    b = on_device(randn({n})).requires_grad_();
+  }
+  std::vector<Tensor> parameters() const { return {w, b}; }
+  Tensor forward(const Tensor& x, double p = 0.3) const { return tandem::dropout(tanh(x * w + b), p, true); }
+  Tensor step(optim::Optimizer& optimizer, const Tensor& x, const Tensor& y) const {
+    optimizer.zero_grad();
+    const Tensor d = forward(x) - y, loss = d * d;
+    loss.backward(ones_like(loss));
+    optimizer.step();
+    return loss.detach();
+  }
+  Tensor w, b;
+};
+
+template <class Optimizer, class Options>
+void check_against_eager(const Options& options) {
+  Model eager, recorded;
+  Optimizer one(eager.parameters(), options), two(recorded.parameters(), options);
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
+  const Generator eager_random(17), recorded_random(17);
+  for (int i = 0; i < 50; ++i) {
+    const Tensor x = on_device(arange(kSize).to(kFloat).mul_(0.01 * i)), y = on_device(ones({kSize}));
+    const double lr = 0.1 / (1 + 0.1 * i);
+    one.param_groups()[0].options().set_lr(lr);
+    two.param_groups()[0].options().set_lr(lr);
+    Tensor expected, loss;
+    {
+      const GeneratorGuard guard(eager_random);
+      expected = eager.step(one, x, y);
+    }
+    {
+      const GeneratorGuard guard(recorded_random);
+      loss = step(x, y)[0];
+    }
+    CHECK(step.captured() == (i >= 3));
+    REQUIRE(testing::identical(loss.cpu(), expected.cpu()));
+    REQUIRE(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
+    REQUIRE(testing::identical(recorded.b.grad().cpu(), eager.b.grad().cpu()));
+    REQUIRE(recorded_random.offset() == eager_random.offset());
+  }
+  CHECK(step.launches() == 47);
+  CHECK(step.graphs() == 1);
+  CHECK(step.message().empty());
+}
+
+}  // namespace
+
+TEST_CASE("50 replayed steps have the bits of eager ones, with a changing rate and dropout") {
+  if (!has_devices(1)) return;
+  SUBCASE("SGD") { check_against_eager<optim::SGD>(optim::SGDOptions(0.1)); }
+  SUBCASE("SGD with momentum") {
+    check_against_eager<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01).nesterov(true));
+  }
+  SUBCASE("Adam") { check_against_eager<optim::Adam>(optim::AdamOptions(0.1).amsgrad(true)); }
+  SUBCASE("AdamW") { check_against_eager<optim::AdamW>(optim::AdamWOptions(0.1)); }
+  SUBCASE("RMSprop") {
+    check_against_eager<optim::RMSprop>(optim::RMSpropOptions(0.01).momentum(0.5).centered(true));
+  }
+  SUBCASE("Adagrad") { check_against_eager<optim::Adagrad>(optim::AdagradOptions(0.1)); }
+}
+
+TEST_CASE("a replay is one launch, without allocations and waits") {
+  if (!has_devices(1)) return;
+  Model model;
+  optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return model.step(adam, x, y); }, {&adam});
+  const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
+  for (int i = 0; i < 5; ++i) step(x, y);
+  REQUIRE(step.captured());
+  const auto& runtime = backend(kDevice).runtime;
+  const uint64_t allocations = runtime.memory_use(kDevice).system_allocations;
+#ifdef TANDEM_CUDA_EMULATION
+  const auto before = cuda_emulation::counters();
+#endif
+  for (int i = 0; i < 20; ++i) step(x, y);
+  CHECK(step.launches() == 22);
+  CHECK(runtime.memory_use(kDevice).system_allocations == allocations);
+#ifdef TANDEM_CUDA_EMULATION
+  const auto after = cuda_emulation::counters();
+  CHECK(after.graph_launches - before.graph_launches == 20);
+  CHECK(after.launches == before.launches);
+  CHECK(after.library_calls == before.library_calls);
+  CHECK(after.copies - before.copies == 60);  // two inputs, and the numbers
+  CHECK(after.memsets == before.memsets);
+  CHECK(after.syncs == before.syncs);
+  CHECK(after.mallocs == before.mallocs);
+  CHECK(after.pinned_mallocs == before.pinned_mallocs);
+#endif
+}
+
+TEST_CASE("numbers of many replays ahead are those of their step") {
+  if (!has_devices(1)) return;
+  Model eager, recorded;
+  optim::SGD one(eager.parameters(), optim::SGDOptions(1)), two(recorded.parameters(), optim::SGDOptions(1));
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
+  const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
+  const Generator a(5), b(5);
+  for (int i = 0; i < 200; ++i) {  // nothing waits in between
+    const double lr = 0.001 * (i % 7);
+    one.param_groups()[0].options().set_lr(lr);
+    two.param_groups()[0].options().set_lr(lr);
+    {
+      const GeneratorGuard guard(a);
+      eager.step(one, x, y);
+    }
+    const GeneratorGuard guard(b);
+    step(x, y);
+  }
+  CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
+}
+
+TEST_CASE("another shape runs uncaptured, is recorded in time, and known ones keep their recordings") {
+  if (!has_devices(1)) return;
+  const Tensor w = on_device(full({1}, 2.0f));
+  cuda::CapturedStep step([&](const Tensor& x) { return x * w; });
+  const Tensor a = on_device(arange(4).to(kFloat)), b = on_device(arange(6).to(kFloat));
+  for (int i = 0; i < 4; ++i) step(a);
+  CHECK(step.captured());
+  for (int i = 0; i < 3; ++i) {
+    CHECK(testing::identical(step(b)[0].cpu(), (b * w).cpu()));
+    CHECK_FALSE(step.captured());
+  }
+  CHECK(step.message() ==
+        "tandem: captured step: input 0 has shape [6], was [4]: the step runs uncaptured 3 times, then has a "
+        "recording of its own");
+  CHECK(testing::identical(step(b)[0].cpu(), (b * w).cpu()));
+  CHECK(step.captured());
+  CHECK(testing::identical(step(a)[0].cpu(), (a * w).cpu()));
+  CHECK(step.captured());
+  CHECK(step.graphs() == 2);
+  step(a.to(kDouble));
+  CHECK(step.message().find("input 0 has dtype") != std::string::npos);
+  step(a, a);
+}
+
+TEST_CASE("inputs with strides are copied in") {
+  if (!has_devices(1)) return;
+  cuda::CapturedStep step([&](const Tensor& x) { return x + 1; });
+  const Tensor m = on_device(arange(12).to(kFloat)).view({3, 4});
+  for (int i = 0; i < 6; ++i) {
+    const Tensor x = (m + i).t();
+    CHECK(testing::identical(step(x)[0].cpu(), (x + 1).cpu().contiguous()));
+  }
+  CHECK(step.captured());
+}
