@@ -42,6 +42,7 @@ void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(
   const auto start = [&](Parameters... values) {
     const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
 #ifdef TANDEM_CUDA_EMULATION
+    (cuda_emulation::check_argument(operation, values), ...);
     return cuda_emulation::launch(operation, c.stream(), blocks, threads, grid.shared_bytes,
                                   [=] { kernel(values...); });
 #else

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 
 namespace tandem::cuda_emulation {
 
@@ -25,6 +26,14 @@ namespace tandem::cuda_emulation {
 /// shared memory; without it any kernel's does. Returns what cudaLaunchKernel would.
 cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
                    std::size_t shared_bytes, std::function<void()> thread, const void* kernel = nullptr);
+
+/// Ends the program with a message when `p` leads to host memory that is not pinned: no kernel may use it.
+void check_pointer(const char* operation, const void* p);
+/// The same for an argument of a kernel, if it is a pointer.
+template <class T>
+void check_argument(const char* operation, const T& argument) {
+  if constexpr (std::is_pointer_v<T>) check_pointer(operation, argument);
+}
 
 /// The next call of `api` ("cudaMalloc", "cublasGemmEx", "launch", …) does nothing and returns `error`;
 /// libraries return their status for a failed execution. "execution": the next kernel that runs fails, and

@@ -186,13 +186,17 @@ TEST_CASE("emulation: barriers that not all threads reach, shuffles with lanes m
   CHECK(contains(few, "does not have"));
 }
 
-TEST_CASE("emulation: the host cannot read device memory") {
+TEST_CASE("emulation: the host cannot read device memory, nor a kernel the host's") {
   CHECK(last_words([] {
           int* p = nullptr;
           cudaMalloc(reinterpret_cast<void**>(&p), 64);
           volatile int value = *p;
           static_cast<void>(value);
         }) != "");
+  CHECK(last_words([] {
+          int value = 0;
+          check_argument("test", &value);
+        }) == "ended: emulated CUDA: kernel 'test' is given a pointer to host memory\n");
 }
 
 }  // namespace tandem::cuda_emulation

@@ -1,7 +1,10 @@
 // Device memory: an arena a card, accessible only while its work runs. Pinned memory: plain memory, known.
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -57,6 +60,28 @@ char* place(const Card& card, std::size_t bytes) {
   return reinterpret_cast<char*>(at);
 }
 
+// Names the fault, then leaves it to whoever handled it before.
+struct sigaction handled_before;
+void explain_fault(int, siginfo_t* info, void*) {
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  for (const Card& card : state().cards) {
+    const auto begin = reinterpret_cast<uintptr_t>(card.arena);
+    if (address < begin || address - begin >= card.arena_bytes) continue;
+    constexpr char kText[] =
+        "emulated CUDA: memory of a card was touched by the host, or by a kernel of a card without access to "
+        "it\n";
+    static_cast<void>(!write(2, kText, sizeof kText - 1));
+  }
+  sigaction(SIGSEGV, &handled_before, nullptr);
+}
+
+void explain_faults() {
+  struct sigaction action {};
+  action.sa_sigaction = explain_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, &handled_before);
+}
+
 cudaError_t allocate(void** out, std::size_t bytes) {
   if (out == nullptr) return cudaErrorInvalidValue;
   *out = nullptr;
@@ -64,6 +89,8 @@ cudaError_t allocate(void** out, std::size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   const int index = host_thread().card;
   Card& card = card_at(index);
+  static std::once_flag once;
+  std::call_once(once, explain_faults);
   if (bytes > state().memory || rounded(bytes) > state().memory - card.used) return cudaErrorMemoryAllocation;
   char* memory = place(card, rounded(bytes));
   if (memory + rounded(bytes) > card.arena + card.arena_bytes) return cudaErrorMemoryAllocation;
@@ -119,6 +146,13 @@ cudaError_t allocate_pinned(void** out, std::size_t bytes) {
 }
 
 }  // namespace
+
+void check_pointer(const char* operation, const void* p) {
+  std::lock_guard lock(state().mutex);
+  if (p == nullptr || where(p, 1).side != Side::kPageable) return;
+  std::fprintf(stderr, "emulated CUDA: kernel '%s' is given a pointer to host memory\n", operation);
+  std::abort();
+}
 
 Where where(const void* p, std::size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(p);
