@@ -25,7 +25,7 @@
 namespace tandem::cuda_emulation {
 namespace {
 
-constexpr std::size_t kAlignment = 512, kFilled = std::size_t{64} << 20, kEdge = std::size_t{1} << 20;
+constexpr std::size_t kAlignment = 512, kFilled = std::size_t{4} << 20, kEdge = std::size_t{1} << 20;
 constexpr int kPoison = 0xff;  // NaN as a float, -1 as an integer
 
 // Addresses without an allocation are poisoned for AddressSanitizer.
@@ -124,8 +124,9 @@ cudaError_t release(void* p) {
   const std::size_t bytes = rounded(found->second.bytes);
   card_at(card).used -= bytes;
   mark(p, bytes, false);
-  const uintptr_t page = (found->first + 4095) / 4096 * 4096, end = (found->first + bytes) / 4096 * 4096;
-  if (end > page && bytes > kEdge) madvise(reinterpret_cast<void*>(page), end - page, MADV_DONTNEED);
+  const uintptr_t page = (found->first + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t end = (found->first + bytes) / kLargePage * kLargePage;
+  if (end > page) madvise(reinterpret_cast<void*>(page), end - page, MADV_DONTNEED);
   all.erase(found);
   ++state().counters.frees;
   return cudaSuccess;

@@ -30,6 +30,16 @@ int visible(int cards) {
   return count;
 }
 
+// Addresses without access. Large pages, since access changes page by page before and after all work.
+char* new_arena(std::size_t bytes) {
+  void* memory =
+      mmap(nullptr, bytes + kLargePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  const uintptr_t arena = (reinterpret_cast<uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
+  madvise(reinterpret_cast<void*>(arena), bytes, MADV_HUGEPAGE);  // where there are such pages
+  return reinterpret_cast<char*>(arena);
+}
+
 }  // namespace
 
 State::State() {
@@ -47,10 +57,7 @@ State::State() {
     card.peers.resize(cards.size());
     // Twice the memory, so that holes between allocations never make it full early.
     card.arena_bytes = 2 * memory + (std::size_t{64} << 20);
-    void* arena =
-        mmap(nullptr, card.arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (arena == MAP_FAILED) throw std::bad_alloc();
-    card.arena = static_cast<char*>(arena);
+    card.arena = new_arena(card.arena_bytes);
     streams.push_back(std::make_unique<CUstream_st>(CUstream_st{.card = i, .flags = 0, .id = next_id++}));
     card.legacy = streams.back().get();
     card.legacy->legacy = true;

@@ -53,6 +53,8 @@ struct Allocation {
   int card;
 };
 
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+
 struct Card {
   char* arena = nullptr;
   std::size_t arena_bytes = 0, used = 0;
