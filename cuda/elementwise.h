@@ -27,7 +27,9 @@ struct Input {
   const T* data = nullptr;  ///< null: the number
   T number{};
 
-  __device__ T element(uint32_t offset) const { return data != nullptr ? data[offset] : number; }
+  __device__ T element(uint32_t offset) const {
+    return data != nullptr ? data[static_cast<int32_t>(offset)] : number;  // it may be negative
+  }
   /// V elements from `offset` on, or V times the one there.
   template <int V>
   __device__ void vector(uint32_t offset, bool repeated, T* to) const {
@@ -36,7 +38,7 @@ struct Input {
 #pragma unroll
       for (int v = 0; v < V; ++v) to[v] = value;
     } else {
-      const auto values = *reinterpret_cast<const Vector<T, V>*>(data + offset);
+      const auto values = *reinterpret_cast<const Vector<T, V>*>(data + static_cast<int32_t>(offset));
 #pragma unroll
       for (int v = 0; v < V; ++v) to[v] = values.at[v];
     }

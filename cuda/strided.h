@@ -1,7 +1,7 @@
 // How kernels walk strided tensors: position p of the walk becomes an offset for each of N operands.
 //
-// Offsets are elements in 32 bits. Larger tensors are cut on the host into pieces that fit (for_pieces): that
-// is the 64-bit path.
+// Offsets are elements in 32 bits, modulo 2^32: as int32_t they are negative where strides are, as in flip.
+// Larger tensors are cut on the host into pieces that fit (for_pieces): that is the 64-bit path.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -50,7 +50,7 @@ bool fits_32_bits(const LoopPlan<N>& plan) {
   if (plan.numel >= kMostElements) return false;
   for (std::size_t k = 0; k < N; ++k) {
     int64_t last = 0;
-    for (int d = 0; d < plan.ndim; ++d) last += (plan.sizes[d] - 1) * plan.strides[d][k];
+    for (int d = 0; d < plan.ndim; ++d) last += (plan.sizes[d] - 1) * std::abs(plan.strides[d][k]);
     if (last >= kMostElements) return false;
   }
   return true;
@@ -83,7 +83,8 @@ void for_pieces(LoopPlan<N> plan, F&& f) {
   int widest = plan.ndim - 1;  // the outermost dimension that can be halved
   while (widest > 0 && plan.sizes[widest] < 2) --widest;
   LoopPlan<N> rest = plan;
-  const int64_t first = plan.sizes[widest] / 2;
+  int64_t first = plan.sizes[widest] / 2;
+  if (first >= 128) first -= first % 64;  // the second piece stays aligned
   plan.numel = plan.numel / plan.sizes[widest] * first;
   rest.numel -= plan.numel;
   plan.sizes[widest] = first;

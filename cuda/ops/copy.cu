@@ -35,7 +35,8 @@ __global__ void transpose_kernel(Bits* out, const Bits* in, const TransposePlan 
 #pragma unroll
   for (uint32_t i = 0; i < tile; i += rows_at_once) {
     const uint32_t row = at.row + y + i, column = at.column + x;
-    if (row < p.rows && column < p.columns) values[y + i][x] = in[at.in + row * p.row_in + column];
+    if (row < p.rows && column < p.columns)
+      values[y + i][x] = in[static_cast<int32_t>(at.in + row * p.row_in + column)];
   }
   __syncthreads();
 #pragma unroll

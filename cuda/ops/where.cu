@@ -41,7 +41,7 @@ __global__ void where_kernel(const Choice<Bits> p) {
   for (int v = 0; v < V; ++v) {
     const uint32_t position = first + v * kElementThreads + threadIdx.x;
     if (position >= p.piece.numel) return;
-    const auto at = p.piece.walk.offsets(position).at;
+    const auto [at] = p.piece.walk.offsets(position);
     p.out[at[0]] = p.condition.element(at[1]) ? p.a.element(at[2]) : p.b.element(at[3]);
   }
 }
