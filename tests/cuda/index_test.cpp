@@ -102,6 +102,16 @@ TEST_CASE("an index out of range is reported, and writes nothing") {
   }
 }
 
+TEST_CASE("an index into an empty dimension is refused at once") {
+  if (!has_devices(1)) return;
+  const int64_t dims[] = {1}, sizes[] = {0}, strides[] = {1};
+  const Tensor at = on_device(zeros({3}, kLong)), out = on_device(zeros({3}, kLong));
+  const IndexedDims bounds{
+      .operation = "index", .dims = dims, .sizes = sizes, .strides = strides, .wrap = true};
+  CHECK_THROWS_WITH_AS(backend(kCUDA).index.offsets(out, at, bounds),
+                       doctest::Contains("dimension 1 has size 0"), IndexError);
+}
+
 TEST_CASE("offsets and get") {
   if (!has_devices(1)) return;
   const Tensor first = randint(5, {4, 1}), second = randint(6, {3}) - 6;

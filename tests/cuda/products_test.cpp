@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include "tandem/core/math_mode.h"
+#include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 
 using namespace tandem;
+using tandem::cuda::ConvPass;
 
 namespace {
 
@@ -133,6 +135,43 @@ TEST_CASE("a convolution's algorithms by timing, and with TF32") {
       empty({2, 5, 7, 6}), {input, weight}, 3e-2,
       [](const Backend& b, const Tensor& o, const Inputs& in) { b.conv.forward(o, in[0], in[1], {}, {}); });
   globalContext().setAllowTF32CuDNN(false);
+}
+
+TEST_CASE("a convolution's gradients have the same bits twice, unless other algorithms are allowed") {
+  if (!has_devices(1)) return;
+  const Device device("cuda:0");
+  const Tensor input = on_device(randn({6, 4, 12, 12})), weight = on_device(randn({8, 4, 3, 3}));
+  const Tensor g = on_device(randn({6, 8, 10, 10}));
+  const auto gradient = [&](ConvPass pass) {
+    const Tensor out = empty_raw(pass == ConvPass::kInput ? input.sizes() : weight.sizes(), kFloat, device);
+    if (pass == ConvPass::kInput)
+      backend(device).conv.backward_input(out, g, weight, {});
+    else
+      backend(device).conv.backward_weight(out, {}, g, input, {});
+    tandem::synchronize(device);
+    return on_host(out);
+  };
+  for (const ConvPass pass : {ConvPass::kInput, ConvPass::kWeight}) {
+    const Tensor first = gradient(pass);
+    for (int again = 0; again < 3; ++again) CHECK(testing::identical(gradient(pass), first));
+    globalContext().setDeterministicCuDNN(false);
+    CHECK(testing::close(gradient(pass), first, 1e-4));
+    globalContext().setDeterministicCuDNN(true);
+    CHECK(testing::identical(gradient(pass), first));
+  }
+}
+
+TEST_CASE("convolutions of nothing") {
+  if (!has_devices(1)) return;
+  const auto forward = [](const Backend& b, const Tensor& o, const Inputs& in) {
+    b.conv.forward(o, in[0], in[1], {}, {});
+  };
+  same_bits(empty({0, 5, 7, 6}), {randn({0, 4, 9, 8}), randn({5, 4, 3, 3})}, forward);
+  const Device device("cuda:0");
+  const auto half = [&](IntArrayRef sizes) { return empty_raw(sizes, kHalf, device); };
+  CHECK_THROWS_WITH_AS(
+      backend(device).conv.forward(half({2, 5, 7, 6}), half({2, 4, 9, 8}), half({5, 4, 3, 3}), {}, {}),
+      doctest::Contains("conv2d"), Error);
 }
 
 namespace {
