@@ -28,12 +28,11 @@ struct PoolAxis {
     const int32_t skipped = begin < 0 ? (-begin + dilation - 1) / dilation * dilation : 0;
     return {begin + skipped, end < in ? end : in};
   }
-  /// Outputs whose window reaches over input i. For a maximum also those whose window has no place in the
-  /// input: they name its last one.
+  /// Outputs whose window reaches over input i. A dilated window without a place in the input names its last
+  /// one; as pad <= kernel / 2, it reaches over that one, too.
   TANDEM_HD Range outputs(int32_t i) const {
     const int32_t reach = (kernel - 1) * dilation, low = i + pad - reach;
-    int32_t begin = low <= 0 ? 0 : (low + stride - 1) / stride;
-    if (i == in - 1 && dilation > in) begin = 0;
+    const int32_t begin = low <= 0 ? 0 : (low + stride - 1) / stride;
     const int32_t end = (i + pad) / stride + 1;
     return {begin, end < out ? end : out};
   }
