@@ -84,7 +84,6 @@ LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
   set(plan.product, CUBLASLT_MATMUL_DESC_TRANSA, key.weight_transposed ? CUBLAS_OP_N : CUBLAS_OP_T);
   set(plan.product, CUBLASLT_MATMUL_DESC_TRANSB, key.x_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-  set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
   set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   plan.weight = layout(type, key.n, key.k, key.weight_transposed, key.ld_weight);
   plan.x = layout(type, key.m, key.k, key.x_transposed, key.ld_x);
@@ -94,6 +93,7 @@ LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       c.blas_lt(), plan.product.get(), plan.weight.get(), plan.x.get(), plan.out.get(), plan.out.get(),
       preference_of(key).get(), 1, &found, &count);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) ensure(status, "cublasLtMatmulAlgoGetHeuristic");
   plan.possible = status == CUBLAS_STATUS_SUCCESS && count > 0 && found.state == CUBLAS_STATUS_SUCCESS;
   plan.algorithm = found.algo;
   return plan;

@@ -180,6 +180,11 @@ TEST_CASE("cat of many dense parts, of widths that no wide unit divides") {
         same_bits(empty(sizes, dtype), parts,
                   [&](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, dim); });
       }
+  same_bits(alias(empty({81}), {4, 20}, {20, 1}, 1),
+            {randn({4, 8}), randn({4, 12})},  // where no 16 bytes begin
+            [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 1); });
+  same_bits(empty({5, 9}), {randn({3, 5}).t(), randn({5, 6})},  // a part that is copied
+            [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 1); });
   same_bits(empty({70, 1000}), {randn({30, 1000}), randn({40, 1000})},
             [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 0); });
 }

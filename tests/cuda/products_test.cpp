@@ -5,6 +5,9 @@
 #include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
+#ifdef TANDEM_CUDA_EMULATION
+#include "tandem/tests/cuda_emulation/emulation.h"
+#endif
 
 using namespace tandem;
 using tandem::cuda::ConvPass;
@@ -75,6 +78,22 @@ TEST_CASE("linear, with and without bias") {
                           });
       }
 }
+
+#ifdef TANDEM_CUDA_EMULATION
+TEST_CASE("linear with a bias is one kernel, whatever the layouts") {
+  const Tensor out = empty_raw({5, 7}, kFloat, Device("cuda:0")), bias = on_device(randn({7}));
+  for (const Tensor& x : {randn({5, 3}), randn({3, 5}).t()})
+    for (const Tensor& w : {randn({7, 3}), randn({3, 7}).t()}) {
+      const Tensor a = on_device(x), b = on_device(w);
+      const auto before = cuda_emulation::counters();
+      backend(kCUDA).linalg.linear(out, a, b, bias);
+      const auto after = cuda_emulation::counters();
+      CHECK(after.library_calls == before.library_calls + 1);
+      CHECK(after.launches == before.launches);
+      CHECK(after.syncs == before.syncs);
+    }
+}
+#endif
 
 namespace {
 
