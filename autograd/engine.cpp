@@ -14,6 +14,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/core/backend.h"
+#include "tandem/core/profile.h"
 
 namespace tandem::autograd {
 namespace {
@@ -237,6 +238,7 @@ class Pass {
     const bool elsewhere = device.index() != backend(device).runtime.current_device();
     optional<DeviceGuard> guard;
     if (elsewhere) guard.emplace(device);
+    const profiler::Record span(node.name(), "backward");
     node.backward({grads.data(), grads.size()}, {results.data(), results.size()});
     if (AnomalyMode::is_enabled()) find_nan(node, results);
     if (!args_.retain_graph) node.release();
@@ -281,6 +283,7 @@ void warn_of_cycles() {
 std::vector<Tensor> run_backward(const BackwardArgs& args) {
   if (args.create_graph && args.accumulate) [[unlikely]]
     warn_of_cycles();
+  const profiler::Record span(args.accumulate ? "backward" : "grad", "autograd");
   return Pass(args).run();
 }
 

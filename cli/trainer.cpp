@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/options.h"
+#include "tandem/core/profile.h"
 #include "tandem/datasets/loader.h"
 
 namespace tandem::cli {
@@ -75,6 +76,7 @@ bool Trainer::run(const std::string& folder) {
 
 // False when a signal ended it.
 bool Trainer::epoch() {
+  const profiler::Record span("epoch", "train");
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
   data::BatchLoader loader({data_.train.images, data_.train.labels},
@@ -88,6 +90,7 @@ bool Trainer::epoch() {
   double begun = now();
   model_->train();
   while (auto batch = loader.next()) {
+    const profiler::Record step_span("step", "train");
     const Tensor& labels = (*batch)[1];
     const int64_t batches = loader.batches(), step = p.epoch * batches + p.batch;
     for (auto& group : optimizer_->param_groups())
@@ -137,6 +140,7 @@ void Trainer::collect() {
 }
 
 void Trainer::end_epoch() {
+  const profiler::Record span("end of epoch", "train");
   Progress& p = checkpoint_.progress;
   const Score test = evaluate(model_, data_.test, 1000);
   const double images = static_cast<double>(p.images);
@@ -183,6 +187,7 @@ void Trainer::guarded(F&& write) {
 }
 
 void Trainer::save() {
+  const profiler::Record span("save checkpoint", "train");
   collect();
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/core/profile.h"
 
 namespace tandem {
 namespace {
@@ -55,7 +56,7 @@ class Pool {
   explicit Pool(int threads) {
     workers_.reserve(static_cast<std::size_t>(threads - 1));
     try {
-      for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { loop(); });
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { loop(i); });
     } catch (const std::system_error& error) {
       const std::size_t started = workers_.size();
       end();
@@ -103,8 +104,9 @@ class Pool {
     for (auto& worker : workers_) worker.join();
   }
 
-  void loop() {
+  void loop(int number) {
     inside_body = true;
+    profiler::name_thread(concat("pool ", number).c_str());
     uint32_t seen = 0;
     for (;;) {
       for (int spins = 0; generation_.load(std::memory_order_acquire) == seen;) {
@@ -116,7 +118,10 @@ class Pool {
       ++seen;
       if (stop_) return;
       if (entered_.fetch_add(1, std::memory_order_acq_rel) >= kClosed) continue;
-      job_->work();
+      {
+        const profiler::Record span("share of a kernel", "pool");
+        job_->work();
+      }
       left_.fetch_add(1, std::memory_order_release);
       left_.notify_one();
     }

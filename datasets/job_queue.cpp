@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/core/parallel_for.h"
+#include "tandem/core/profile.h"
 #include "tandem/core/thread_state.h"
 
 namespace tandem::data {
@@ -77,6 +78,7 @@ struct JobQueue::State {
     Done out{nullptr, nullptr, own_thread ? -1 : worker, item.batch};
     try {
       if (!own_thread) cpu::set_current_device(item.device);  // throws when it is gone by now
+      const profiler::Record span("make batch", "data");
       out.result = item.job(worker);
     } catch (...) {
       out.error = std::current_exception();
@@ -87,6 +89,7 @@ struct JobQueue::State {
 
   void loop(int worker) {
     const SerialGuard serial;
+    profiler::name_thread(concat("data worker ", worker).c_str());
     std::unique_lock lock(mutex);
     for (;;) {
       work.wait(lock, [&] { return stop || !waiting.empty(); });
@@ -138,6 +141,7 @@ JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout)
     state_->waiting.pop_front();
     out = State::run(item, 0, true);
   } else {
+    const profiler::Record span("wait for batch", "data");
     std::unique_lock lock(state_->mutex);
     auto& done = state_->done;
     const auto ready = [&] { return !done.empty() && (!state_->in_order || done.begin()->first == popped_); };

@@ -1,11 +1,15 @@
-// call: the forward of a module with its forward hooks.
+// call: the forward of a module with its forward hooks; a span of the profiler.
 #pragma once
 #include <tuple>
 
+#include "tandem/core/profile.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
 namespace detail {
+
+/// The module's type as the profiler shows it: "Linear". Valid until the thread ends.
+const std::string& span_name(const Module& module);
 
 template <class M, class... Args>
 __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
@@ -43,15 +47,27 @@ __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
   }
 }
 
+template <class M, class... Args>
+auto call_now(M& module, Args&&... args) {
+  if (module.has_forward_hooks()) [[unlikely]]
+    return call_hooked<M, std::decay_t<Args>...>(module, std::forward<Args>(args)...);
+  return module.forward(std::forward<Args>(args)...);
+}
+template <class M, class... Args>
+__attribute__((noinline, cold)) auto call_profiled(M& module, Args&&... args) {
+  const profiler::Record span(span_name(module), "module");
+  return call_now(module, std::forward<Args>(args)...);
+}
+
 }  // namespace detail
 
 /// module.forward(args...) with the module's forward hooks around it.
 template <class M, class... Args>
 requires std::is_base_of_v<Module, M>
 auto call(M& module, Args&&... args) {
-  if (module.has_forward_hooks()) [[unlikely]]
-    return detail::call_hooked<M, std::decay_t<Args>...>(module, std::forward<Args>(args)...);
-  return module.forward(std::forward<Args>(args)...);
+  if (profiler::is_on()) [[unlikely]]
+    return detail::call_profiled(module, std::forward<Args>(args)...);
+  return detail::call_now(module, std::forward<Args>(args)...);
 }
 template <class M, class... Args>
 auto call(const std::shared_ptr<M>& module, Args&&... args) {

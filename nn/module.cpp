@@ -1,11 +1,15 @@
 // Module: registration, enumeration, modes, conversion.
 #include "tandem/nn/module.h"
 
+#include <algorithm>
+#include <typeindex>
 #include <typeinfo>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/any_value.h"
+#include "tandem/nn/call.h"
 
 namespace tandem::nn {
 namespace {
@@ -42,6 +46,18 @@ Module& Module::operator=(const Module& other) {
   return *this;
 }
 Module::~Module() = default;
+
+// Not name(): that is made at its first use, by one thread.
+const std::string& detail::span_name(const Module& module) {
+  thread_local std::unordered_map<std::type_index, std::string> known;
+  std::string& name = known[typeid(module)];
+  if (!name.empty()) return name;
+  const std::string type = type_name(typeid(module));
+  const std::size_t end = std::min(type.find('<'), type.size()), colons = type.rfind("::", end);
+  name = type.substr(colons == std::string::npos ? 0 : colons + 2);
+  if (name.size() > 4 && name.ends_with("Impl")) name.resize(name.size() - 4);
+  return name;
+}
 
 const std::string& Module::name() const {
   if (!name_) name_ = detail::type_name(typeid(*this));

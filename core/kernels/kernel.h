@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 
+#include "tandem/core/kernels/kernel_span.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/tensor.h"
 #include "tandem/core/type_list.h"
@@ -16,9 +17,19 @@ class Kernel<R(Args...)> {
  public:
   constexpr Kernel(R (*function)(Args...)) : function_(function) {}
   Kernel(std::nullptr_t) = delete;
-  R operator()(Args... args) const { return function_(static_cast<Args&&>(args)...); }
+  R operator()(Args... args) const {
+    if (profiler::is_on()) [[unlikely]]
+      return profiled(static_cast<Args&&>(args)...);
+    return function_(static_cast<Args&&>(args)...);
+  }
 
  private:
+  [[gnu::noinline, gnu::cold]] R profiled(Args... args) const {
+    profiler::detail::KernelArguments arguments;
+    (arguments.note(args), ...);
+    const profiler::detail::KernelSpan span(this, arguments);
+    return function_(static_cast<Args&&>(args)...);
+  }
   R (*function_)(Args...);
 };
 

@@ -25,6 +25,7 @@ std::vector<Field> AdagradParamState::fields() {
 }
 
 Tensor Adagrad::step(LossClosure closure) {
+  const profiler::Record span("Adagrad::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups()) {

@@ -69,6 +69,7 @@ std::vector<Field> AdamParamState::fields() {
 }
 
 Tensor Adam::step(LossClosure closure) {
+  const profiler::Record span("Adam::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())
@@ -79,6 +80,7 @@ Tensor Adam::step(LossClosure closure) {
 }
 
 Tensor AdamW::step(LossClosure closure) {
+  const profiler::Record span("AdamW::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/archive.h"
 
 namespace tandem::optim {
@@ -36,6 +37,7 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
+  const profiler::Record span("zero_grad", "optimizer");
   NoGradGuard no_grad;
   for (auto& group : groups_)
     for (const Tensor& p : group.params()) {

@@ -29,6 +29,7 @@ std::vector<Field> RMSpropParamState::fields() {
 }
 
 Tensor RMSprop::step(LossClosure closure) {
+  const profiler::Record span("RMSprop::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups()) {

@@ -24,6 +24,7 @@ void SGDOptions::validate() const {
 }
 
 Tensor SGD::step(LossClosure closure) {
+  const profiler::Record span("SGD::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups()) {

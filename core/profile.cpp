@@ -1,0 +1,205 @@
+// Starting and ending a profile, and the spans of threads.
+//
+// A profile is a session. Threads join it with their first span and keep what they need of it alive, so that
+// a span that ends while, or after, the file is written is lost and nothing else.
+#include "tandem/core/profile.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "tandem/core/atomic_file.h"
+#include "tandem/core/backend.h"
+#include "tandem/core/profile_spans.h"
+
+namespace tandem::profiler {
+namespace detail {
+
+constinit std::atomic<bool> on{false};
+
+namespace {
+
+struct Session {
+  Session(std::string path, int64_t most) : path(std::move(path)), most(most), budget(most) {}
+  const std::string path;
+  const int64_t most, start_ns = now_ns();
+  const pid_t process = getpid();
+  Budget budget;
+  uint64_t number = 0;
+  std::vector<std::shared_ptr<ThreadSpans>> threads;  // under State::mutex
+};
+
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<Session> session;  // null: no profile is being taken
+  std::atomic<uint64_t> sessions{0};
+};
+State& state() {
+  static State* const instance = new State;  // never destroyed: threads may outlive main
+  return *instance;
+}
+
+// What a thread has of the session that it joined.
+thread_local bool thread_has_ended = false;
+thread_local int host_only = 0;
+struct Local {
+  ~Local() { thread_has_ended = true; }
+  uint64_t number = 0;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<ThreadSpans> spans;
+};
+thread_local Local local;
+
+std::string thread_name(int number) {
+  if (gettid() == getpid()) return "main";
+  char name[16] = "", process[64] = "";
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  std::snprintf(process, sizeof process, "%.15s", program_invocation_short_name);
+  if (*name == '\0' || std::strcmp(name, process) == 0) return concat("thread ", number);
+  return name;
+}
+
+// The thread's part of the session in progress, or nullptr.
+Local* join() {
+  if (thread_has_ended) return nullptr;
+  if (local.number == state().sessions.load(std::memory_order_acquire)) [[likely]]
+    return local.session ? &local : nullptr;
+  std::lock_guard lock(state().mutex);
+  if (!state().session) return nullptr;
+  Session& session = *state().session;
+  const int number = static_cast<int>(session.threads.size()) + 1;
+  auto spans = std::make_shared<ThreadSpans>(session.budget, number, thread_name(number));
+  session.threads.push_back(spans);
+  local.spans = std::move(spans);  // the old ones before the session that they count in
+  local.session = state().session;
+  local.number = session.number;
+  return &local;
+}
+
+void write_at_exit();
+
+StreamTrack& track_of(Local& thread, Device device) {
+  const RuntimeKernels& runtime = backend(device).runtime;
+  const StreamHandle stream = runtime.current_stream(resolve(device));
+  for (const auto& track : thread.spans->tracks)
+    if (track->stream().handle == stream.handle && track->stream().device == stream.device) return *track;
+  // Events are read before the device's library ends, which has announced its end to atexit by now.
+  static const int registered = std::atexit(write_at_exit);
+  (void)registered;
+  auto track =
+      std::make_unique<StreamTrack>(runtime, stream, thread.session->start_ns, thread.session->budget);
+  std::lock_guard lock(thread.spans->tracks_mutex);
+  return *thread.spans->tracks.emplace_back(std::move(track));
+}
+
+// Ends the profile and writes it; what there is to say of the file, or "" when there is none.
+std::string end_session() {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard lock(state().mutex);
+    on.store(false, std::memory_order_relaxed);
+    session.swap(state().session);
+  }
+  if (!session || session->process != getpid()) return "";  // after a fork it is the parent's
+  for (const auto& thread : session->threads) {
+    std::lock_guard lock(thread->tracks_mutex);
+    for (const auto& track : thread->tracks) track->resolve();
+  }
+  const int64_t dropped = session->budget.dropped.load(std::memory_order_relaxed);
+  const int64_t spans = write_trace(session->path, {session->threads, session->most, dropped});
+  return concat(session->path, " holds a profile of ", spans, " spans",
+                dropped > 0 ? concat("; ", dropped, " more were dropped") : "");
+}
+
+void write_at_exit() {
+  try {
+    if (const std::string said = end_session(); !said.empty())
+      std::fprintf(stderr, "tandem: %s\n", said.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tandem: the profile could not be written: %s\n", error.what());
+  }
+}
+
+std::string with_process_id(std::string path) {
+  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;)
+    path.replace(at, 2, std::to_string(getpid()));
+  return path;
+}
+
+// TANDEM_PROFILE, when the library is loaded: the run begins there.
+[[gnu::constructor]] void start_by_environment() {
+  const char* path = std::getenv("TANDEM_PROFILE");
+  if (path == nullptr || *path == '\0') return;
+  try {
+    start(path);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tandem: TANDEM_PROFILE: %s; the run goes on without a profile\n", error.what());
+  }
+}
+
+}  // namespace
+
+void begin_span(Open& open, const Device* device) noexcept try {
+  Local* const thread = join();
+  if (thread == nullptr) return;
+  open.session = thread->number;
+  open.begin_ns = now_ns();
+  if (device == nullptr || host_only != 0) return;
+  open.track = &track_of(*thread, *device);
+  open.event = open.track->mark();
+} catch (...) {  // without a track the span is the host's alone
+}
+
+void end_span(const Open& open, Span span) noexcept try {
+  if (open.session == 0 || thread_has_ended || local.number != open.session) return;
+  const int64_t start = local.session->start_ns;
+  span.begin_ns = open.begin_ns - start;
+  span.end_ns = now_ns() - start;
+  local.spans->spans.add(span);
+  if (open.event != nullptr) open.track->add(open.event, span);
+} catch (...) {  // no memory: the span is lost
+}
+
+}  // namespace detail
+
+void start(const std::string& given, int64_t most_spans) {
+  using namespace detail;
+  check(most_spans > 0, "profiler::start: expected at least one span, got ", most_spans);
+  const std::string path = with_process_id(given);
+  { const AtomicFile writable(path); }
+  static const int registered = std::atexit(write_at_exit);
+  (void)registered;
+  std::lock_guard lock(state().mutex);
+  check(!state().session, "profiler::start: a profile is being taken already; profiler::stop() ends it");
+  auto session = std::make_shared<Session>(path, most_spans);
+  session->number = state().sessions.load(std::memory_order_relaxed) + 1;
+  state().session = std::move(session);
+  state().sessions.fetch_add(1, std::memory_order_release);
+  on.store(true, std::memory_order_relaxed);
+}
+
+void stop() { detail::end_session(); }
+
+void name_thread(const char* name) noexcept {
+  char kept[16];
+  std::snprintf(kept, sizeof kept, "%s", name);
+  pthread_setname_np(pthread_self(), kept);
+}
+
+void Record::begin(std::string_view name, const char* category, const Device* device) noexcept try {
+  name_ = detail::interned(name);
+  category_ = category;
+  detail::begin_span(open_, device != nullptr && !device->is_cpu() ? device : nullptr);
+} catch (...) {  // no memory for the name
+}
+
+void Record::end() noexcept { detail::end_span(open_, {.name = name_, .category = category_}); }
+
+HostOnly::HostOnly() { ++detail::host_only; }
+HostOnly::~HostOnly() { --detail::host_only; }
+
+}  // namespace tandem::profiler

@@ -1,0 +1,133 @@
+// The profiler's inside: spans, the buffers of threads, the tracks of devices' streams.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tandem/core/kernels/runtime.h"
+#include "tandem/core/profile.h"
+
+namespace tandem::profiler::detail {
+
+struct Span {
+  int64_t begin_ns = 0, end_ns = 0;  // since the profile's start
+  const char* name = nullptr;        // literals, or interned
+  const char* category = nullptr;
+  char note[48] = "";  // shapes and the like; cut where it is longer
+};
+
+int64_t now_ns();
+/// A copy of `text` that lives as long as the process; "(other)" beyond 65,536 different ones.
+const char* interned(std::string_view text);
+/// Copies `text` to a span's note; what does not fit is cut off and ends in "...".
+void set_note(char (&note)[48], std::string_view text);
+/// begin: on the current stream of `device` too, unless null. end: the span has ended, at once or never
+/// again.
+void begin_span(Open& open, const Device* device) noexcept;
+void end_span(const Open& open, Span span) noexcept;
+
+/// How many more spans there may be, and how many there were too many.
+struct Budget {
+  explicit Budget(int64_t most) : left(most) {}
+  std::atomic<int64_t> left, dropped{0};
+};
+
+/// Spans in chunks: one thread adds, any reads what was added before.
+class SpanList {
+ public:
+  explicit SpanList(Budget& budget) : budget_(budget) {}
+  ~SpanList();
+  SpanList(const SpanList&) = delete;
+  SpanList& operator=(const SpanList&) = delete;
+  void add(const Span& span);
+  template <class F>
+  void each(F&& f) const {
+    for (const Chunk* chunk = first_.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next.load(std::memory_order_acquire))
+      for (int64_t i = 0, n = chunk->count.load(std::memory_order_acquire); i < n; ++i) f(chunk->spans[i]);
+  }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<Span[]> spans;
+    int64_t size = 0;
+    std::atomic<int64_t> count{0};
+    std::atomic<Chunk*> next{nullptr};
+  };
+  bool grow();
+  Budget& budget_;
+  std::atomic<Chunk*> first_{nullptr};
+  Chunk* last_ = nullptr;
+};
+
+/// Spans of one stream by pairs of events, begun and ended by one thread; a batch of thousands is read at a
+/// time, which waits for the stream. Never throws: what fails counts as dropped.
+class StreamTrack {
+ public:
+  static constexpr std::size_t kBatch = 4096;
+  StreamTrack(const RuntimeKernels& runtime, StreamHandle stream, int64_t start_ns, Budget& budget,
+              std::size_t batch = kBatch);
+  ~StreamTrack();
+  StreamTrack(const StreamTrack&) = delete;
+  StreamTrack& operator=(const StreamTrack&) = delete;
+
+  /// An event recorded now; nullptr when there is none to be had.
+  void* mark() noexcept;
+  /// From `begin`, which mark() gave, to now. Its times are set by resolve().
+  void add(void* begin, const Span& span) noexcept;
+  /// Reads the spans that are pending.
+  void resolve() noexcept;
+  const SpanList& spans() const { return spans_; }
+  StreamHandle stream() const { return stream_; }
+
+ private:
+  struct Pending {
+    void *begin, *end;
+    Span span;
+  };
+  void* take();
+  void give_back(void* event) noexcept;
+  void set_anchor();
+  const RuntimeKernels& runtime_;
+  StreamHandle stream_;
+  int64_t start_ns_, anchor_ns_ = 0;
+  Budget& budget_;
+  std::size_t batch_;
+  std::mutex mutex_;  // its thread, and the one that ends the profile
+  void* anchor_ = nullptr;
+  std::vector<void*> free_;
+  std::vector<Pending> pending_;
+  SpanList spans_;
+};
+
+/// What one thread has recorded.
+struct ThreadSpans {
+  ThreadSpans(Budget& budget, int number, std::string name)
+      : number(number), name(std::move(name)), spans(budget) {}
+  int number;
+  std::string name;
+  SpanList spans;
+  std::mutex tracks_mutex;  // of the list; held for a moment
+  std::vector<std::unique_ptr<StreamTrack>> tracks;
+};
+
+/// Writes the trace to `path`. Throws Error.
+struct Trace {
+  const std::vector<std::shared_ptr<ThreadSpans>>& threads;
+  int64_t most_spans, dropped;
+};
+/// Gives the number of spans.
+int64_t write_trace(const std::string& path, const Trace& trace);
+
+/// The name that the profile shows for a kernel of a backend's table; nullptr: not shown. `queued`: of a
+/// backend whose kernels return before their work is done.
+struct KernelName {
+  const char* name = nullptr;
+  bool queued = false;
+};
+KernelName name_of_kernel(const void* kernel);
+
+}  // namespace tandem::profiler::detail

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""TANDEM_PROFILE for runs of the tool: the file, an interrupted run, paths that cannot be written.
+
+  profile_test.py TANDEM        ends with the line "N passed, N failed"
+"""
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+tandem = os.path.abspath(sys.argv[1])
+passed = failed = 0
+
+
+def check(what, good, seen=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
+
+
+def idx(path, sizes, content):
+    with open(path, "wb") as file:
+        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def write_data(folder, count):
+    os.makedirs(folder)
+    draw = random.Random(1)
+    for part, n in (("train", count), ("t10k", 50)):
+        idx(f"{folder}/{part}-images-idx3-ubyte", (n, 28, 28), draw.randbytes(n * 784))
+        idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), bytes(i % 10 for i in range(n)))
+
+
+def command(*args):
+    return [tandem, "train", "--model", "mlp", "--data", "data", "--batch-size", "50", *args]
+
+
+def train(profile, *args):
+    return subprocess.run(command("--epochs", "1", *args), capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"TANDEM_PROFILE": profile})
+
+
+def spans(path):
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)
+    tracks = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    return [e | {"track": tracks[e["tid"]]} for e in trace["traceEvents"] if e["ph"] == "X"], trace
+
+
+def test_a_run():
+    run = train("trace.json", "--workers", "2", "--threads", "2", "--out", "a")
+    check("the run", run.returncode == 0, run.stderr)
+    check("one line tells of the file", run.stderr.count("\n") == 1 and "trace.json" in run.stderr, run.stderr)
+    found, trace = spans("trace.json")
+    names = {e["name"] for e in found}
+    for name in ("epoch", "step", "SGD::step", "backward", "zero_grad", "linear", "make batch", "wait for batch",
+                 "save checkpoint"):
+        check(f"a span named {name}", name in names, sorted(names))
+    check("a span for each step", sum(e["name"] == "step" for e in found) == 4)
+    check("batches are made by the workers", {e["track"] for e in found if e["name"] == "make batch"} <=
+          {"data worker 0", "data worker 1"})
+    check("steps are the main thread's", {e["track"] for e in found if e["name"] == "step"} == {"main"})
+    process = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"]
+    check("the process has a name", process == ["tandem"], process)
+    check("no dropped spans", trace["otherData"]["dropped_spans"] == 0)
+    plain = subprocess.run(command("--epochs", "1", "--out", "b"), capture_output=True, text=True, timeout=120)
+    check("the profile changes no result", plain.returncode == 0 and plain.stderr == "" and
+          open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read(), plain.stderr)
+
+
+def test_an_interrupted_run():
+    run = subprocess.Popen(command("--epochs", "100000", "--out", "c"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           text=True, env=os.environ | {"TANDEM_PROFILE": "cut.json"})
+    for line in run.stdout:
+        if line.startswith("epoch "):
+            break
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    check("ended by the signal", run.returncode == 128 + signal.SIGINT, (run.returncode, errors))
+    found, _ = spans("cut.json")
+    check("a whole file", any(e["name"] == "step" for e in found))
+
+
+def test_bad_paths():
+    with open("file", "w", encoding="utf-8"):
+        pass
+    for number, (path, word) in enumerate((("missing/trace.json", "missing"), (".", "folder"), ("file/x", "file"),
+                                           ("", ""))):
+        run = train(path, "--out", f"bad{number}")
+        check(f"{path!r}: the run goes on", run.returncode == 0, run.stderr)
+        one_line = run.stderr.count("\n") == 1 and "TANDEM_PROFILE" in run.stderr and word in run.stderr
+        check(f"{path!r}: one line tells why", one_line if path else run.stderr == "", run.stderr)
+    os.mkdir("gone")
+    run = subprocess.Popen(command("--epochs", "100000", "--out", "d"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           text=True, env=os.environ | {"TANDEM_PROFILE": "gone/trace.json"})
+    for line in run.stdout:
+        if line.startswith("epoch "):
+            break
+    os.rmdir("gone")
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    check("a folder that goes away", run.returncode == 128 + signal.SIGINT and errors.count("\n") == 1 and
+          "gone" in errors, (run.returncode, errors))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        write_data("data", 200)
+        test_a_run()
+        test_an_interrupted_run()
+        test_bad_paths()
+        os.chdir("/")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()

@@ -1,0 +1,350 @@
+// The profiler: a trace that parses, whose spans nest, with the names of what ran; threads, limits, devices
+// with queues, paths that cannot be written.
+#include "tandem/core/profile.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/profile_spans.h"
+#include "tandem/datasets/job_queue.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/temp_folder.h"
+
+namespace {
+
+using namespace tandem;
+using nlohmann::json;
+
+struct Span {
+  std::string name, category, detail;
+  double begin, end;
+  int64_t track;
+};
+
+struct Trace {
+  std::vector<Span> spans;
+  std::map<int64_t, std::string> tracks;
+  json other;
+
+  explicit Trace(const std::string& path) {
+    const json all = json::parse(test::read_file(path));
+    other = all.at("otherData");
+    for (const json& e : all.at("traceEvents")) {
+      if (e.at("ph") == "M") {
+        if (e.at("name") == "thread_name") tracks[e.at("tid")] = e.at("args").at("name");
+        continue;
+      }
+      CHECK(e.at("ph") == "X");
+      const double begin = e.at("ts"), length = e.at("dur");
+      spans.push_back({e.at("name"), e.at("cat"), e.contains("args") ? e["args"]["detail"] : json(""), begin,
+                       begin + length, e.at("tid")});
+    }
+  }
+  const Span* find(const std::string& name) const {
+    for (const Span& span : spans)
+      if (span.name == name) return &span;
+    return nullptr;
+  }
+  int count(const std::string& name) const {
+    int n = 0;
+    for (const Span& span : spans) n += span.name == name;
+    return n;
+  }
+  bool within(const std::string& inner, const std::string& outer) const {
+    const Span *a = find(inner), *b = find(outer);
+    return a != nullptr && b != nullptr && a->track == b->track && a->begin >= b->begin && a->end <= b->end;
+  }
+};
+
+// Two spans of one track lie apart, or one within the other.
+bool nested(const std::vector<Span>& spans) {
+  constexpr double kRounding = 0.002;  // microseconds; times are whole nanoseconds
+  for (const Span& a : spans)
+    for (const Span& b : spans)
+      if (a.track == b.track && a.begin < b.begin && b.begin < a.end - kRounding && b.end > a.end + kRounding)
+        return false;
+  return true;
+}
+
+struct Profiled {
+  test::TempFolder folder;
+  std::string path = folder / "trace.json";
+  explicit Profiled(int64_t most = profiler::kMostSpans) { profiler::start(path, most); }
+  ~Profiled() { profiler::stop(); }
+  Trace trace() {
+    profiler::stop();
+    return Trace(path);
+  }
+};
+
+void train_a_step() {
+  nn::Sequential net(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 3));
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1));
+  profiler::Record step("step");
+  optimizer.zero_grad();
+  Tensor loss;
+  {
+    profiler::Record span("forward");
+    loss = cross_entropy_loss(net->forward(randn({5, 4})), zeros({5}, kLong));
+  }
+  loss.backward();
+  optimizer.step();
+}
+
+}  // namespace
+
+TEST_CASE("a training step: names, shapes, nesting") {
+  Profiled profile;
+  train_a_step();
+  const Trace trace = profile.trace();
+  for (const char* name : {"step", "forward", "Linear", "ReLU", "linear", "relu", "cross_entropy_loss",
+                           "backward", "LinearBackward", "ReluBackward", "relu_backward", "AccumulateGrad",
+                           "SGD::step", "sgd", "zero_grad", "normal_"})
+    CHECK_MESSAGE(trace.find(name) != nullptr, std::string(name));
+  CHECK(nested(trace.spans));
+  CHECK(trace.within("forward", "step"));
+  CHECK(trace.within("linear", "forward"));
+  CHECK(trace.within("linear", "Linear"));
+  CHECK(trace.within("relu_backward", "ReluBackward"));
+  CHECK(trace.within("ReluBackward", "backward"));
+  CHECK(trace.within("sgd", "SGD::step"));
+  CHECK_FALSE(trace.within("sgd", "backward"));
+  CHECK(trace.find("linear")->detail.starts_with("float32 [5, 8] [5, 4] [8, 4]"));
+  CHECK(trace.find("linear")->category == "kernel");
+  CHECK(trace.find("LinearBackward")->category == "backward");
+  CHECK(trace.tracks.at(trace.find("step")->track) == "main");
+  CHECK(trace.other.at("dropped_spans") == 0);
+  CHECK(trace.other.at("spans") == static_cast<int64_t>(trace.spans.size()));
+}
+
+TEST_CASE("every kernel of the table has a name, or is of the runtime") {
+  using profiler::detail::name_of_kernel;
+  CHECK(name_of_kernel(&cpu_backend.linalg.matmul).name == std::string("matmul"));
+  CHECK(name_of_kernel(&cpu_backend.optim.adagrad).name == std::string("adagrad"));
+  CHECK(name_of_kernel(&cpu_backend.reduce.min_index).name == std::string("min"));
+  CHECK(name_of_kernel(&cpu_backend.pointwise.fill).name == std::string("fill"));
+  CHECK(name_of_kernel(&cpu_backend.random.multinomial).name == std::string("multinomial"));
+  CHECK(name_of_kernel(&cpu_backend.runtime.copy_bytes).name == std::string("copy_bytes"));
+  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize).name == std::string("synchronize"));
+  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize_stream).name == std::string("synchronize_stream"));
+  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize_event).name == std::string("synchronize_event"));
+  CHECK(name_of_kernel(&cpu_backend.runtime.allocate).name == nullptr);
+  CHECK(name_of_kernel(&cpu_backend.runtime.elapsed_ms).name == nullptr);
+  CHECK_FALSE(name_of_kernel(&cpu_backend.linalg.matmul).queued);
+}
+
+TEST_CASE("off: nothing is recorded, nothing is written") {
+  test::TempFolder folder;
+  CHECK_FALSE(profiler::is_on());
+  train_a_step();
+  profiler::stop();
+  CHECK(folder.entries() == 0);
+  {  // begun before the start, or ended after the end: not in the file
+    profiler::Record before("before");
+    profiler::start(folder / "a.json");
+    { profiler::Record inside("inside"); }
+  }
+  {
+    profiler::Record late("late");
+    profiler::stop();
+  }
+  const Trace trace(folder / "a.json");
+  CHECK(trace.count("inside") == 1);
+  CHECK(trace.spans.size() == 1);
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a second profile has its own spans") {
+  test::TempFolder folder;
+  for (const char* name : {"first", "second"}) {
+    profiler::start(folder / (name + std::string(".json")));
+    { profiler::Record span(name); }
+    CHECK_THROWS_WITH_AS(profiler::start(folder / "third.json"), doctest::Contains("already"), Error);
+    profiler::stop();
+  }
+  CHECK(Trace(folder / "first.json").count("second") == 0);
+  CHECK(Trace(folder / "second.json").spans.size() == 1);
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("threads have tracks of their own") {
+  Profiled profile;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([i] {
+      profiler::name_thread(concat("own ", i).c_str());
+      for (int k = 0; k < 1000; ++k) {
+        profiler::Record outer(concat("work ", i));
+        profiler::Record inner("inner");
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  data::detail::JobQueue queue(1, true);
+  queue.push(0, [](int) -> data::detail::JobQueue::Result { return std::make_shared<int>(1); });
+  queue.pop({});
+  const Trace trace = profile.trace();
+  std::set<int64_t> tracks;
+  for (int i = 0; i < 4; ++i) {
+    CHECK(trace.count(concat("work ", i)) == 1000);
+    const Span* span = trace.find(concat("work ", i));
+    REQUIRE(span != nullptr);
+    CHECK(trace.tracks.at(span->track) == concat("own ", i));
+    tracks.insert(span->track);
+  }
+  CHECK(tracks.size() == 4);
+  CHECK(trace.count("inner") == 4000);
+  REQUIRE(trace.find("make batch") != nullptr);
+  CHECK(trace.tracks.at(trace.find("make batch")->track) == "data worker 0");
+  CHECK(trace.find("wait for batch") != nullptr);
+}
+
+TEST_CASE("a profile may end while threads record") {
+  test::TempFolder folder;
+  std::atomic<bool> end{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      while (!end) {
+        profiler::Record outer("outer");
+        profiler::Record inner("inner");
+      }
+    });
+  for (int round = 0; round < 20; ++round) {
+    profiler::start(folder / "trace.json", 5000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    profiler::stop();
+    const Trace trace(folder / "trace.json");
+    CHECK(trace.spans.size() <= 5000);
+  }
+  end = true;
+  for (auto& thread : threads) thread.join();
+}
+
+TEST_CASE("more spans than there may be are counted") {
+  Profiled profile(100);
+  for (int i = 0; i < 250; ++i) profiler::Record span("many");
+  const Trace trace = profile.trace();
+  CHECK(trace.spans.size() == 100);
+  CHECK(trace.other.at("dropped_spans") == 150);
+  CHECK(trace.other.at("most_spans") == 100);
+}
+
+TEST_CASE("names of any bytes give a file that parses") {
+  Profiled profile;
+  { profiler::Record span("a \"quoted\" \\ name\n\t\x01"); }
+  { profiler::Record span("broken \xff\xc3 utf-8 \xe4\xb8\xad"); }
+  { profiler::Record span(""); }
+  const Trace trace = profile.trace();
+  CHECK(trace.count("a \"quoted\" \\ name\n\t\x01") == 1);
+  CHECK(trace.count("broken \xef\xbf\xbd\xef\xbf\xbd utf-8 \xe4\xb8\xad") == 1);
+  CHECK(trace.count("") == 1);
+}
+
+TEST_CASE("paths that cannot be written") {
+  test::TempFolder folder;
+  for (const std::string& path : {folder / "missing/trace.json", folder.path(), std::string("")}) {
+    CHECK_THROWS_AS(profiler::start(path), Error);
+    CHECK_FALSE(profiler::is_on());
+  }
+  CHECK_THROWS_WITH_AS(profiler::start(folder / "trace.json", 0), doctest::Contains("at least one"), Error);
+  test::write_file(folder / "old.json", "old");
+  profiler::start(folder / "old.json");
+  CHECK(test::read_file(folder / "old.json") == "old");  // whole or not at all
+  profiler::stop();
+  CHECK(Trace(folder / "old.json").spans.empty());
+  profiler::start(folder / "of-%p.json");
+  profiler::stop();
+  CHECK(Trace(folder / concat("of-", getpid(), ".json")).other.at("process_id") == getpid());
+}
+
+TEST_CASE("a long note is cut") {
+  char note[48];
+  profiler::detail::set_note(note, std::string(47, 'x'));
+  CHECK(std::string(note) == std::string(47, 'x'));
+  profiler::detail::set_note(note, std::string(48, 'x'));
+  CHECK(std::string(note) == std::string(44, 'x') + "...");
+}
+
+namespace {
+
+// A device with a queue: time passes by 1 ms a recorded event; events are numbers.
+struct FakeDevice {
+  inline static double now_ms = 0;
+  inline static int alive = 0, waits = 0;
+  inline static bool broken = false;
+  static RuntimeKernels table() {
+    RuntimeKernels t = cpu_backend.runtime;
+    t.create_event = +[]() -> void* {
+      ++alive;
+      return new double(0);
+    };
+    t.destroy_event = +[](void* event) {
+      --alive;
+      delete static_cast<double*>(event);
+    };
+    t.record_event = +[](void* event, StreamHandle) {
+      check(!broken, "the device is gone");
+      *static_cast<double*>(event) = ++now_ms;
+    };
+    t.synchronize_event = +[](void*) {
+      check(!broken, "the device is gone");
+      ++waits;
+    };
+    t.elapsed_ms =
+        +[](void* from, void* to) { return *static_cast<double*>(to) - *static_cast<double*>(from); };
+    return t;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("device spans: read in batches, by the events' times, and events are used again") {
+  using namespace profiler::detail;
+  const RuntimeKernels table = FakeDevice::table();
+  FakeDevice::waits = FakeDevice::alive = 0;
+  Budget budget(1000);
+  {
+    StreamTrack track(table, {Device(kCPU, 0), nullptr}, now_ns(), budget, 10);
+    CHECK(FakeDevice::waits == 1);  // its anchor
+    for (int i = 0; i < 25; ++i)
+      track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
+    CHECK(FakeDevice::waits == 1 + 2 * 2);  // two batches: the last event, a new anchor
+    CHECK(FakeDevice::alive <= 1 + 2 * 10);
+    track.resolve();
+    int64_t count = 0, last = -1;
+    track.spans().each([&](const profiler::detail::Span& span) {
+      ++count;
+      CHECK(span.end_ns - span.begin_ns == 1'000'000);
+      if (count % 10 != 1) CHECK(span.begin_ns - last == 1'000'000);
+      last = span.end_ns;
+    });
+    CHECK(count == 25);
+    CHECK(budget.dropped == 0);
+  }
+  CHECK(FakeDevice::alive == 0);
+}
+
+TEST_CASE("device spans of a device that fails are dropped, and counted") {
+  using namespace profiler::detail;
+  const RuntimeKernels table = FakeDevice::table();
+  FakeDevice::alive = 0;
+  Budget budget(1000);
+  {
+    StreamTrack track(table, {Device(kCPU, 0), nullptr}, now_ns(), budget, 10);
+    void* begin = track.mark();
+    track.add(begin, profiler::detail::Span{.name = "k", .category = "kernel"});
+    begin = track.mark();
+    FakeDevice::broken = true;
+    CHECK(track.mark() == nullptr);
+    track.add(begin, profiler::detail::Span{.name = "k", .category = "kernel"});
+    track.resolve();
+    FakeDevice::broken = false;
+    CHECK(budget.dropped == 2);
+  }
+  CHECK(FakeDevice::alive == 0);
+}
