@@ -21,15 +21,6 @@
 namespace tandem::profiler::detail {
 namespace {
 
-// nullptr: not shown. Of the runtime only what moves bytes or waits is.
-constexpr const char* kRuntime[] = {nullptr,       nullptr, nullptr,
-                                    nullptr,       nullptr, nullptr,
-                                    nullptr,       nullptr, nullptr,
-                                    "copy_bytes",  nullptr, nullptr,
-                                    nullptr,       nullptr, "synchronize_stream",
-                                    "synchronize", nullptr, nullptr,
-                                    nullptr,       nullptr, "synchronize_event",
-                                    nullptr};
 constexpr const char* kReduce[] = {"sum",           "prod", "mean", "amax",      "amin", "any", "all",
                                    "count_nonzero", "norm", "var",  "logsumexp", "max",  "min"};
 constexpr const char* kScan[] = {"cumsum", "cumprod", "linear_recurrence"};
@@ -66,7 +57,7 @@ struct Range {
 class Table {
  public:
   explicit Table(const Backend& b) {
-    family(b.runtime, kRuntime);
+    runtime(b.runtime);
     family(b.reduce, kReduce);
     family(b.scan, kScan);
     family(b.softmax, kSoftmax);
@@ -114,6 +105,20 @@ class Table {
   void range(const void* first, std::span<const char* const> names) {
     const char* begin = static_cast<const char*>(first);
     ranges_.push_back({begin, begin + names.size() * kSlot, {names.begin(), names.end()}});
+  }
+  // Of the runtime only what moves bytes or waits is shown.
+  void runtime(const RuntimeKernels& kernels) {
+    static_assert(sizeof(RuntimeKernels) % kSlot == 0);
+    std::vector<const char*> names(sizeof(RuntimeKernels) / kSlot, nullptr);
+    const char* const begin = reinterpret_cast<const char*>(&kernels);
+    const auto show = [&](const auto& kernel, const char* name) {
+      names[static_cast<std::size_t>(reinterpret_cast<const char*>(&kernel) - begin) / kSlot] = name;
+    };
+    show(kernels.copy_bytes, "copy_bytes");
+    show(kernels.synchronize_stream, "synchronize_stream");
+    show(kernels.synchronize, "synchronize");
+    show(kernels.synchronize_event, "synchronize_event");
+    range(&kernels, names);
   }
   template <class Family, std::size_t N>
   void family(const Family& kernels, const char* const (&names)[N]) {
