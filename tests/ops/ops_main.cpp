@@ -2,6 +2,7 @@
 //
 //   test_ops [--references FILE] [NAME…]   check, against PyTorch's results where FILE has them
 //   test_ops --dump FILE                   write inputs and cotangents for torch_references.py
+//   test_ops --list                        names of the operations, a line each
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -58,6 +59,10 @@ int check_all(const References& references, const std::vector<std::string>& name
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--dump") == 0) return dump(argv[2]), 0;
+  if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
+    for (const OpTest& test : all_cases()) std::printf("%s\n", test.name.c_str());
+    return 0;
+  }
   References references;
   serialize::SafeTensors file;
   std::vector<std::string> names(argv + 1, argv + argc);

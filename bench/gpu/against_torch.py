@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""PyTorch's side of bench/gpu/gpu_bench.cpp: the same rows, the same work, a line of JSON a figure, medians.
+
+  against_torch.py [--device cuda:0] [--small] [ROW...]     exit code 77: no PyTorch, or none that finds a GPU
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import sys
+import time
+
+SOURCE = "torch"
+
+
+def row(name, value, part=""):
+    print(json.dumps({"source": SOURCE, "row": name, "value": value, "part": part}), flush=True)
+
+
+def absent(name, why):
+    print(json.dumps({"source": SOURCE, "row": name, "absent": str(why).splitlines()[0][:200]}), flush=True)
+
+
+def shapes():
+    """(name, channels in, size, channels out, kernel, stride) from rows.h, so that both sides measure the same."""
+    text = (pathlib.Path(__file__).parent / "rows.h").read_text(encoding="utf-8")
+    table = re.search(r"kResNet50\[\] = \{(.*?)\n\};", text, re.S).group(1)
+    for found in re.findall(r"\{(\d+), (\d+), (\d+), (\d+), (\d+)\}", table):
+        i, size, out, kernel, stride = map(int, found)
+        yield f"{i}x{size}x{size} {kernel}x{kernel}/{stride} -> {out}", i, size, out, kernel, stride
+
+
+class Bench:
+    def __init__(self, torch, args):
+        self.torch, self.device, self.small = torch, torch.device(args.device), args.small
+        self.cuda = self.device.type == "cuda"
+
+    def synchronize(self):
+        if self.cuda:
+            self.torch.cuda.synchronize(self.device)
+
+    def device_seconds(self, call, repeats=10):
+        times = []
+        for i in range(-2, repeats):
+            if self.cuda:
+                begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+                begin.record()
+                call()
+                end.record()
+                end.synchronize()
+                spent = begin.elapsed_time(end) / 1e3
+            else:
+                began = time.perf_counter()
+                call()
+                spent = time.perf_counter() - began
+            if i >= 0:
+                times.append(spent)
+        return statistics.median(times)
+
+    # ---- P2
+
+    def lenet(self):
+        torch, F = self.torch, self.torch.nn.functional
+        sizes = [(20, 1, 3, 3), (20,), (50, 20, 5, 5), (50,), (800, 128), (128,), (128, 10), (10,)]
+        p = [(torch.randn(s, device=self.device) * 0.01 if len(s) > 1 else torch.zeros(s, device=self.device))
+             .requires_grad_() for s in sizes]
+
+        def forward(x):
+            h = F.avg_pool2d(F.relu(F.conv2d(x, p[0], p[1])), 2)
+            h = F.avg_pool2d(F.relu(F.conv2d(h, p[2], p[3])), 2).flatten(1)
+            return torch.addmm(p[7], F.relu(torch.addmm(p[5], h, p[4])), p[6])
+
+        options = {"fused": True} if self.cuda else {}
+        try:
+            optimizer = torch.optim.SGD(p, lr=0.2 / 256, **options)
+        except (TypeError, RuntimeError):  # before PyTorch 2.3
+            optimizer = torch.optim.SGD(p, lr=0.2 / 256)
+        return forward, optimizer
+
+    def epoch(self, step, images):
+        torch = self.torch
+        pixels = torch.randint(0, 256, (images, 1, 28, 28), device=self.device, dtype=torch.uint8)
+        labels = torch.randint(0, 10, (images,), device=self.device)
+
+        def run():
+            self.synchronize()
+            began = time.perf_counter()
+            order = torch.randperm(images, device=self.device)
+            total = torch.zeros((), device=self.device)
+            for at in range(0, images, 256):
+                chosen = order[at:at + 256]
+                total += step(pixels.index_select(0, chosen).float().div_(255), labels.index_select(0, chosen))
+            total.item()
+            return time.perf_counter() - began
+
+        run()
+        return statistics.median(run() for _ in range(1 if self.small else 7))
+
+    def images(self):
+        return 512 if self.small else 60_000
+
+    def p2_epoch_eager(self):
+        row("p2_epoch_eager", self.epoch(self.eager_step(), self.images()))
+
+    def eager_step(self):
+        forward, optimizer = self.lenet()
+        return lambda x, y: self.train(forward, optimizer, x, y)
+
+    def train(self, forward, optimizer, x, y, set_to_none=True):
+        optimizer.zero_grad(set_to_none=set_to_none)
+        loss = self.torch.nn.functional.cross_entropy(forward(x), y, reduction="sum")
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    def p2_epoch_captured(self):
+        """Whole batches by the graph, the last and smaller one eagerly."""
+        torch = self.torch
+        if not self.cuda:
+            raise RuntimeError("needs a GPU")
+        forward, optimizer = self.lenet()
+        x = torch.zeros(256, 1, 28, 28, device=self.device)
+        y = torch.zeros(256, dtype=torch.long, device=self.device)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.train(forward, optimizer, x, y)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            loss = self.train(forward, optimizer, x, y)
+
+        def step(images, labels):
+            if len(images) != 256:
+                return self.train(forward, optimizer, images, labels, set_to_none=False)
+            x.copy_(images)
+            y.copy_(labels)
+            graph.replay()
+            return loss
+
+        row("p2_epoch_captured", self.epoch(step, self.images()))
+
+    # ---- one operation
+
+    def small_op(self):
+        torch = self.torch
+        a, b = torch.ones(8, device=self.device), torch.ones(8, device=self.device)
+        times = []
+        with torch.no_grad():
+            for burst in range(-10, 200):
+                self.synchronize()
+                began = time.perf_counter()
+                for _ in range(100):
+                    torch.add(a, b)
+                if burst >= 0:
+                    times.append((time.perf_counter() - began) / 100)
+        row("small_op", statistics.median(times))
+
+    def matmul(self, name, tf32):
+        torch, n = self.torch, 64 if self.small else 8192
+        before = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        a, b = torch.randn(n, n, device=self.device), torch.randn(n, n, device=self.device)
+        row(name, self.device_seconds(lambda: torch.mm(a, b)))
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+    def convolutions(self, wanted):
+        torch = self.torch
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True
+        batch, repeats = (1, 1) if self.small else (32, 10)
+        for name, i, size, out, kernel, stride in shapes():
+            x = torch.randn(batch, i, size, size, device=self.device)
+            w = torch.randn(out, i, kernel, kernel, device=self.device)
+            at = {"stride": stride, "padding": kernel // 2}
+            g = torch.randn_like(torch.nn.functional.conv2d(x, w, **at))
+
+            def backward(mask):
+                pair = [stride] * 2, [kernel // 2] * 2, [1, 1]
+                return torch.ops.aten.convolution_backward(g, x, w, None, *pair, False, [0, 0], 1, mask)
+
+            calls = {"conv_forward": lambda: torch.nn.functional.conv2d(x, w, **at),
+                     "conv_input": lambda: backward([True, False, False]),
+                     "conv_weight": lambda: backward([False, True, False])}
+            for key, call in calls.items():
+                if key in wanted:
+                    row(key, self.device_seconds(call, repeats), name)
+            if self.small:
+                break
+
+    def bandwidth(self, wanted):
+        torch, count = self.torch, 1 << 14 if self.small else 1 << 28
+        a, b = torch.rand(count, device=self.device), torch.rand(count, device=self.device)
+        out = torch.empty_like(a)
+        for name, passes, call in (("add", 3, lambda: a + b), ("relu", 2, lambda: torch.relu(a)),
+                                   ("exp", 2, lambda: torch.exp(a)), ("copy", 2, lambda: out.copy_(a)),
+                                   ("sum", 1, a.sum), ("mean", 1, a.mean), ("amax", 1, a.amax)):
+            if name in wanted:
+                row(name, passes * 4 * count / self.device_seconds(call))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--small", action="store_true", help="sizes for trying the program out")
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    args = parser.parse_args()
+    try:
+        import torch
+    except ImportError as error:
+        print(f"no PyTorch: {error}")
+        sys.exit(77)
+    if args.device.startswith("cuda") and not torch.cuda.is_available():
+        print(f"PyTorch {torch.__version__} finds no CUDA device")
+        sys.exit(77)
+    print(json.dumps({"fact": "PyTorch", "value": f"{torch.__version__}, CUDA {torch.version.cuda}, "
+                                                  f"cuDNN {torch.backends.cudnn.version()}"}), flush=True)
+    bench = Bench(torch, args)
+    groups = [(["p2_epoch_eager"], lambda w: bench.p2_epoch_eager()), (["small_op"], lambda w: bench.small_op()),
+              (["matmul_fp32"], lambda w: bench.matmul("matmul_fp32", False)),
+              (["matmul_tf32"], lambda w: bench.matmul("matmul_tf32", True)),
+              (["conv_forward", "conv_input", "conv_weight"], bench.convolutions),
+              (["add", "relu", "exp", "copy", "sum", "mean", "amax"], bench.bandwidth),
+              (["p2_epoch_captured"], lambda w: bench.p2_epoch_captured())]
+    for names, measure in groups:
+        wanted = [name for name in names if not args.rows or name in args.rows]
+        if not wanted:
+            continue
+        try:
+            measure(wanted)
+        except Exception as error:  # one row that cannot be had must not cost the others
+            for name in wanted:
+                absent(name, f"{type(error).__name__}: {error}")
+        if bench.cuda:
+            torch.cuda.empty_cache()
+
+
+main()

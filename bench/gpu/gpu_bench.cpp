@@ -1,0 +1,335 @@
+// What Tandem needs on a GPU, a line of JSON a figure, medians:
+//
+//   p2_epoch_eager, p2_epoch_captured        seconds an epoch of SPEC's LeNet: batch 256, data on the device
+//   small_op                                 seconds of the host's to issue an addition of eight floats
+//   captured_launches, _syncs, _allocations  of one replayed step; measured with p2_epoch_captured. Syncs are
+//                                            the runtime's waits and copies that the profiler sees
+//   matmul_fp32, matmul_tf32                 seconds of a product of two 8192 x 8192 matrices
+//   conv_forward, conv_input, conv_weight    seconds of ResNet-50's convolutions, batch 32, a part a shape
+//   add, relu, exp, copy, sum, mean, amax    bytes a second over tensors of 1 GiB
+//
+//   gpu_bench [--device cuda:0] [--small] [ROW…]     --small: sizes for trying the program out
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/bench/gpu/rows.h"
+#include "tandem/core/backend.h"
+#include "tandem/core/cpu_allocator.h"
+#include "tandem/core/profile.h"
+#include "tandem/tandem.h"
+#if __has_include("tandem/nn/captured_step.h")
+#include "tandem/nn/captured_step.h"
+#define TANDEM_BENCH_CAPTURED
+#endif
+
+using namespace tandem;
+
+namespace {
+
+constexpr const char* kSource = "tandem";
+
+struct Options {
+  Device device{kCUDA, 0};
+  bool small = false;
+  std::vector<std::string> rows;
+  bool wanted(const std::string& row) const {
+    return rows.empty() || std::find(rows.begin(), rows.end(), row) != rows.end();
+  }
+} options;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds of the device for one call: the median of `repeats` after two to warm up.
+template <class F>
+double device_seconds(F&& call, int repeats = 10) {
+  const Stream stream = Stream::current(options.device);
+  Event begin(options.device.type()), end(options.device.type());
+  std::vector<double> times;
+  for (int i = -2; i < repeats; ++i) {
+    begin.record(stream);
+    call();
+    end.record(stream);
+    end.synchronize();
+    if (i >= 0) times.push_back(begin.elapsed_ms(end) / 1e3);
+  }
+  return bench::median(times);
+}
+
+// Runs `body` for a row that is asked for; what it throws becomes the reason why there is no figure.
+template <class F>
+void measure(const std::string& row, F&& body) {
+  if (!options.wanted(row)) return;
+  try {
+    body();
+  } catch (const std::exception& error) {
+    bench::absent(kSource, row, error.what());
+  }
+}
+
+// ---- an epoch of P2
+
+struct LeNet {
+  std::vector<Tensor> p;
+  LeNet() {
+    for (const Dims& size : {Dims{20, 1, 3, 3}, Dims{20}, Dims{50, 20, 5, 5}, Dims{50}, Dims{800, 128},
+                             Dims{128}, Dims{128, 10}, Dims{10}}) {
+      Tensor t = zeros(IntArrayRef(size), TensorOptions(options.device));
+      if (size.size() > 1) t.normal_(0, 0.01);
+      p.push_back(t.requires_grad_(true));
+    }
+  }
+  Tensor forward(const Tensor& x) const {
+    Tensor h = avg_pool2d(relu(conv2d(x, p[0], p[1])), 2);
+    h = avg_pool2d(relu(conv2d(h, p[2], p[3])), 2).flatten(1);
+    return addmm(p[7], relu(addmm(p[5], h, p[4])), p[6]);
+  }
+};
+
+struct Epochs {
+  int64_t images = options.small ? 512 : 60'000;
+  Tensor pixels = randint(0, 256, {images, 1, 28, 28}, TensorOptions(options.device).dtype(kByte));
+  Tensor labels = randint(0, 10, {images}, TensorOptions(options.device).dtype(kLong));
+  LeNet net;
+  optim::SGD optimizer{net.p, optim::SGDOptions(0.2 / 256)};
+
+  Tensor step(const Tensor& x, const Tensor& y) {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy_loss(net.forward(x), y, {}, Reduction::Sum);
+    loss.backward();
+    optimizer.step();
+    return loss.detach();
+  }
+  template <class Step>
+  double seconds_of_one(Step&& run_step) {
+    synchronize(options.device);
+    const double began = seconds();
+    const Tensor order = randperm(images, TensorOptions(options.device).dtype(kLong));
+    Tensor total = zeros({}, TensorOptions(options.device));
+    for (int64_t at = 0; at < images; at += 256) {
+      const Tensor at_once = order.narrow(0, at, std::min<int64_t>(256, images - at));
+      const Tensor x = pixels.index_select(0, at_once).to(kFloat).div_(255);
+      total += run_step(x, labels.index_select(0, at_once));
+    }
+    (void)total.item<float>();  // read once an epoch
+    return seconds() - began;
+  }
+};
+
+void p2_eager() {
+  Epochs epochs;
+  const auto step = [&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); };
+  std::vector<double> times;
+  for (int i = -1; i < (options.small ? 1 : 7); ++i) {
+    const double spent = epochs.seconds_of_one(step);
+    if (i >= 0) times.push_back(spent);
+  }
+  bench::row(kSource, "p2_epoch_eager", bench::median(times));
+}
+
+#ifdef TANDEM_BENCH_CAPTURED
+// Requests of the backend for more memory of the device so far, where it counts them.
+template <class Runtime>
+std::optional<double> system_allocations(const Runtime& runtime) {
+  if constexpr (requires { runtime.memory_use(options.device).system_allocations; })
+    return static_cast<double>(runtime.memory_use(options.device).system_allocations);
+  else
+    return std::nullopt;
+}
+
+// How many spans of the profile at `path` are of the runtime's waits and copies.
+int waits_in(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  int count = 0;
+  for (const char* name : {R"("name":"synchronize)", R"("name":"copy_bytes")"})
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) {
+  constexpr int kSteps = 10;
+  for (int i = 0; i < kSteps; ++i) (void)step(x, y);
+  check(step.captured(), "the step was not captured: ", step.message());
+  const profiler::HostOnly no_events;
+  const std::string path =
+      (std::filesystem::temp_directory_path() / concat("gpu_bench-", getpid(), ".json")).string();
+  const uint64_t launches = step.launches();
+  const std::optional<double> before = system_allocations(backend(options.device).runtime);
+  profiler::start(path);
+  for (int i = 0; i < kSteps; ++i) (void)step(x, y);
+  profiler::stop();
+  bench::row(kSource, "captured_launches", static_cast<double>(step.launches() - launches) / kSteps);
+  bench::row(kSource, "captured_syncs", static_cast<double>(waits_in(path)) / kSteps);
+  std::filesystem::remove(path);
+  if (const auto after = system_allocations(backend(options.device).runtime); after && before)
+    bench::row(kSource, "captured_allocations", (*after - *before) / kSteps);
+  else
+    bench::absent(kSource, "captured_allocations", "the backend does not count them");
+}
+
+void p2_captured() {
+  Epochs epochs;
+  cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); },
+                          {&epochs.optimizer});
+  const auto captured = [&](const Tensor& x, const Tensor& y) {
+    return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch as it is
+  };
+  std::vector<double> times;
+  for (int i = -1; i < (options.small ? 1 : 7); ++i) {
+    const double spent = epochs.seconds_of_one(captured);
+    if (i >= 0) times.push_back(spent);
+  }
+  check(step.launches() > 0, "the step was not captured: ", step.message());
+  bench::row(kSource, "p2_epoch_captured", bench::median(times));
+  captured_steps(step, epochs.pixels.narrow(0, 0, 256).to(kFloat), epochs.labels.narrow(0, 0, 256));
+}
+#endif
+
+// ---- the host's time for a small operation: bursts that fit in the device's queue
+
+void small_op() {
+  const NoGradGuard no_grad;
+  const Tensor a = ones({8}, TensorOptions(options.device)), b = ones({8}, TensorOptions(options.device));
+  std::vector<double> times;
+  for (int burst = -10; burst < 200; ++burst) {
+    synchronize(options.device);
+    const double began = seconds();
+    for (int i = 0; i < 100; ++i) (void)tandem::add(a, b);
+    if (burst >= 0) times.push_back((seconds() - began) / 100);
+  }
+  bench::row(kSource, "small_op", bench::median(times));
+}
+
+void matmul_fp32() {
+  const NoGradGuard no_grad;
+  const int64_t n = options.small ? 64 : 8192;
+  const Tensor a = randn({n, n}, TensorOptions(options.device)),
+               b = randn({n, n}, TensorOptions(options.device));
+  bench::row(kSource, "matmul_fp32", device_seconds([&] { (void)mm(a, b); }));
+}
+
+// ---- ResNet-50's convolutions
+
+void convolution(const bench::ConvShape& s) {
+  const NoGradGuard no_grad;
+  const TensorOptions here(options.device);
+  const int64_t batch = options.small ? 1 : bench::kConvBatch;
+  const Tensor x = randn({batch, s.in, s.size, s.size}, here),
+               w = randn({s.out, s.in, s.kernel, s.kernel}, here);
+  const int64_t stride[2] = {s.stride, s.stride}, padding[2] = {s.padding(), s.padding()};
+  const Tensor y = conv2d(x, w, {}, IntArrayRef(stride, 2), IntArrayRef(padding, 2));
+  const Tensor g = randn(y.sizes(), here);
+  const Conv2dParameters p{.stride = {stride[0], stride[1]}, .padding = {padding[0], padding[1]}};
+  const int repeats = options.small ? 1 : 10;
+  const auto report = [&](const char* row, auto&& call) {
+    if (options.wanted(row)) bench::row(kSource, row, device_seconds(call, repeats), s.name());
+  };
+  report("conv_forward", [&] { (void)conv2d(x, w, {}, IntArrayRef(stride, 2), IntArrayRef(padding, 2)); });
+  report("conv_input", [&] { (void)autograd::conv2d_backward_input(g, w, x.sizes(), p); });
+  report("conv_weight", [&] { (void)autograd::conv2d_backward_weight(g, x, w.sizes(), p); });
+}
+
+void convolutions() {
+  for (const char* row : {"conv_forward", "conv_input", "conv_weight"})
+    if (options.wanted(row)) {
+      try {
+        for (const bench::ConvShape& shape : bench::kResNet50) {
+          convolution(shape);
+          if (options.small) break;
+        }
+      } catch (const std::exception& error) {
+        for (const char* each : {"conv_forward", "conv_input", "conv_weight"})
+          bench::absent(kSource, each, error.what());
+      }
+      return;
+    }
+}
+
+// ---- bytes a second over 1 GiB
+
+constexpr const char* kBandwidthRows[] = {"add", "relu", "exp", "copy", "sum", "mean", "amax"};
+
+void bandwidth_of_all() {
+  const NoGradGuard no_grad;
+  const int64_t count = options.small ? 1 << 14 : 1 << 28;
+  const Tensor a = rand({count}, TensorOptions(options.device)),
+               b = rand({count}, TensorOptions(options.device));
+  Tensor out = empty({count}, TensorOptions(options.device));
+  const auto report = [&](const char* row, double passes, auto&& call) {
+    measure(row, [&] {
+      bench::row(kSource, row, passes * 4 * static_cast<double>(count) / device_seconds(call));
+    });
+  };
+  report("add", 3, [&] { (void)(a + b); });
+  report("relu", 2, [&] { (void)relu(a); });
+  report("exp", 2, [&] { (void)exp(a); });
+  report("copy", 2, [&] { out.copy_(a); });
+  report("sum", 1, [&] { (void)a.sum(); });
+  report("mean", 1, [&] { (void)a.mean(); });
+  report("amax", 1, [&] { (void)a.amax(); });
+}
+
+void bandwidth() {
+  try {
+    if (std::any_of(std::begin(kBandwidthRows), std::end(kBandwidthRows),
+                    [](const char* row) { return options.wanted(row); }))
+      bandwidth_of_all();
+  } catch (const std::exception& error) {  // no memory
+    for (const char* row : kBandwidthRows)
+      if (options.wanted(row)) bench::absent(kSource, row, error.what());
+  }
+}
+
+int run() {
+  if (options.device.is_cuda() && device_count(kCUDA) == 0) {
+    std::printf("no CUDA device: %s\n", cuda_reason());
+    return 77;
+  }
+  const DeviceGuard guard(options.device);
+  manual_seed(0);
+  measure("p2_epoch_eager", p2_eager);
+  measure("small_op", small_op);
+  measure("matmul_fp32", matmul_fp32);
+  convolutions();
+  bandwidth();
+#ifdef TANDEM_BENCH_CAPTURED
+  measure("p2_epoch_captured", p2_captured);
+#else
+  if (options.wanted("p2_epoch_captured"))
+    bench::absent(kSource, "p2_epoch_captured", "this checkout has no CapturedStep");
+#endif
+  if (options.wanted("matmul_tf32"))
+    bench::absent(kSource, "matmul_tf32", "this program does not switch to TF32 yet");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--small") == 0)
+      options.small = true;
+    else if (std::strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+      options.device = Device(argv[++i]);
+    else if (argv[i][0] == '-')
+      fail("gpu_bench: unknown option ", argv[i], "; usage: gpu_bench [--device cuda:0] [--small] [ROW...]");
+    else
+      options.rows.emplace_back(argv[i]);
+  }
+  return run();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
