@@ -30,17 +30,35 @@ struct Input {
   __device__ T element(uint32_t offset) const {
     return data != nullptr ? data[static_cast<int32_t>(offset)] : number;  // it may be negative
   }
-  /// V elements from `offset` on, or V times the one there.
-  template <int V>
-  __device__ void vector(uint32_t offset, bool repeated, T* to) const {
-    if (data == nullptr || repeated) {
-      const T value = element(offset);
+  /// The elements at E offsets; 1 for those that are outside.
+  template <int E>
+  __device__ void elements(const uint32_t (&offsets)[E], const bool (&inside)[E], T* to) const {
+    if (data == nullptr) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) to[v] = value;
+      for (int e = 0; e < E; ++e) to[e] = number;
     } else {
-      const auto values = *reinterpret_cast<const Vector<T, V>*>(data + static_cast<int32_t>(offset));
 #pragma unroll
-      for (int v = 0; v < V; ++v) to[v] = values.at[v];
+      for (int e = 0; e < E; ++e)
+        to[e] = inside[e] ? data[static_cast<int32_t>(offsets[e])] : static_cast<T>(1);
+    }
+  }
+  /// V elements from each of U offsets on, or V times the one there.
+  template <int V, int U>
+  __device__ void vectors(const uint32_t (&offsets)[U], bool repeated, T* to) const {
+    if (data == nullptr || repeated) {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        const T value = element(offsets[u]);
+#pragma unroll
+        for (int v = 0; v < V; ++v) to[u * V + v] = value;
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        const auto values = *reinterpret_cast<const Vector<T, V>*>(data + static_cast<int32_t>(offsets[u]));
+#pragma unroll
+        for (int v = 0; v < V; ++v) to[u * V + v] = values.at[v];
+      }
     }
   }
 };
@@ -93,11 +111,8 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
     for (int u = 0; u < U; ++u) positions[u] = first + (u * kElementThreads + threadIdx.x) * V;
     walk(p.piece.walk, positions, offsets);
 #pragma unroll
-    for (int k = 0; k < N; ++k) {
-      const bool repeated = p.piece.walk.strides[0][k + 1] == 0;
-#pragma unroll
-      for (int u = 0; u < U; ++u) p.in[k].template vector<V>(offsets[k + 1][u], repeated, x[k] + u * V);
-    }
+    for (int k = 0; k < N; ++k)
+      p.in[k].template vectors<V>(offsets[k + 1], p.piece.walk.strides[0][k + 1] == 0, x[k]);
 #pragma unroll
     for (int u = 0; u < U; ++u) to[u] = offsets[0][u];
   } else {
@@ -105,13 +120,14 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
 #pragma unroll
     for (int e = 0; e < E; ++e) positions[e] = first + e * kElementThreads + threadIdx.x;
     walk(p.piece.walk, positions, offsets);
+    bool inside[E];
 #pragma unroll
     for (int e = 0; e < E; ++e) {
-      const bool inside = positions[e] < p.piece.numel;
-      to[e] = inside ? offsets[0][e] : kNoElement;
-#pragma unroll
-      for (int k = 0; k < N; ++k) x[k][e] = inside ? p.in[k].element(offsets[k + 1][e]) : static_cast<In>(1);
+      inside[e] = positions[e] < p.piece.numel;
+      to[e] = inside[e] ? offsets[0][e] : kNoElement;
     }
+#pragma unroll
+    for (int k = 0; k < N; ++k) p.in[k].elements(offsets[k + 1], inside, x[k]);
   }
   Out y[E];
 #pragma unroll

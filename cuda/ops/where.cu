@@ -29,9 +29,9 @@ __global__ void where_kernel(const Choice<Bits> p) {
     walk(p.piece.walk, positions, at);
     bool condition[V];
     Bits a[V], b[V];
-    p.condition.template vector<V>(at[1][0], strides[1] == 0, condition);
-    p.a.template vector<V>(at[2][0], strides[2] == 0, a);
-    p.b.template vector<V>(at[3][0], strides[3] == 0, b);
+    p.condition.template vectors<V>(at[1], strides[1] == 0, condition);
+    p.a.template vectors<V>(at[2], strides[2] == 0, a);
+    p.b.template vectors<V>(at[3], strides[3] == 0, b);
     Vector<Bits, V> values;
 #pragma unroll
     for (int v = 0; v < V; ++v) values.at[v] = condition[v] ? a[v] : b[v];
