@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kMostBlocks = 4096;
 // Outputs from which on a warp for each keeps a card busy.
 constexpr int64_t kManyOutputs = 8192;
+// Columns of planes smaller than this, and many of them: a block would have too little to do.
+constexpr int64_t kSmallPlane = 2048;
 
 int64_t power_below(int64_t n) { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n))); }
 int64_t power_above(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
@@ -61,9 +63,11 @@ void lay_columns(ReduceGeometry& g, int64_t vector) {
 
 ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, uintptr_t address) {
   ReduceGeometry g;
-  g.columns = dims.outer;
   g.elements = dims.elements;
   g.outputs = dims.outputs;
+  const bool thread_each = dims.outer && g.outputs >= 2 * kManyOutputs &&
+                           g.elements * dims.kept[dims.kept_count - 1].size < kSmallPlane;
+  g.columns = dims.outer && !thread_each;
   for (int d = dims.reduced_count - 1; d >= 0; --d)
     g.reduced.push(dims.reduced[d].size, {dims.reduced[d].in});
   int kept = dims.kept_count;
@@ -79,7 +83,14 @@ ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, u
   const int64_t vector = g.columns ? column_vector(item_size) : row_vector(item_size);
   g.vector =
       address % static_cast<uintptr_t>(vector * item_size) == 0 && strides_allow(dims, vector, g.columns);
-  g.columns ? lay_columns(g, vector) : lay_rows(g, vector);
+  if (g.columns) {
+    lay_columns(g, vector);
+  } else if (thread_each) {
+    g.part_size = g.elements;
+    g.units = g.outputs;
+  } else {
+    lay_rows(g, vector);
+  }
   return g;
 }
 

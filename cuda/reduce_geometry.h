@@ -1,7 +1,8 @@
 // How a reduction is laid over blocks and threads, by shapes, strides and alignment alone: so every sum has
 // one order.
 //
-//   rows     `lanes` threads (a part of a warp, a warp or a block) fold one output, or one of its parts
+//   rows     `lanes` threads (a part of a warp, a warp or a block) fold one output, or one of its parts; one
+//            thread each for the columns of many small planes
 //   columns  a block folds a tile of neighbouring outputs: `lanes` threads side by side, kOuterColumns
 //   outputs
 //            each, and the rest of the block one row of reduced elements below the other

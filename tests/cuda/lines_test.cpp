@@ -51,8 +51,8 @@ TEST_CASE("softmax agrees with the CPU's") {
         const Tensor y = to_cuda(x), h = to_cuda(g), here = like(x, kCPU), there = like(x, cuda0());
         const auto& a = backend(x).softmax;
         const auto& b = backend(y).softmax;
-        INFO(name(type), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " specials ",
-             specials);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim,
+             " specials ", specials);
         const auto check = [&] { CHECK(near(there.cpu(), here, tolerance_of(type))); };
         a.softmax(here, x, line.dim), b.softmax(there, y, line.dim), check();
         if (specials) continue;
@@ -86,7 +86,8 @@ TEST_CASE("scans agree with the CPU's") {
       for (const bool reverse : {false, true}) {
         const Tensor x = sample(line.sizes, type), y = to_cuda(x);
         const Tensor here = like(x, kCPU), there = like(x, cuda0());
-        INFO(name(type), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " reverse ", reverse);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim,
+             " reverse ", reverse);
         // Sums near 0 keep the error of the larger ones before.
         const double tolerance = type == kDouble ? 1e-10 : tolerance_of(type);
         backend(x).scan.cumsum(here, x, line.dim, reverse);
@@ -107,6 +108,9 @@ TEST_CASE("sorting gives the CPU's order, ties and NaN included") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble, kLong, kInt, kShort, kByte, kChar, kBool})
     for (const Line& line : kLines) {
+      if (type != kFloat && line.sizes != std::vector<int64_t>{3, 2052} &&
+          line.sizes != std::vector<int64_t>{37, 10})
+        continue;  // the types differ in their keys alone
       Tensor x = type == kByte ? sample(line.sizes, kInt).abs().to(kByte) : sample(line.sizes, type);
       if (type == kFloat) x = with_specials(x);
       const Tensor y = to_cuda(x);
@@ -118,11 +122,13 @@ TEST_CASE("sorting gives the CPU's order, ties and NaN included") {
                      w = empty_raw(sizes, type, cuda0()), j = empty_raw(sizes, kLong, cuda0());
         run(backend(x).sort, v, i, x);
         run(backend(y).sort, w, j, y);
-        INFO(name(type), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " size ", size);
+        INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim, " size ",
+             size);
         CHECK(near(j.cpu(), i, 0));
         CHECK(near(w.cpu(), v, 0));
       };
       for (const bool down : {false, true}) {
+        if (down && x.numel() > 100000) continue;
         check(n, [&](const SortKernels& k, const Tensor& v, const Tensor& i, const Tensor& in) {
           k.sort(v, i, in, line.dim, down);
         });
@@ -163,7 +169,7 @@ TEST_CASE("draws by weight are the CPU's") {
 TEST_CASE("bad weights are reported by the next synchronisation") {
   if (!has_devices(1)) return;
   const auto refused = [](std::initializer_list<double> weights, bool replacement, const char* text) {
-    const Tensor w = to_cuda(tensor(std::vector<double>(weights)).view({1, -1}));
+    const Tensor w = to_cuda(tensor(std::vector<double>(weights)).to(kDouble).view({1, -1}));
     const Tensor out = empty_raw({1, 2}, kLong, cuda0());
     backend(w).random.multinomial(out, w, replacement, Generator(1).next());
     CHECK_THROWS_WITH_AS(static_cast<void>(out.cpu()), doctest::Contains(text), Error);

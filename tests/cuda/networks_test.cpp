@@ -54,7 +54,7 @@ TEST_CASE("losses over classes agree with the CPU's") {
           const auto a = losses(false, scores, target, weight, loss),
                      b = losses(true, scores, target, weight, loss);
           for (std::size_t i = 0; i < a.size(); ++i) {
-            INFO(name(type), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " reduction ",
+            INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " reduction ",
                  static_cast<int>(reduction), " plain ", plain, " result ", i);
             CHECK(near(b[i], a[i], tolerance_of(type) * 2));
           }
@@ -100,7 +100,8 @@ TEST_CASE("batch normalisation agrees with the CPU's") {
         };
         const auto a = run(false), b = run(true);
         for (std::size_t i = 0; i < a.size(); ++i) {
-          INFO(name(type), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain, " result ", i);
+          INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain,
+               " result ", i);
           CHECK(near(b[i], a[i], i == 4 || i == 5 ? tolerance_of(type) * 50 : tolerance_of(type) * 2));
         }
       }

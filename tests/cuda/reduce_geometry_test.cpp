@@ -59,6 +59,15 @@ TEST_CASE("layouts of reductions follow from shapes") {
     CHECK(geometry({1000, 10}, 1).lanes == 4);
     CHECK(geometry({1000, 1}, 1).elements == 1000);
   }
+  SUBCASE("columns of small planes: a thread each") {
+    const auto g = geometry({100000, 2, 3}, 0b010);
+    CHECK(!g.columns);
+    CHECK(!g.vector);
+    CHECK(g.lanes == 1);
+    CHECK(g.blocks() == (300000 + 255) / 256);
+    CHECK(g.kept.offsets(4).at[0] == 7);
+    CHECK(geometry({100, 2, 3}, 0b010).columns);
+  }
   SUBCASE("parts cover the elements, none is empty") {
     for (const int64_t n : {1, 100, 4095, 4096, 4097, 99999, 1 << 20, 16777259})
       for (const bool rows : {true, false}) {
