@@ -92,10 +92,15 @@ struct RowFold {
     TANDEM_UNROLL
     for (int u = 0; u < kUnroll; ++u)
       packs[u] = *reinterpret_cast<const Pack<In, kVector>*>(x + g.reduced.offsets(from + u * apart).at[0]);
+    // One accumulator after the other in a variable of its own: g++ 12 loses terms when it vectorises sums
+    // into an array that the inner of two loops walks.
     TANDEM_UNROLL
-    for (int u = 0; u < kUnroll; ++u) TANDEM_UNROLL
-    for (int k = 0; k < kVector; ++k)
-      a.acc[k % kLanes] = f.combine(a.acc[k % kLanes], f.map(packs[u].x[k], from + u * apart + k, p));
+    for (int k = 0; k < kVector; ++k) {
+      Acc acc = a.acc[k % kLanes];
+      TANDEM_UNROLL
+      for (int u = 0; u < kUnroll; ++u) acc = f.combine(acc, f.map(packs[u].x[k], from + u * apart + k, p));
+      a.acc[k % kLanes] = acc;
+    }
   }
   // Elements of neighbouring threads lie side by side.
   __device__ static void singles(const F& f, const ReduceGeometry& g, const In* x, int64_t from,
@@ -201,9 +206,12 @@ struct ColumnFold {
       }
     }
     TANDEM_UNROLL
-    for (int u = 0; u < kUnroll; ++u) TANDEM_UNROLL
-    for (int k = 0; k < kVector; ++k)
-      a.acc[k] = f.combine(a.acc[k], f.map(values[u].x[k], from + u * rows, p[k]));
+    for (int k = 0; k < kVector; ++k) {
+      Acc acc = a.acc[k];
+      TANDEM_UNROLL
+      for (int u = 0; u < kUnroll; ++u) acc = f.combine(acc, f.map(values[u].x[k], from + u * rows, p[k]));
+      a.acc[k] = acc;
+    }
   }
 };
 
