@@ -9,13 +9,13 @@ Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch
   NoGradGuard guard;
   model->eval();
   const int64_t count = data.images.size(0);
-  const Device device = data.images.device();
+  const Device device = model->parameters().at(0).device();
   Tensor loss = zeros({}, TensorOptions(kDouble).device(optional<Device>(device)));
   Tensor correct = zeros({}, TensorOptions(kLong).device(optional<Device>(device)));
   for (int64_t at = 0; at < count; at += batch_size) {
     const int64_t size = std::min(batch_size, count - at);
-    const Tensor labels = data.labels.narrow(0, at, size);
-    const Tensor output = model->forward(to_input(data.images.narrow(0, at, size)));
+    const Tensor labels = data.labels.narrow(0, at, size).to(device);
+    const Tensor output = model->forward(to_input(data.images.narrow(0, at, size).to(device)));
     loss.add_(cross_entropy_loss(output, labels, {}, Reduction::Sum).to(kDouble));
     correct.add_((output.argmax(1) == labels).sum());
   }

@@ -13,7 +13,7 @@ struct Score {
 /// Pictures as a model takes them: uint8 [N, H, W] → floating point [N, 1, H, W] in 0 to 1.
 Tensor to_input(const Tensor& images);
 
-/// In evaluation mode, in steps of `batch_size`, without a tape.
+/// On the model's device, in evaluation mode, in steps of `batch_size`, without a tape.
 Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch_size);
 
 }  // namespace tandem::cli

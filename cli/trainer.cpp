@@ -18,6 +18,39 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// The batches of an epoch on the device, wherever the data set lies.
+class Batches {
+ public:
+  Batches(const data::ImageData& data, const data::BatchLoaderOptions& options,
+          const optional<Stream>& side) {
+    if (data.images.is_cuda()) {
+      images_.emplace(data, options);
+      count_ = images_->batches();
+      return;
+    }
+    loader_.emplace(std::vector<Tensor>{data.images, data.labels}, options,
+                    [](std::vector<Tensor>& batch) { batch[0] = to_input(batch[0]); });
+    count_ = loader_->batches();
+    if (side) feeder_.emplace(*loader_, *side);
+  }
+  /// Images and labels; empty at the end.
+  std::vector<Tensor> next() {
+    if (images_) {
+      auto batch = images_->next();
+      return batch ? std::vector<Tensor>{batch->images, batch->labels} : std::vector<Tensor>();
+    }
+    auto batch = feeder_ ? feeder_->next() : loader_->next();
+    return batch ? std::move(*batch) : std::vector<Tensor>();
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  optional<data::ImageLoader> images_;
+  optional<data::BatchLoader> loader_;
+  optional<data::DeviceFeeder> feeder_;
+  int64_t count_ = 0;
+};
+
 ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
 
 }  // namespace
@@ -29,17 +62,24 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       data_(std::move(data)),
       terminal_(terminal),
       bar_(terminal),
-      model_(
-          checkpoint_.model.keys().empty()
-              ? make_model(checkpoint_.config.model, shape_of(checkpoint_.config))
-              : make_model_for(checkpoint_.config.model, shape_of(checkpoint_.config), checkpoint_.model)) {
-  initialise(*model_, checkpoint_.config.recipe);
-  model_->to(options_.device);
-  optimizer_ = make_optimizer(checkpoint_.config.recipe, model_->parameters());
+      model_(checkpoint_.model.keys().empty()
+                 ? make_model(checkpoint_.config.model, shape_of(checkpoint_.config))
+                 : make_model_for(checkpoint_.config.model, shape_of(checkpoint_.config), checkpoint_.model)),
+      optimizer_(prepared_optimizer()),
+      step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels); },
+            {optimizer_.get()}, cuda::CapturedStepOptions().say_changes(false)) {
+  step_.watch(*model_);
+  if (options_.device.is_cuda() && data_.train.images.is_cpu()) side_.emplace(options_.device);
   if (!checkpoint_.model.keys().empty()) restore();
   const TensorOptions here{options_.device};
   loss_sum_ = full({}, checkpoint_.progress.loss_sum, here.dtype(kDouble));
   correct_ = full({}, checkpoint_.progress.correct, here.dtype(kLong));
+}
+
+std::unique_ptr<optim::Optimizer> Trainer::prepared_optimizer() {
+  initialise(*model_, checkpoint_.config.recipe);
+  model_->to(options_.device);
+  return make_optimizer(checkpoint_.config.recipe, model_->parameters());
 }
 
 void Trainer::restore() try {
@@ -74,37 +114,43 @@ bool Trainer::run(const std::string& folder) {
   return true;
 }
 
+// One step. On a GPU all of it is recorded, so nothing here may wait for a number.
+void Trainer::train_on(const Tensor& images, const Tensor& labels) {
+  const Recipe& recipe = checkpoint_.config.recipe;
+  optimizer_->zero_grad();
+  const Tensor output = model_->forward(augmented(recipe, images));
+  const Tensor loss = cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, recipe.label_smoothing);
+  loss.backward();
+  optimizer_->step();
+  NoGradGuard guard;
+  loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
+  correct_.add_((output.argmax(1) == labels).sum());
+}
+
 // False when a signal ended it.
 bool Trainer::epoch() {
   const profiler::Record span("epoch", "train");
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
-  data::BatchLoader loader({data_.train.images, data_.train.labels},
-                           {.batch_size = c.recipe.batch_size,
-                            .shuffle = true,
-                            .workers = options_.workers,
-                            .seed = c.seed,
-                            .epoch = p.epoch,
-                            .first_batch = p.batch},
-                           [](std::vector<Tensor>& batch) { batch[0] = to_input(batch[0]); });
+  Batches loader(data_.train,
+                 {.batch_size = c.recipe.batch_size,
+                  .shuffle = true,
+                  .workers = options_.workers,
+                  .seed = c.seed,
+                  .epoch = p.epoch,
+                  .first_batch = p.batch,
+                  .pin_memory = side_.has_value()},
+                 side_);
   double begun = now();
   model_->train();
-  while (auto batch = loader.next()) {
+  const int64_t batches = loader.count();
+  for (std::vector<Tensor> batch = loader.next(); !batch.empty(); batch = loader.next()) {
     const profiler::Record step_span("step", "train");
-    const Tensor& labels = (*batch)[1];
-    const int64_t batches = loader.batches(), step = p.epoch * batches + p.batch;
+    const int64_t step = p.epoch * batches + p.batch;
     for (auto& group : optimizer_->param_groups())
       group.options().set_lr(learning_rate(c.recipe, step, c.epochs * batches));
-    optimizer_->zero_grad();
-    const Tensor output = model_->forward(augmented(c.recipe, (*batch)[0]));
-    const Tensor loss =
-        cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, c.recipe.label_smoothing);
-    loss.backward();
-    optimizer_->step();
-    NoGradGuard guard;
-    loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
-    correct_.add_((output.argmax(1) == labels).sum());
-    p.images += labels.size(0);
+    step_(batch);
+    p.images += batch[1].size(0);
     ++p.batch;
     show(batches, begun);
     if (stop_signal == 0 && now() - saved_at_ < options_.save_every) continue;

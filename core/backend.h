@@ -3,6 +3,7 @@
 #pragma once
 #include "tandem/core/kernels/capture.h"
 #include "tandem/core/kernels/conv.h"
+#include "tandem/core/kernels/data.h"
 #include "tandem/core/kernels/index.h"
 #include "tandem/core/kernels/linalg.h"
 #include "tandem/core/kernels/loss.h"
@@ -35,6 +36,7 @@ struct Backend {
   const NormKernels& norm;
   const OptimKernels& optim;
   const CaptureKernels& capture;
+  const DataKernels& data;
 };
 
 extern const Backend cpu_backend;

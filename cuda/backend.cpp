@@ -20,6 +20,7 @@ constinit const Backend table{
     .norm = cuda::norm_kernels,
     .optim = cuda::optim_kernels,
     .capture = cuda::capture_kernels,
+    .data = cuda::data_kernels,
 };
 }  // namespace
 

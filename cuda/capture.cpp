@@ -171,6 +171,7 @@ Recording::Recording(int device)
 
 // Its last replay may still be running.
 Recording::~Recording() {
+  log_failure(cudaSetDevice(card_of(device).index), "cudaSetDevice");
   log_failure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   if (graph != nullptr) log_failure(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   CachingAllocator& allocator = *device_state(device).allocator;
@@ -196,9 +197,9 @@ const void* Recording::number(const void* value, std::size_t bytes, uint64_t sig
   if (phase == Phase::kCapturing) {
     const std::size_t at = (numbers.size() + 15) / 16 * 16;
     if (slot != nullptr)
-      refuse("an optimizer steps twice");
+      refuse("steps an optimizer twice");
     else if (at + bytes > kLiveBytes)
-      refuse("too many optimizer groups");
+      refuse("has too many optimizer groups");
     if (!refusal.empty()) return nullptr;
     numbers.resize(at + bytes);
     slots.push_back({at, bytes, signature, true});

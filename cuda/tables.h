@@ -18,4 +18,5 @@ extern const LossKernels loss_kernels;
 extern const NormKernels norm_kernels;
 extern const OptimKernels optim_kernels;
 extern const CaptureKernels capture_kernels;
+extern const DataKernels data_kernels;
 }  // namespace tandem::cuda

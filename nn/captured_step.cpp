@@ -86,6 +86,7 @@ struct CapturedStep::State {
   std::vector<std::shared_ptr<nn::Module>> modules;
   std::vector<Tensor> watched, buffers;
   std::vector<std::unique_ptr<Graph>> graphs;
+  Graph* last = nullptr;  // that of the last call
   bool given_up = false, full_told = false, last_captured = false;
   uint64_t launches = 0;
   std::string message;
@@ -166,20 +167,20 @@ StepSignature CapturedStep::State::signature_of(const std::vector<Tensor>& input
 // The recording for a signature, maybe one to be made; nullptr: there are too many.
 Graph* CapturedStep::State::find(StepSignature&& signature) {
   for (const auto& g : graphs)
-    if (g->signature == signature) return g.get();
+    if (g->signature == signature) return last = g.get();
+  const std::string change = last != nullptr ? difference(signature, last->signature) : "";
   if (static_cast<int>(graphs.size()) >= options.most_graphs()) {
     if (!full_told)
-      say(concat(difference(signature, graphs.back()->signature), ", and there are ", graphs.size(),
-                 " recordings: such steps run uncaptured"));
+      say(concat(change, ", and there are ", graphs.size(), " recordings: such steps run uncaptured"));
     full_told = true;
     return nullptr;
   }
-  if (!graphs.empty())
-    say(concat(difference(signature, graphs.back()->signature), ": the step runs uncaptured ",
-               std::max(1, options.warm_up()), " times, then has a recording of its own"));
+  if (last != nullptr && options.say_changes())
+    say(concat(change, ": the step runs uncaptured ", std::max(1, options.warm_up()),
+               " times, then has a recording of its own"));
   graphs.push_back(std::make_unique<Graph>());
   graphs.back()->signature = std::move(signature);
-  return graphs.back().get();
+  return last = graphs.back().get();
 }
 
 // What forbids the use of a recording. Works out what it wants of the gradients.

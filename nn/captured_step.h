@@ -77,9 +77,10 @@ class StepFunctionOf final : public StepFunction {
     if constexpr (std::is_invocable_v<F&, Input<i>...>) {
       if (inputs.size() != sizeof...(i)) wrong_input_count(sizeof...(i), inputs.size());
       return outputs([&]() -> decltype(auto) { return function_(inputs[i]...); });
-    } else {
-      static_assert(sizeof...(i) < 10, "a step takes a vector of tensors, or up to ten tensors");
+    } else if constexpr (sizeof...(i) < 10) {
       return unpack(inputs, std::make_index_sequence<sizeof...(i) + 1>());
+    } else {
+      static_assert(std::is_void_v<F>, "a step takes a vector of tensors, or up to ten tensors");
     }
   }
   template <class Call>
@@ -101,6 +102,8 @@ struct CapturedStepOptions {
   TANDEM_ARG(int, warm_up) = 3;
   /// Signatures that get a recording; further ones run as they are.
   TANDEM_ARG(int, most_graphs) = 8;
+  /// Whether a new signature is said on stderr: not where it is expected, as with a last, smaller batch.
+  TANDEM_ARG(bool, say_changes) = true;
 };
 
 class CapturedStep {

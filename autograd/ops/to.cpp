@@ -14,20 +14,32 @@ struct ToBackward final : Node {
   ScalarType dtype = kFloat;
 };
 
-// Row-major copy in `dtype` on `device`. The conversion happens on the side of the source.
-Tensor convert(const Tensor& self, Device device, ScalarType dtype) {
-  const Device from = self.device();
-  Tensor here = empty_raw(self.sizes(), dtype, from);
-  backend(from).pointwise.copy(here, self);
-  if (device == from) return here;
-  Tensor there = empty_raw(self.sizes(), dtype, device);
-  const auto& runtime = backend(device.is_cuda() ? device : from).runtime;
-  runtime.copy_bytes(there.data_ptr(), device, here.data_ptr(), from, here.nbytes(), false);
-  return there;
+// In memory of its own on the same device, row-major.
+Tensor converted(const Tensor& self, ScalarType dtype) {
+  Tensor out = empty_raw(self.sizes(), dtype, self.device());
+  backend(self).pointwise.copy(out, self);
+  return out;
 }
 
-Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype) {
-  Tensor out = convert(self, device, dtype);
+// Both row-major, of one dtype and size.
+void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
+  const auto& runtime = backend(to.is_cpu() ? from.device() : to.device()).runtime;
+  runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), from.nbytes(), non_blocking);
+}
+
+// Row-major copy in `dtype` on `device`. What crosses is the smaller of the two dtypes, straight from where
+// it lies if that is row-major.
+Tensor convert(const Tensor& self, Device device, ScalarType dtype, bool non_blocking) {
+  if (device == self.device()) return converted(self, dtype);
+  const ScalarType crossing = self.element_size() <= item_size(dtype) ? self.dtype() : dtype;
+  const Tensor here = self.is_contiguous() && crossing == self.dtype() ? self : converted(self, crossing);
+  Tensor there = empty_raw(self.sizes(), crossing, device);
+  move_bytes(there, here, non_blocking);
+  return crossing == dtype ? there : converted(there, dtype);
+}
+
+Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, bool non_blocking = false) {
+  Tensor out = convert(self, device, dtype, non_blocking);
   if (auto* node = record<ToBackward>(out, self)) {
     node->device = self.device();
     node->dtype = self.dtype();
@@ -37,10 +49,10 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype) {
 
 }  // namespace
 
-Tensor Tensor::to(Device device, ScalarType dtype, bool, bool copy) const {
+Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy) const {
   device = resolve(device);
   if (!copy && device == this->device() && dtype == this->dtype()) return *this;
-  return to_recorded(*this, device, dtype);
+  return to_recorded(*this, device, dtype, non_blocking);
 }
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy) const {
   return to(device(), dtype, non_blocking, copy);
@@ -69,7 +81,7 @@ Tensor Tensor::pin_memory() const {
   return out;
 }
 
-Tensor& Tensor::copy_(const Tensor& source, bool) {
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
   if (source.sizes() != sizes())
     check(broadcast_sizes(sizes(), source.sizes(), "copy_") == Dims(sizes()), "copy_: source ", source,
           " does not broadcast to ", *this);
@@ -78,7 +90,11 @@ Tensor& Tensor::copy_(const Tensor& source, bool) {
       *this, "copy_", Before::kAlias,
       [&] {
         Tensor from = source.detach();
-        if (from.device() != device()) from = convert(from, device(), dtype());
+        if (from.device() != device()) {
+          if (is_contiguous() && from.is_contiguous() && from.dtype() == dtype() && from.sizes() == sizes())
+            return move_bytes(*this, from, non_blocking);
+          from = convert(from, device(), dtype(), non_blocking);
+        }
         if (from.storage() == storage()) from = from.clone();
         backend(*this).pointwise.copy(*this, from);
       },

@@ -18,5 +18,6 @@ constinit const Backend cpu_backend{
     .norm = cpu::norm_kernels,
     .optim = cpu::optim_kernels,
     .capture = cpu::capture_kernels,
+    .data = cpu::data_kernels,
 };
 }  // namespace tandem

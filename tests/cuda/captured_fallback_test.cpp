@@ -120,7 +120,7 @@ TEST_CASE("an optimizer that steps twice, or changes its options") {
                                         o.step();
                                         return out;
                                       }),
-                        "an optimizer steps twice"));
+                        "steps an optimizer twice"));
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
                                         auto& options = o.param_groups()[0].options();

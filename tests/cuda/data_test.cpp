@@ -1,0 +1,151 @@
+// Batches of a data set on the device, memory figures, copies that do not wait.
+#include <doctest/doctest.h>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/cuda.h"
+#include "tandem/datasets/device_feeder.h"
+#include "tandem/datasets/image_loader.h"
+#include "tandem/tandem.h"
+#include "tandem/testing.h"
+#include "tandem/tests/cuda/skip.h"
+
+using namespace tandem;
+
+namespace {
+
+const Device kDevice("cuda:0");
+
+data::ImageData pictures(int64_t count, int64_t height, int64_t width) {
+  manual_seed(1);
+  return {randint(0, 256, {count, height, width}, TensorOptions(kUInt8)), randint(0, 10, {count}), 10};
+}
+data::ImageData on_device(const data::ImageData& data) {
+  return {data.images.to(kDevice), data.labels.to(kDevice), data.classes};
+}
+
+// What the path by the host gives.
+std::vector<std::vector<Tensor>> expected(const data::ImageData& data,
+                                          const data::BatchLoaderOptions& options) {
+  data::BatchLoader loader({data.images, data.labels}, options, [](std::vector<Tensor>& batch) {
+    batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255);
+  });
+  std::vector<std::vector<Tensor>> out;
+  while (auto batch = loader.next()) out.push_back(*batch);
+  return out;
+}
+
+void check_loader(const data::ImageData& data, const data::ImageData& there,
+                  const data::BatchLoaderOptions& options) {
+  const auto batches = expected(data, options);
+  data::ImageLoader loader(there, options);
+  CHECK(loader.batches() - options.first_batch == static_cast<int64_t>(batches.size()));
+  for (const auto& batch : batches) {
+    const auto found = loader.next();
+    REQUIRE(found.has_value());
+    CHECK(found->images.device() == there.images.device());
+    CHECK(testing::identical(found->images.cpu(), batch[0]));
+    CHECK(testing::identical(found->labels.cpu(), batch[1]));
+  }
+  CHECK_FALSE(loader.next().has_value());
+}
+
+}  // namespace
+
+TEST_CASE("batches gathered on a device are those of the host, for the same seed and epoch") {
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>(8, 8), {5, 3}}) {
+    const data::ImageData data = pictures(37, height, width);
+    std::vector<data::ImageData> places{data};
+    if (has_devices(1)) places.push_back(on_device(data));
+    for (const auto& there : places)
+      for (const int64_t epoch : {0, 3}) {
+        check_loader(data, there, {.batch_size = 10, .shuffle = true, .seed = 9, .epoch = epoch});
+        check_loader(data, there,
+                     {.batch_size = 10, .shuffle = true, .drop_last = true, .seed = 9, .epoch = epoch});
+        check_loader(data, there, {.batch_size = 16, .seed = 9, .first_batch = 1});
+      }
+  }
+}
+
+TEST_CASE("what an image loader refuses") {
+  const data::ImageData data = pictures(5, 2, 2);
+  CHECK_THROWS_AS(data::ImageLoader({data.images.to(kFloat), data.labels, 10}, {}), Error);
+  CHECK_THROWS_AS(data::ImageLoader({data.images, data.labels.narrow(0, 0, 4), 10}, {}), Error);
+  CHECK_THROWS_AS(data::ImageLoader(data, {.batch_size = 0}), Error);
+  CHECK_THROWS_AS(data::ImageLoader(data, {.batch_size = 2, .first_batch = 4}), Error);
+}
+
+TEST_CASE("an index out of range") {
+  const data::ImageData data = pictures(5, 2, 2);
+  const auto gather = [](const data::ImageData& d, Device device) {
+    const Tensor index = tensor({0, 5}, TensorOptions(kLong)).to(device);
+    const Tensor out = empty({2, 1, 2, 2}, TensorOptions(device)),
+                 labels = empty({2}, TensorOptions(device).dtype(kLong));
+    backend(device).data.gather_normalized(out, labels, d.images, d.labels, index, {});
+    synchronize(device);
+  };
+  CHECK_THROWS_AS(gather(data, Device("cpu:0")), IndexError);
+  if (has_devices(1)) CHECK_THROWS_AS(gather(on_device(data), kDevice), IndexError);
+}
+
+TEST_CASE("batches of the host on their way to a device") {
+  if (!has_devices(1)) return;
+  const data::ImageData data = pictures(50, 6, 6);
+  const data::BatchLoaderOptions options{
+      .batch_size = 8, .shuffle = true, .workers = 2, .seed = 4, .pin_memory = true};
+  const auto batches = expected(data, options);
+  data::BatchLoader loader({data.images, data.labels}, options, [](std::vector<Tensor>& batch) {
+    batch[0] = batch[0].unsqueeze(1).to(kFloat).div_(255);
+  });
+  const Stream side(kDevice);
+  data::DeviceFeeder feeder(loader, side);
+  std::vector<Tensor> sums;
+  for (const auto& batch : batches) {
+    const auto found = feeder.next();
+    REQUIRE(found.has_value());
+    sums.push_back((*found)[0] * 2);  // read later than the memory is free again
+    CHECK(testing::identical((*found)[1].cpu(), batch[1]));
+  }
+  CHECK_FALSE(feeder.next().has_value());
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    CHECK(testing::identical(sums[i].cpu(), batches[i][0] * 2));
+}
+
+TEST_CASE("figures of a device's memory") {
+  if (!has_devices(1)) {
+    CHECK_THROWS_AS(cuda::memory_allocated(), Error);
+    return;
+  }
+  synchronize(kDevice);
+  cuda::empty_cache();
+  cuda::reset_peak_memory_stats(0);
+  const int64_t before = cuda::memory_allocated(0), reserved = cuda::memory_reserved(0);
+  CHECK(cuda::max_memory_allocated(0) == before);
+  {
+    const Tensor x = empty({int64_t{1} << 22}, TensorOptions(kDevice));
+    CHECK(cuda::memory_allocated(0) == before + (16 << 20));
+    CHECK(cuda::memory_reserved(0) >= reserved);
+  }
+  CHECK(cuda::memory_allocated(0) == before);
+  CHECK(cuda::max_memory_allocated(0) == before + (16 << 20));
+  CHECK(cuda::max_memory_reserved(0) >= cuda::memory_reserved(0));
+  cuda::reset_peak_memory_stats();
+  CHECK(cuda::max_memory_allocated() == before);
+  cuda::empty_cache();
+  CHECK(cuda::memory_reserved(0) == reserved);
+}
+
+TEST_CASE("copies between the host and a device, across dtypes and strides") {
+  if (!has_devices(1)) return;
+  const Tensor m = arange(24).view({4, 6});
+  for (const bool non_blocking : {false, true})
+    for (const Tensor& x : {m, m.t(), m.to(kFloat).pin_memory(), m.to(kUInt8)})
+      for (const ScalarType dtype : {kLong, kFloat, kDouble, kUInt8}) {
+        const Tensor there = x.to(kDevice, dtype, non_blocking);
+        CHECK(testing::identical(there.cpu(), x.to(dtype).contiguous()));
+        CHECK(testing::identical(there.t().to(Device("cpu:0"), x.dtype()), x.t().contiguous()));
+        Tensor target = zeros({4, 6}, TensorOptions(kDevice).dtype(dtype));
+        target.copy_(x.sizes() == target.sizes() ? x : x.t(), non_blocking);
+        CHECK(testing::identical(target.cpu(),
+                                 (x.sizes() == target.sizes() ? x : x.t()).to(dtype).contiguous()));
+      }
+}
