@@ -1,10 +1,12 @@
 // The engine. One pass counts how many gradients each node waits for; then nodes run from a heap, latest
-// first.
+// first. A graph on several devices has a heap and a host thread for each.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <unordered_map>
 
 #include "tandem/autograd/accumulate.h"
@@ -13,58 +15,13 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/sum_to.h"
+#include "tandem/autograd/tasks.h"
 #include "tandem/core/backend.h"
+#include "tandem/core/device_threads.h"
 #include "tandem/core/profile.h"
 
 namespace tandem::autograd {
 namespace {
-
-// What the engine knows of a node during one pass.
-struct Task {
-  Node* node = nullptr;
-  int waiting = 0;        // edges that have not delivered yet
-  bool needed = true;     // its backward runs: it lies on a way to a wanted input
-  bool captured = false;  // its gradient is wanted itself
-  bool wanted() const { return needed || captured; }
-  SmallVector<Tensor, 1> grads;
-};
-
-// Node → Task by open addressing: one probe for most nodes, no allocation for each.
-class TaskMap {
- public:
-  TaskMap() : slots_(64) {}
-  Task& operator[](Node* node) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    Task& slot = find(node);
-    if (slot.node == nullptr) {
-      slot.node = node;
-      slot.grads.resize(std::max<std::size_t>(1, node->outputs.size()));
-      ++count_;
-    }
-    return slot;
-  }
-  Task* get(Node* node) {
-    Task& slot = find(node);
-    return slot.node != nullptr ? &slot : nullptr;
-  }
-  bool has(Node* node) { return get(node) != nullptr; }
-
- private:
-  Task& find(Node* node) {
-    std::size_t i = (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20;
-    for (;; ++i)
-      if (Task& slot = slots_[i & (slots_.size() - 1)]; slot.node == node || slot.node == nullptr)
-        return slot;
-  }
-  void grow() {
-    std::vector<Task> old(slots_.size() * 4);
-    old.swap(slots_);
-    for (Task& task : old)
-      if (task.node != nullptr) find(task.node) = std::move(task);
-  }
-  std::vector<Task> slots_;
-  std::size_t count_ = 0;
-};
 
 bool later(const Node* a, const Node* b) {
   if (a->is_accumulate() != b->is_accumulate())
@@ -89,6 +46,8 @@ void validate(Tensor& grad, const OutputInfo& info, const char* from) {
   if (!grad.defined()) return;
   if (grad.sizes() != IntArrayRef(info.sizes)) grad = sum_to_size(grad, info.sizes, from);
   if (grad.dtype() != info.dtype) grad = grad.to(info.dtype);
+  // A number may meet tensors of another device.
+  if (grad.device() != info.device && grad.dim() == 0) grad = grad.to(info.device);
   check(grad.device() == info.device, from, ": gave a gradient on ", grad.device(), " for a tensor on ",
         info.device);
 }
@@ -109,12 +68,10 @@ class Pass {
       add_gradient(task.grads[roots_[i].output_nr], std::move(grad));
       if (task.waiting == 0 && !task_queued(task)) push(roots_[i].node.get());
     }
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end(), later);
-      Node* node = heap_.back();
-      heap_.pop_back();
-      step(*node);
-    }
+    if (devices_.size() > 1)
+      run_on_all();
+    else
+      while (!heap_.empty()) step(*pop(heap_));
     return collect();
   }
 
@@ -149,6 +106,8 @@ class Pass {
       Node* node = stack.back();
       stack.pop_back();
       order_.push_back(node);
+      if (const Device device = device_of(*node); devices_.size() == 0 || devices_.back() != device)
+        if (std::find(devices_.begin(), devices_.end(), device) == devices_.end()) devices_.push_back(device);
       for (const Edge& edge : node->next) {
         if (!edge.valid()) continue;
         const bool seen = tasks_.has(edge.node.get());
@@ -195,19 +154,31 @@ class Pass {
   bool task_queued(const Task& task) const {
     return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end();
   }
-  void push(Node* node) {
-    heap_.push_back(node);
-    std::push_heap(heap_.begin(), heap_.end(), later);
+  void push(Node* node) { push(heap_, node); }
+  static void push(std::vector<Node*>& heap, Node* node) {
+    heap.push_back(node);
+    std::push_heap(heap.begin(), heap.end(), later);
+  }
+  static Node* pop(std::vector<Node*>& heap) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    Node* node = heap.back();
+    heap.pop_back();
+    return node;
+  }
+  static Device device_of(const Node& node) { return node.outputs[0].device; }
+
+  // The node's part of a step, without its successors.
+  void run_node(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
+    const Task& task = *tasks_.get(&node);
+    if (task.wanted()) capture(node, grads);
+    const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
+    if (any && task.needed) call(node, grads, results);
   }
 
   void step(Node& node) {
-    Task& task = tasks_[&node];
-    SmallVector<Tensor, 1> grads = std::move(task.grads);
-    const bool needed = task.needed;
-    if (task.wanted()) capture(node, grads);
+    SmallVector<Tensor, 1> grads = std::move(tasks_[&node].grads);
     SmallVector<Tensor, 3> results(node.next.size());
-    const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
-    if (any && needed) call(node, grads, results);
+    run_node(node, grads, results);
     for (std::size_t j = 0; j < node.next.size(); ++j) {
       const Edge& edge = node.next[j];
       if (!edge.valid()) continue;
@@ -216,6 +187,96 @@ class Pass {
       add_gradient(target.grads[edge.output_nr], std::move(results[j]));
       if (--target.waiting == 0) push(edge.node.get());
     }
+  }
+
+  // ---- several devices: each has its heap and its thread. Gradients that meet at a node are kept apart
+  // until it runs and are then summed in the order in which one thread would have made them, so that bits do
+  // not depend on which device was first.
+  struct Arrival {
+    uint64_t sequence;
+    std::size_t edge;
+    uint32_t output_nr;
+    Tensor grad;
+  };
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::vector<Node*>> heaps;  // one a device
+    std::unordered_map<Node*, std::vector<Arrival>> arrivals;
+    std::size_t left = 0;  // nodes that have not run
+    bool failed = false;
+  };
+
+  void run_on_all() {
+    // The calling thread takes the device that the pass begins on.
+    const Device first = device_of(*roots_[0].node);
+    std::iter_swap(devices_.begin(), std::find(devices_.begin(), devices_.end(), first));
+    Shared shared;
+    shared.heaps.resize(devices_.size());
+    shared.left = order_.size();
+    for (Node* node : heap_) push(shared.heaps[place(*node)], node);
+    const bool create_graph = args_.create_graph;
+    const auto errors =
+        run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
+          AutoGradMode mode(create_graph);
+          serve(shared, i);
+        });
+    for (const std::exception_ptr& error : errors)
+      if (error) std::rethrow_exception(error);
+  }
+  std::size_t place(const Node& node) const {
+    return static_cast<std::size_t>(std::find(devices_.begin(), devices_.end(), device_of(node)) -
+                                    devices_.begin());
+  }
+
+  // Runs what becomes ready on device i until nothing is left anywhere.
+  void serve(Shared& shared, std::size_t i) {
+    std::unique_lock lock(shared.mutex);
+    for (;;) {
+      shared.changed.wait(lock,
+                          [&] { return shared.failed || shared.left == 0 || !shared.heaps[i].empty(); });
+      if (shared.failed || shared.left == 0) return;
+      Node* node = pop(shared.heaps[i]);
+      SmallVector<Tensor, 1> grads = std::move(tasks_.get(node)->grads);
+      std::vector<Arrival> arrivals;
+      if (auto found = shared.arrivals.extract(node)) arrivals = std::move(found.mapped());
+      lock.unlock();
+      SmallVector<Tensor, 3> results(node->next.size());
+      try {
+        sum(grads, arrivals);
+        run_node(*node, grads, results);
+        for (std::size_t j = 0; j < results.size(); ++j)
+          if (const Edge& edge = node->next[j]; edge.valid())
+            validate(results[j], edge.node->outputs[edge.output_nr], node->name());
+      } catch (...) {
+        lock.lock();
+        shared.failed = true;
+        shared.changed.notify_all();
+        throw;
+      }
+      lock.lock();
+      deliver(shared, *node, results);
+    }
+  }
+
+  static void sum(SmallVector<Tensor, 1>& grads, std::vector<Arrival>& arrivals) {
+    std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
+      return a.sequence != b.sequence ? a.sequence > b.sequence : a.edge < b.edge;
+    });
+    for (Arrival& arrival : arrivals) add_gradient(grads[arrival.output_nr], std::move(arrival.grad));
+  }
+
+  void deliver(Shared& shared, Node& node, SmallVector<Tensor, 3>& results) {
+    for (std::size_t j = 0; j < node.next.size(); ++j) {
+      const Edge& edge = node.next[j];
+      if (!edge.valid()) continue;
+      Node* target = edge.node.get();
+      if (results[j].defined())
+        shared.arrivals[target].push_back({node.sequence, j, edge.output_nr, std::move(results[j])});
+      if (--tasks_.get(target)->waiting == 0) push(shared.heaps[place(*target)], target);
+    }
+    --shared.left;
+    shared.changed.notify_all();
   }
 
   // Hooks see a gradient before anybody else; then retain_grad and grad()'s inputs take it.
@@ -265,6 +326,7 @@ class Pass {
   std::vector<Edge> roots_, targets_;
   std::vector<Tensor> root_grads_, captured_;
   std::vector<Node*> order_, heap_;
+  SmallVector<Device, 2> devices_;
   TaskMap tasks_;
 };
 

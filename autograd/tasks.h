@@ -1,0 +1,56 @@
+// The engine's notes on the nodes of one pass.
+#pragma once
+#include <vector>
+
+#include "tandem/autograd/node.h"
+
+namespace tandem::autograd {
+
+// What the engine knows of a node during one pass.
+struct Task {
+  Node* node = nullptr;
+  int waiting = 0;        // edges that have not delivered yet
+  bool needed = true;     // its backward runs: it lies on a way to a wanted input
+  bool captured = false;  // its gradient is wanted itself
+  bool wanted() const { return needed || captured; }
+  SmallVector<Tensor, 1> grads;
+};
+
+// Node → Task by open addressing: one probe for most nodes, no allocation for each.
+class TaskMap {
+ public:
+  TaskMap() : slots_(64) {}
+  Task& operator[](Node* node) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Task& slot = find(node);
+    if (slot.node == nullptr) {
+      slot.node = node;
+      slot.grads.resize(std::max<std::size_t>(1, node->outputs.size()));
+      ++count_;
+    }
+    return slot;
+  }
+  Task* get(Node* node) {
+    Task& slot = find(node);
+    return slot.node != nullptr ? &slot : nullptr;
+  }
+  bool has(Node* node) { return get(node) != nullptr; }
+
+ private:
+  Task& find(Node* node) {
+    std::size_t i = (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20;
+    for (;; ++i)
+      if (Task& slot = slots_[i & (slots_.size() - 1)]; slot.node == node || slot.node == nullptr)
+        return slot;
+  }
+  void grow() {
+    std::vector<Task> old(slots_.size() * 4);
+    old.swap(slots_);
+    for (Task& task : old)
+      if (task.node != nullptr) find(task.node) = std::move(task);
+  }
+  std::vector<Task> slots_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace tandem::autograd

@@ -1,0 +1,151 @@
+// Threads wait for jobs in a list of idle ones; they are never joined, so that nothing at the end of a
+// process waits for them.
+#include "tandem/core/device_threads.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <latch>
+#include <mutex>
+#include <thread>
+
+#include "tandem/core/backend.h"
+#include "tandem/core/generator.h"
+#include "tandem/core/thread_state.h"
+
+namespace tandem {
+namespace {
+
+class Worker {
+ public:
+  explicit Worker(Device device) : device_(device) {
+    std::thread([this] { loop(); }).detach();
+  }
+  Device device() const { return device_; }
+  /// `job` ends by giving the worker back.
+  void start(std::function<void()> job) {
+    std::lock_guard lock(mutex_);
+    job_ = std::move(job);
+    wake_.notify_one();
+  }
+
+ private:
+  void loop() {
+    for (;;) {
+      std::function<void()> job;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return job_ != nullptr; });
+        job.swap(job_);
+      }
+      job();
+    }
+  }
+
+  const Device device_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::function<void()> job_;
+};
+
+struct Idle {
+  std::mutex mutex;
+  std::vector<Worker*> workers;
+  pid_t process = getpid();
+};
+Idle& idle() {
+  static Idle* instance = new Idle;
+  return *instance;
+}
+
+Worker* take(Device device) {
+  Idle& list = idle();
+  {
+    std::lock_guard lock(list.mutex);
+    if (list.process != getpid()) {  // after a fork the threads are the parent's
+      list.workers.clear();
+      list.process = getpid();
+    }
+    const auto found = std::find_if(list.workers.rbegin(), list.workers.rend(),
+                                    [&](const Worker* worker) { return worker->device() == device; });
+    if (found != list.workers.rend()) {
+      Worker* worker = *found;
+      list.workers.erase(std::next(found).base());
+      return worker;
+    }
+  }
+  return new Worker(device);
+}
+
+void give_back(Worker* worker) {
+  std::lock_guard lock(idle().mutex);
+  idle().workers.push_back(worker);
+}
+
+// What a thread works under, taken over from another.
+class Surroundings {
+ public:
+  explicit Surroundings(ArrayRef<Device> devices)
+      : state_(detail::thread_state), generator_(default_generator()) {
+    for (const Device& device : devices)
+      if (device.is_cuda()) streams_.push_back(backend(device).runtime.current_stream(device));
+  }
+  void run(Device device, FunctionRef<void()> job) const {
+    const detail::ThreadState before = detail::thread_state;
+    detail::thread_state = state_;
+    const GeneratorGuard generator(generator_);
+    for (const StreamHandle& stream : streams_) backend(stream.device).runtime.set_current_stream(stream);
+    try {
+      const DeviceGuard guard(device);
+      job();
+    } catch (...) {
+      detail::thread_state = before;
+      throw;
+    }
+    detail::thread_state = before;
+  }
+
+ private:
+  detail::ThreadState state_;
+  Generator generator_;
+  std::vector<StreamHandle> streams_;
+};
+
+}  // namespace
+
+std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, FunctionRef<void(std::size_t)> job) {
+  std::vector<std::exception_ptr> errors(devices.size());
+  if (devices.size() == 0) return errors;
+  const auto guarded = [&](std::size_t i, auto&& call) {
+    try {
+      call();
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  const Surroundings surroundings(devices);
+  std::latch ended(static_cast<std::ptrdiff_t>(devices.size() - 1));
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    Worker* worker = nullptr;
+    guarded(i, [&] { worker = take(devices[i]); });
+    if (worker == nullptr) {  // no thread could be started
+      ended.count_down();
+      continue;
+    }
+    worker->start([&, i, worker] {
+      guarded(i, [&] { surroundings.run(devices[i], [&] { job(i); }); });
+      give_back(worker);
+      ended.count_down();
+    });
+  }
+  guarded(0, [&] {
+    const DeviceGuard guard(devices[0]);
+    job(0);
+  });
+  ended.wait();
+  return errors;
+}
+
+}  // namespace tandem
