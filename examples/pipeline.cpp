@@ -1,0 +1,130 @@
+// A model in two stages on two devices, which compute at once: while the second stage works on one
+// micro-batch, the first works on another.
+//
+//   pipeline [DEVICE,DEVICE [MICRO_BATCHES]]      cpu:0,cpu:1 and 4
+//
+// The gradients are compared with those of the unsplit model. Fed with the same micro-batches, one after the
+// other, it gives the same bits: each stage adds up its micro-batches in the same order. Fed with the whole
+// batch at once it gives the same up to rounding: a sum over 64 rows, not of 4 sums over 16 rows.
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "tandem/core/device_threads.h"
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+// Tensors from one thread to another, in order. An undefined one says that the sender has failed.
+class Channel {
+ public:
+  void send(Tensor t) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(t));
+    changed_.notify_one();
+  }
+  Tensor receive() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !queue_.empty(); });
+    Tensor t = std::move(queue_.front());
+    queue_.pop_front();
+    check(t.defined(), "pipeline: the other stage failed");
+    return t;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Tensor> queue_;
+};
+
+nn::Sequential first_stage() {
+  return nn::Sequential(nn::Linear(20, 256), nn::Tanh(), nn::Linear(256, 256), nn::Tanh());
+}
+nn::Sequential second_stage() { return nn::Sequential(nn::Linear(256, 256), nn::Tanh(), nn::Linear(256, 3)); }
+// A sum, so that losses of micro-batches add up to that of the batch.
+Tensor loss_of(const Tensor& output, const Tensor& target) { return (output - target).pow(2).sum(); }
+
+// Each stage works on its device: forward of all micro-batches, then backward in the same order. The
+// activations and their gradients are all that crosses.
+void run_pipeline(nn::Sequential first, nn::Sequential second, const std::vector<Device>& devices,
+                  const std::vector<Tensor>& inputs, const std::vector<Tensor>& targets) {
+  Channel activations, gradients;
+  const auto run_first = [&] {
+    std::vector<Tensor> outputs;
+    for (const Tensor& input : inputs) {
+      outputs.push_back(first(input.to(devices[0])));
+      activations.send(outputs.back().detach().to(devices[1]));
+    }
+    for (Tensor& output : outputs) output.backward(gradients.receive());
+  };
+  const auto run_second = [&] {
+    for (const Tensor& target : targets) {
+      const Tensor input = activations.receive().requires_grad_();
+      loss_of(second(input), target.to(devices[1])).backward();
+      gradients.send(input.grad().to(devices[0]));
+    }
+  };
+  const auto errors = run_on_devices(devices, [&](std::size_t stage) {
+    try {
+      stage == 0 ? run_first() : run_second();
+    } catch (...) {
+      (stage == 0 ? activations : gradients).send({});
+      throw;
+    }
+  });
+  for (const auto& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+// The largest difference of two modules' gradients, beside the largest gradient; 0 when all bits agree.
+double difference(const nn::Sequential& a, const nn::Sequential& b) {
+  double most = 0, largest = 0;
+  const auto left = a->parameters(), right = b->parameters();
+  for (std::size_t k = 0; k < left.size(); ++k) {
+    const Tensor x = left[k].grad().cpu(), y = right[k].grad().cpu();
+    most = std::max(most, (x - y).abs().max().item<double>());
+    largest = std::max(largest, y.abs().max().item<double>());
+  }
+  return most / largest;
+}
+
+int main(int argc, char** argv) try {
+  const std::string names = argc > 1 ? argv[1] : "cpu:0,cpu:1";
+  const int64_t count = argc > 2 ? std::atoi(argv[2]) : 4;
+  const std::size_t comma = names.find(',');
+  check(comma != std::string::npos && count > 0, "usage: pipeline [DEVICE,DEVICE [MICRO_BATCHES]]");
+  const std::vector<Device> devices{names.substr(0, comma), names.substr(comma + 1)};
+  int cpus = 1;
+  for (const Device& device : devices) cpus = std::max(cpus, device.is_cpu() ? device.index() + 1 : 1);
+  cpu::set_device_count(cpus);
+
+  manual_seed(0);
+  nn::Sequential first = first_stage(), second = second_stage();
+  const Tensor input = randn({64, 20}), target = randn({64, 3});
+  const auto inputs = input.chunk(count), targets = target.chunk(count);
+  const auto copy = [](const nn::Sequential& module) {
+    return nn::Sequential(std::dynamic_pointer_cast<nn::SequentialImpl>(module->clone()));
+  };
+  nn::Sequential whole_first = copy(first), whole_second = copy(second);
+  first->to(devices[0]);
+  second->to(devices[1]);
+  run_pipeline(first, second, devices, inputs, targets);
+
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    loss_of(whole_second(whole_first(inputs[i])), targets[i]).backward();
+  std::printf("against the unsplit model, micro-batch by micro-batch: %g and %g\n",
+              difference(first, whole_first), difference(second, whole_second));
+  whole_first->zero_grad();
+  whole_second->zero_grad();
+  loss_of(whole_second(whole_first(input)), target).backward();
+  std::printf("against the unsplit model, the whole batch at once: %.1e and %.1e (relative)\n",
+              difference(first, whole_first), difference(second, whole_second));
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,227 @@
+// DataParallel: a module on several devices at once.
+//
+//   auto model = nn::DataParallel(net, {"cuda:0", "cuda:1"});   // net: a holder or a shared_ptr
+//   Tensor output = model(input);                               // as net(input)
+//
+// The tensors among the arguments are cut along `dim` as chunk cuts, one piece a device; the replicas compute
+// on a host thread each, and their outputs are joined on `output_device`. Containers (see nested.h) are cut
+// and joined tensor by tensor; a 0-d result, as a loss, becomes a vector with a number a replica. A batch
+// with fewer pieces than devices uses the first ones. On one device a call is that of the module itself, and
+// gives a 0-d result as it is.
+//
+// The device on which the module is, any one of the list, is the root: it computes the first piece with the
+// module itself, so that what a forward leaves there (running statistics) stays. The others keep replicas,
+// which get the root's parameters and buffers by one copy a device and dtype, and only when these were
+// written since the last forward, or a backward ran. (Writes through data() are not counted: call refresh()
+// after them, unless a backward came between.) Options and hooks of the module that change later are not
+// followed; modes (train, eval) are. Gradients of all are added on the root in the order of the devices, so
+// equal inputs give equal bits. Dropout: see parallel_apply.h.
+#pragma once
+#include "tandem/nn/module_holder.h"
+#include "tandem/parallel/nested.h"
+#include "tandem/parallel/parallel_apply.h"
+#include "tandem/parallel/replicas.h"
+
+namespace tandem::parallel {
+
+/// While it lives, gradients of replicas are added up where they are, and nothing is sent; when it ends they
+/// are added to the module's. For accumulation over several backwards: one transfer instead of one each.
+/// Rounding may differ, since sums are taken in another order. Is for backward(), not for autograd::grad.
+class NoSyncGuard {
+ public:
+  explicit NoSyncGuard(class DataParallelBase& model);
+  /// May throw, as backward may. After an exception the gradients held back are dropped.
+  ~NoSyncGuard() noexcept(false);
+  NoSyncGuard(const NoSyncGuard&) = delete;
+  NoSyncGuard& operator=(const NoSyncGuard&) = delete;
+
+ private:
+  DataParallelBase& model_;
+  int exceptions_;
+};
+
+/// What does not depend on the module's type. As a Module it stands for the module that it wraps: the same
+/// parameters, buffers and children under the same names, so that its state dict has no prefix.
+class DataParallelBase : public nn::Module {
+ public:
+  DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
+                   optional<std::vector<Device>> devices, optional<Device> output_device, int64_t dim);
+  ~DataParallelBase() override;
+
+  /// The list as given.
+  const std::vector<Device>& devices() const { return devices_; }
+  /// The device that the module is on. Throws Error when it is on none of the list, or on several.
+  Device root() const;
+  /// Sends all values to the replicas with the next forward.
+  void refresh();
+  [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
+  /// Copies of values so far, for tests and reports: a forward after which nothing changed adds none.
+  int64_t refreshes() const { return refreshes_; }
+
+  void train(bool on = true) override;
+  void to(Device device, ScalarType dtype, bool non_blocking = false) override;
+  void to(ScalarType dtype, bool non_blocking = false) override;
+  void to(Device device, bool non_blocking = false) override;
+  void zero_grad(bool set_to_none = true) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  bool is_serializable() const override;
+  void pretty_print(std::ostream& stream) const override;
+
+ protected:
+  /// The devices, the root first.
+  std::vector<Device> order();
+  /// Modules for the first `count` of order(), ready to compute.
+  std::vector<nn::Module*> prepare(std::size_t count);
+  /// The one device of a list of one. Throws Error when the module is elsewhere.
+  Device only_device() const;
+  Device output_device() const { return output_device_ ? *output_device_ : root(); }
+  const optional<Device>& given_output_device() const { return output_device_; }
+  int64_t dim() const { return dim_; }
+
+ private:
+  friend class NoSyncGuard;
+  std::shared_ptr<nn::Module> module_;
+  detail::Master master_;
+  std::vector<Device> devices_;
+  optional<Device> output_device_;
+  int64_t dim_;
+  std::vector<detail::Replica> replicas_;  // of order(), without the root
+  Device replicas_root_;
+  std::shared_ptr<detail::GradientSync> sync_;
+  int64_t refreshes_ = 0;
+  bool refresh_ = false;
+};
+
+namespace detail {
+template <class T>
+struct Unwrapped {
+  using type = T;
+};
+template <class T>
+struct Unwrapped<Whole<T>> {
+  using type = T;
+};
+/// What forward gets for an argument of type A.
+template <class A>
+using Argument = typename Unwrapped<std::decay_t<A>>::type;
+
+/// An argument on `device`, uncut.
+template <class A>
+Argument<A> moved(const A& argument, Device device) {
+  return map_tensors(argument, [&](const Tensor& t) { return t.device() == device ? t : t.to(device); });
+}
+template <class T>
+T moved(const Whole<T>& argument, Device device) {
+  return moved(argument.value, device);
+}
+}  // namespace detail
+
+template <class M>
+class DataParallelImpl : public DataParallelBase {
+ public:
+  /// `devices`: by default all of the kind that the module is on. `output_device`: by default the root.
+  /// Throws Error on a device that is not there or that comes twice.
+  explicit DataParallelImpl(std::shared_ptr<M> module, optional<std::vector<Device>> devices = nullopt,
+                            optional<Device> output_device = nullopt, int64_t dim = 0)
+      : DataParallelBase(module, detail::make_replica<M>, std::move(devices), output_device, dim),
+        module_(std::move(module)) {}
+
+  /// What is wrapped.
+  const std::shared_ptr<M>& module() const { return module_; }
+
+  /// module->forward of the same arguments. Throws Error when tensors differ in the size of `dim`, or what a
+  /// replica throws: see parallel_apply.h.
+  template <class... Args>
+  auto forward(Args&&... args) {
+    using Result = decltype(nn::call(*module_, std::declval<detail::Argument<Args>>()...));
+    if (devices().size() == 1) return forward_on_one<Result>(args...);
+    const std::vector<Device> where = order();
+    detail::Arguments arguments;
+    (arguments.add(args), ...);
+    std::vector<Tensors> pieces = detail::cut("DataParallel", arguments, where, dim());
+    const std::vector<nn::Module*> modules = prepare(pieces.size());
+    const auto run = [&](std::size_t i) {
+      auto tuple = arguments_of<detail::Argument<Args>...>(pieces[i], args...);
+      return std::apply(
+          [&](auto&... piece) { return nn::call(static_cast<M&>(*modules[i]), std::move(piece)...); }, tuple);
+    };
+    const std::vector<Device> used(where.begin(), where.begin() + static_cast<std::ptrdiff_t>(pieces.size()));
+    if constexpr (std::is_void_v<Result>)
+      parallel_apply(used, run);
+    else
+      return gather_nested(parallel_apply(used, run), output_device(), dim());
+  }
+
+ private:
+  template <class Result, class... Args>
+  Result forward_on_one(const Args&... args) {
+    const Device device = only_device();
+    if constexpr (std::is_void_v<Result>) {
+      nn::call(*module_, detail::moved(args, device)...);
+    } else {
+      if (!given_output_device()) return nn::call(*module_, detail::moved(args, device)...);
+      return detail::moved(nn::call(*module_, detail::moved(args, device)...), *given_output_device());
+    }
+  }
+  template <class... Arguments, class... Args>
+  static auto arguments_of(Tensors& tensors, const Args&... args) {
+    auto next = tensors.begin();
+    // Braces: from left to right, as the tensors were added.
+    return std::tuple<Arguments...>{detail::with_tensors(args, next)...};
+  }
+
+  std::shared_ptr<M> module_;
+};
+
+template <class M>
+class DataParallel : public nn::ModuleHolder<DataParallelImpl<M>> {
+ public:
+  using Impl = DataParallelImpl<M>;
+  using Devices = optional<std::vector<Device>>;
+
+  DataParallel(std::nullptr_t) : nn::ModuleHolder<Impl>(nullptr) {}
+  DataParallel(std::shared_ptr<Impl> impl) : nn::ModuleHolder<Impl>(std::move(impl)) {}
+  DataParallel(std::shared_ptr<M> module, Devices devices = nullopt, optional<Device> output_device = nullopt,
+               int64_t dim = 0)
+      : nn::ModuleHolder<Impl>(
+            std::make_shared<Impl>(std::move(module), std::move(devices), output_device, dim)) {}
+  DataParallel(const nn::ModuleHolder<M>& module, Devices devices = nullopt,
+               optional<Device> output_device = nullopt, int64_t dim = 0)
+      : DataParallel(module.ptr(), std::move(devices), output_device, dim) {}
+};
+
+namespace detail {
+template <class M>
+const std::shared_ptr<M>& pointer(const std::shared_ptr<M>& module) {
+  return module;
+}
+template <class M>
+const std::shared_ptr<M>& pointer(const nn::ModuleHolder<M>& module) {
+  return module.ptr();
+}
+}  // namespace detail
+
+/// One forward of `module` (a shared_ptr or a holder) on several devices, with new replicas: see
+/// DataParallel, which keeps them. The output is on `output_device`, by default the first of `devices`. A
+/// list of one moves the module there.
+template <class ModuleType>
+Tensor data_parallel(ModuleType module, Tensor input, optional<std::vector<Device>> devices = nullopt,
+                     optional<Device> output_device = nullopt, int64_t dim = 0) {
+  const auto& pointer = detail::pointer(module);
+  check(pointer != nullptr, "data_parallel: the module is empty");
+  if (devices && devices->size() == 1) pointer->to((*devices)[0]);
+  using M = std::decay_t<decltype(*pointer)>;
+  if (devices && !devices->empty() && !output_device) output_device = (*devices)[0];
+  DataParallelImpl<M> model(pointer, std::move(devices), output_device, dim);
+  return model.forward(std::move(input));
+}
+
+}  // namespace tandem::parallel
+
+namespace tandem::nn {
+using tandem::parallel::DataParallel;
+namespace parallel {
+using tandem::parallel::data_parallel;
+}
+}  // namespace tandem::nn

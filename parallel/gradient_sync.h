@@ -1,0 +1,31 @@
+// The backward of a replica's parameters, and gradients that are held back by no_sync.
+#pragma once
+#include <mutex>
+
+#include "tandem/autograd/node.h"
+#include "tandem/parallel/replicas.h"
+
+namespace tandem::parallel::detail {
+
+struct GradientSync::State {
+  std::mutex mutex;  // replicas come here from threads of their own
+  int holding = 0;
+  bool sent = false;
+  std::vector<Tensors> held;  // [replica][place]
+};
+
+/// Output j: parameter places[j] of the replica; input j: that of the master.
+struct ReplicaBackward final : autograd::Node {
+  const char* name() const override { return "ReplicaBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override;
+
+  Device root;
+  std::size_t replica = 0;
+  std::vector<std::size_t> places;
+  std::shared_ptr<GradientSync> sync;
+
+ private:
+  bool hold(std::span<Tensor> grads);
+};
+
+}  // namespace tandem::parallel::detail

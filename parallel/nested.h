@@ -1,0 +1,229 @@
+// Containers of tensors as arguments and results of replicas: cut apart, and joined again, tensor by tensor.
+//
+// A Tensor, and std::vector, array, pair, tuple, optional and map of such, in any nesting. Anything else is a
+// value that every replica gets a copy of.
+#pragma once
+#include <array>
+#include <concepts>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+
+#include "tandem/nn/any_value.h"
+#include "tandem/parallel/comm.h"
+
+namespace tandem::parallel {
+
+/// An argument whose tensors are not cut: every replica gets all of them, on its device.
+template <class T>
+struct Whole {
+  T value;
+};
+template <class T>
+Whole<std::decay_t<T>> whole(T&& value) {
+  return {std::forward<T>(value)};
+}
+
+namespace detail {
+// ---- what is a container of what
+template <class T>
+struct Container {
+  static constexpr bool holds_tensors = false;
+};
+template <>
+struct Container<Tensor> {
+  static constexpr bool holds_tensors = true;
+};
+template <class T>
+inline constexpr bool holds_tensors = Container<T>::holds_tensors;
+template <class T>
+struct ListOf {
+  static constexpr bool holds_tensors = detail::holds_tensors<T>, is_list = true;
+};
+template <class T, class A>
+struct Container<std::vector<T, A>> : ListOf<T> {};
+template <class T, std::size_t N>
+struct Container<std::array<T, N>> : ListOf<T> {};
+template <class T>
+struct Container<std::optional<T>> {
+  static constexpr bool holds_tensors = detail::holds_tensors<T>, is_optional = true;
+};
+template <class K, class T, class C, class A>
+struct Container<std::map<K, T, C, A>> {
+  static constexpr bool holds_tensors = detail::holds_tensors<T>, is_map = true;
+};
+template <class... T>
+struct Container<std::tuple<T...>> {
+  static constexpr bool holds_tensors = (detail::holds_tensors<T> || ...), is_tuple = true;
+};
+template <class A, class B>
+struct Container<std::pair<A, B>> : Container<std::tuple<A, B>> {};
+
+template <class T>
+concept IsList = requires {
+  Container<T>::is_list;
+};
+template <class T>
+concept IsMap = requires {
+  Container<T>::is_map;
+};
+template <class T>
+concept IsOptional = requires {
+  Container<T>::is_optional;
+};
+template <class T>
+concept IsTuple = requires {
+  Container<T>::is_tuple;
+};
+
+/// `value` with f(tensor) in place of every defined tensor, in order.
+template <class T, class F>
+T map_tensors(const T& value, F&& f) {
+  if constexpr (!holds_tensors<T>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    return value.defined() ? f(value) : value;
+  } else if constexpr (IsTuple<T>) {
+    return std::apply([&](const auto&... items) { return T{map_tensors(items, f)...}; }, value);
+  } else {
+    T out = value;
+    if constexpr (IsMap<T>)
+      for (auto& item : out) item.second = map_tensors(item.second, f);
+    else if constexpr (IsOptional<T>)
+      out ? void(out = map_tensors(*out, f)) : void();
+    else
+      for (auto& item : out) item = map_tensors(item, f);
+    return out;
+  }
+}
+
+/// The tensors of all arguments of a call, and whether each goes whole to every replica.
+struct Arguments {
+  Tensors tensors;
+  std::vector<bool> whole;
+
+  template <class T>
+  void add(const T& value, bool all_whole = false) {
+    map_tensors(value, [&](const Tensor& t) {
+      tensors.push_back(t);
+      whole.push_back(all_whole || t.dim() == 0);
+      return t;
+    });
+  }
+  template <class T>
+  void add(const Whole<T>& value) {
+    add(value.value, true);
+  }
+};
+/// Entry [i][k] is piece i of tensor k, on devices[i]: as many i as there are pieces. Numbers and whole
+/// tensors are copied to each. One piece when nothing is to be cut. Throws Error when tensors differ in the
+/// size of `dim`.
+std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices,
+                         int64_t dim);
+/// The pieces of one output, all defined or none.
+Tensor join(const Tensors& pieces, Device device, int64_t dim);
+[[noreturn]] void cannot_gather(const std::type_info& type, const char* why);
+
+/// `value` with its tensors replaced, in order, by those at `next`.
+template <class T>
+T with_tensors(const T& value, Tensors::iterator& next) {
+  return map_tensors(value, [&](const Tensor&) { return std::move(*next++); });
+}
+template <class T>
+T with_tensors(const Whole<T>& value, Tensors::iterator& next) {
+  return with_tensors(value.value, next);
+}
+
+template <class T>
+using Pieces = std::vector<const T*>;
+template <class T>
+T gather_pieces(const Pieces<T>& pieces, Device device, int64_t dim);
+
+// The results of get(piece) for every piece, gathered.
+template <class T, class Get>
+auto gather_part(const Pieces<T>& pieces, Device device, int64_t dim, Get get) {
+  using Part = std::remove_cvref_t<decltype(get(*pieces[0]))>;
+  Pieces<Part> parts;
+  for (const T* piece : pieces) parts.push_back(&get(*piece));
+  return gather_pieces<Part>(parts, device, dim);
+}
+template <class T>
+void check_same_size(const Pieces<T>& pieces) {
+  for (const T* piece : pieces)
+    if (piece->size() != pieces[0]->size()) cannot_gather(typeid(T), "of different sizes");
+}
+
+template <class T>
+T gather_pieces(const Pieces<T>& pieces, Device device, int64_t dim) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    Tensors tensors;
+    for (const Tensor* piece : pieces) tensors.push_back(*piece);
+    return join(tensors, device, dim);
+  } else if constexpr (!holds_tensors<T>) {
+    if constexpr (std::equality_comparable<T>) {
+      for (const T* piece : pieces)
+        if (!(*piece == *pieces[0])) cannot_gather(typeid(T), "that differ");
+    } else if (pieces.size() > 1) {
+      cannot_gather(typeid(T), "that cannot be compared");
+    }
+    return *pieces[0];
+  } else if constexpr (IsTuple<T>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return T{gather_part(
+          pieces, device, dim, [](const T& t) -> const auto& { return std::get<I>(t); })...};
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (IsOptional<T>) {
+    for (const T* piece : pieces)
+      if (piece->has_value() != pieces[0]->has_value()) cannot_gather(typeid(T), "of which some are empty");
+    if (!pieces[0]->has_value()) return {};
+    return gather_part(
+        pieces, device, dim, [](const T& t) -> const auto& { return *t; });
+  } else if constexpr (IsMap<T>) {
+    check_same_size(pieces);
+    T out = *pieces[0];
+    for (auto& [key, value] : out) {
+      for (const T* piece : pieces)
+        if (!piece->contains(key)) cannot_gather(typeid(T), "with different keys");
+      value = gather_part(
+          pieces, device, dim, [&key = key](const T& t) -> const auto& { return t.at(key); });
+    }
+    return out;
+  } else {
+    check_same_size(pieces);
+    T out = *pieces[0];
+    for (std::size_t k = 0; k < out.size(); ++k)
+      out[k] = gather_part(
+          pieces, device, dim, [k](const T& t) -> const auto& { return t[k]; });
+    return out;
+  }
+}
+}  // namespace detail
+
+/// Entry [i] is `value` with piece i, along `dim`, of each of its tensors, on devices[i]. Maybe fewer entries
+/// than devices, as chunk has them. Numbers (0-d) and values that are no tensors go to every entry.
+template <class T>
+std::vector<T> scatter_nested(const T& value, ArrayRef<Device> devices, int64_t dim = 0) {
+  detail::Arguments arguments;
+  arguments.add(value);
+  std::vector<T> out;
+  for (Tensors& piece :
+       detail::cut("scatter_nested", arguments, checked_devices("scatter_nested", devices), dim)) {
+    auto next = piece.begin();
+    out.push_back(detail::with_tensors(value, next));
+  }
+  return out;
+}
+/// The inverse: tensors side by side along `dim` on `device`, 0-d ones as a vector. Values that are no
+/// tensors must be the same in all. Throws Error where the structure differs.
+template <class T>
+T gather_nested(const std::vector<T>& values, Device device, int64_t dim = 0) {
+  check(!values.empty(), "gather_nested: nothing given");
+  detail::Pieces<T> pieces;
+  for (const T& value : values) pieces.push_back(&value);
+  return detail::gather_pieces<T>(pieces, device, dim);
+}
+
+}  // namespace tandem::parallel

@@ -1,0 +1,8 @@
+// Everything about several devices.
+#pragma once
+#include "tandem/parallel/comm.h"
+#include "tandem/parallel/data_parallel.h"
+#include "tandem/parallel/nested.h"
+#include "tandem/parallel/parallel_apply.h"
+#include "tandem/parallel/replicate.h"
+#include "tandem/parallel/scatter_gather.h"

@@ -1,0 +1,55 @@
+// Generators of the replicas, and the one exception that comes out.
+#include "tandem/parallel/parallel_apply.h"
+
+#include <typeinfo>
+
+namespace tandem::parallel {
+namespace {
+
+// SplitMix64's finaliser (G. Steele, D. Lea, C. Flood: Fast splittable pseudorandom number generators).
+uint64_t mixed(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+template <class E>
+void rethrow_as(const std::exception& error, const std::string& place) {
+  if (typeid(error) == typeid(E)) throw E(place + error.what());
+}
+
+[[noreturn]] void rethrow(const std::exception_ptr& thrown, std::size_t index, Device device) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    const std::string place = concat("replica ", index, " on ", device, ": ");
+    rethrow_as<Error>(error, place);
+    rethrow_as<IndexError>(error, place);
+    rethrow_as<NotImplementedError>(error, place);
+    rethrow_as<std::runtime_error>(error, place);
+    rethrow_as<std::logic_error>(error, place);
+    rethrow_as<std::invalid_argument>(error, place);
+    rethrow_as<std::out_of_range>(error, place);
+    rethrow_as<std::domain_error>(error, place);
+    rethrow_as<std::length_error>(error, place);
+    rethrow_as<std::range_error>(error, place);
+    throw;
+  }
+}
+
+}  // namespace
+
+void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t)> job) {
+  if (devices.size() == 0) return;
+  const Generator::Draw draw = default_generator().next();
+  const uint64_t step = mixed(draw.seed ^ mixed(draw.offset));
+  const auto errors = run_on_devices(devices, [&](std::size_t i) {
+    const GeneratorGuard guard(Generator(mixed(step + i)));
+    job(i);
+  });
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    if (errors[i]) rethrow(errors[i], i, devices[i]);
+}
+
+}  // namespace tandem::parallel

@@ -1,0 +1,37 @@
+// scatter and gather as objects, with LibTorch's names.
+#pragma once
+#include "tandem/autograd/function.h"
+#include "tandem/parallel/comm.h"
+
+namespace tandem::autograd {
+
+/// Scatter({"cuda:0", "cuda:1"}).apply({input}): the pieces of one tensor, one a device, as parallel::scatter
+/// makes them.
+class Scatter {
+ public:
+  /// `chunk_sizes`: sizes of the pieces, by default those of chunk. `unsqueeze_scalars`: whether a number
+  /// counts as a vector of one, which is an Error otherwise.
+  explicit Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chunk_sizes = nullopt,
+                   int64_t dim = 0, bool unsqueeze_scalars = false);
+  /// Throws Error unless one tensor is given.
+  variable_list apply(variable_list inputs) const;
+
+ private:
+  std::vector<Device> devices_;
+  optional<std::vector<int64_t>> sizes_;
+  int64_t dim_;
+  bool unsqueeze_scalars_;
+};
+
+/// Gather("cuda:0").apply(pieces): one tensor, as parallel::gather makes it.
+class Gather {
+ public:
+  explicit Gather(const Device& destination_device, int64_t dim = 0);
+  variable_list apply(variable_list inputs) const;
+
+ private:
+  Device device_;
+  int64_t dim_;
+};
+
+}  // namespace tandem::autograd
