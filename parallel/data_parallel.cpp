@@ -64,22 +64,21 @@ Device DataParallelBase::only_device() const {
   return device;
 }
 
-std::vector<Device> DataParallelBase::order() {
-  if (!master_.update()) replicas_.clear();
+const std::vector<Device>& DataParallelBase::order() {
+  const bool same = master_.update();
   const Device first = root();
-  std::vector<Device> out{first};
+  if (same && !order_.empty() && order_[0] == first) return order_;
+  replicas_.clear();
+  order_ = {first};
   for (const Device& device : devices_)
-    if (device != first) out.push_back(device);
-  return out;
+    if (device != first) order_.push_back(device);
+  return order_;
 }
 
 void DataParallelBase::refresh() { refresh_ = true; }
 
 std::vector<nn::Module*> DataParallelBase::prepare(std::size_t count) {
-  const std::vector<Device> devices = order();
-  if (!replicas_.empty() && replicas_root_ != devices[0]) replicas_.clear();
-  replicas_root_ = devices[0];
-  for (std::size_t i = replicas_.size() + 1; i < count; ++i) replicas_.emplace_back(master_, devices[i]);
+  for (std::size_t i = replicas_.size() + 1; i < count; ++i) replicas_.emplace_back(master_, order_[i]);
 
   if (std::exchange(refresh_, false) | sync_->take_sent())
     for (detail::Replica& replica : replicas_) replica.forget_values();
@@ -125,7 +124,7 @@ NoSyncGuard::NoSyncGuard(DataParallelBase& model) : model_(model), exceptions_(s
   model_.sync_->begin();
 }
 NoSyncGuard::~NoSyncGuard() noexcept(false) {
-  model_.sync_->end(model_.master_, model_.replicas_root_, std::uncaught_exceptions() > exceptions_);
+  model_.sync_->end(model_.master_, std::uncaught_exceptions() > exceptions_);
 }
 
 }  // namespace tandem::parallel

@@ -57,7 +57,7 @@ bool GradientSync::take_sent() {
   return std::exchange(state->sent, false);
 }
 
-void GradientSync::end(const Master& master, Device root, bool drop) {
+void GradientSync::end(const Master& master, bool drop) {
   std::vector<Tensors> held;
   {
     const std::lock_guard lock(state->mutex);
@@ -76,7 +76,7 @@ void GradientSync::end(const Master& master, Device root, bool drop) {
         places.push_back(k);
       }
     if (defined.empty()) continue;
-    const Tensors here = broadcast_coalesced(defined, {root})[0];
+    const Tensors here = broadcast_coalesced(defined, {master.tensor(places[0]).device()})[0];
     for (std::size_t j = 0; j < places.size(); ++j) {
       Tensor& grad = master.tensor(places[j]).mutable_grad();
       grad = grad.defined() ? grad.add_(here[j]) : here[j].clone();

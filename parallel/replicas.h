@@ -101,7 +101,7 @@ struct GradientSync {
   ~GradientSync();
   void begin();
   /// Adds what was held back to the master's gradients, replica by replica, unless it is to be dropped.
-  void end(const Master& master, Device root, bool drop);
+  void end(const Master& master, bool drop);
   void forget();
   /// Whether gradients were sent since the last call: somebody may have used them.
   bool take_sent();

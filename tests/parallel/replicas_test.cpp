@@ -223,17 +223,17 @@ TEST_CASE("what cannot be wrapped, and where") {
   const Tensor x = ones({6, 5});
   says(
       [&] {
-        nn::DataParallel(net, {{cpu_device(0), cpu_device(1), cpu_device(0)}});
+        nn::DataParallel(net, {cpu_device(0), cpu_device(1), cpu_device(0)});
       },
       "DataParallel: device cpu:0 comes twice");
-  says([&] { nn::DataParallel(net, {{cpu_device(0), cpu_device(7)}}); }, "no device cpu:7");
+  says([&] { nn::DataParallel(net, {cpu_device(0), cpu_device(7)}); }, "no device cpu:7");
   says([&] { nn::DataParallel(net, std::vector<Device>{}); }, "DataParallel: no devices given");
   says([&] { nn::DataParallel(std::shared_ptr<MlpImpl>(), cpu_devices(2)); },
        "DataParallel: the module is empty");
-  nn::DataParallel elsewhere(net, {{cpu_device(1), cpu_device(2)}});
+  nn::DataParallel elsewhere(net, {cpu_device(1), cpu_device(2)});
   says([&] { elsewhere(x); },
        "MlpImpl is on cpu:0, which is none of the devices cpu:1, cpu:2; call model->to");
-  nn::DataParallel other(net, {{cpu_device(1)}});
+  nn::DataParallel other(net, {cpu_device(1)});
   says([&] { other(x); }, "is on cpu:0, which is none of the devices cpu:1");
   nn::DataParallel model(net, cpu_devices(3));
   net->fc2->to(cpu_device(1));
