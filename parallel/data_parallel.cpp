@@ -80,7 +80,8 @@ void DataParallelBase::refresh() { refresh_ = true; }
 std::vector<nn::Module*> DataParallelBase::prepare(std::size_t count) {
   for (std::size_t i = replicas_.size() + 1; i < count; ++i) replicas_.emplace_back(master_, order_[i]);
 
-  if (std::exchange(refresh_, false) | sync_->take_sent())
+  const bool sent = sync_->take_sent();
+  if (std::exchange(refresh_, false) || sent)
     for (detail::Replica& replica : replicas_) replica.forget_values();
   std::vector<detail::Replica*> stale;
   for (std::size_t i = 1; i < count; ++i)
