@@ -1,4 +1,4 @@
-// Everything: tensors, autograd, operations, modules, optimizers, data.
+// Everything: tensors, autograd, operations, modules, optimizers, several devices, data.
 //
 //   #include <tandem/tandem.h>
 #pragma once
@@ -16,6 +16,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/nn.h"
 #include "tandem/nn/optim/optim.h"
+#include "tandem/parallel/parallel.h"
 #if __has_include("tandem/datasets/data.h")
 #include "tandem/datasets/data.h"
 #endif

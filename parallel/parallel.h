@@ -1,4 +1,4 @@
-// Everything about several devices.
+// Training on several devices.
 #pragma once
 #include "tandem/parallel/comm.h"
 #include "tandem/parallel/data_parallel.h"

@@ -111,6 +111,24 @@ TEST_CASE("dropout repeats with a seed, whatever the timing, and differs between
   }
 }
 
+TEST_CASE("a training step with dropout and running statistics has the same bits with the same seed") {
+  LogicalDevices three(3);
+  const auto run = [] {
+    manual_seed(13);
+    Normed net;
+    nn::DataParallel model(net, cpu_devices(3));
+    const Tensor x = randn({7, 2, 4, 4});
+    step(model, x);
+    const Step last = step(model, x);
+    auto out = last.grads;
+    out.push_back(last.output);
+    for (const Tensor& b : net->buffers()) out.push_back(b.clone());
+    return out;
+  };
+  const auto first = run();
+  for (int i = 0; i < 5; ++i) CHECK(all_identical(run(), first));
+}
+
 TEST_CASE("running statistics stay on the root, which computes the first piece") {
   LogicalDevices three(3);
   for (const int root : {0, 2}) {
@@ -287,6 +305,9 @@ TEST_CASE("the face of a Module: names without prefix, save and load, printing, 
     std::shared_ptr<DataParallelImpl<MlpImpl>> inner;
   } outer(model);
   CHECK(outer.state_dict().contains("inner.fc1.weight"));
+  nn::Sequential sequence(model, nn::ReLU());
+  const Tensor x = randn({4, 5});
+  CHECK(close(sequence(x).detach(), relu(net(x)).detach(), 1e-6));
 }
 
 TEST_CASE("no_grad and inference mode, from the first forward on") {

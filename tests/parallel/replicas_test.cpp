@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "tandem/core/cpu_allocator.h"
 #include "tandem/parallel/parallel.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/models.h"
@@ -215,6 +216,14 @@ TEST_CASE("what a replica throws comes with its device and its text; the others 
   says([&] { wrong(ones({6, 4})); }, "replica 0 on cpu:0: ");
   CHECK(identical(net->fc1->weight.detach(), before));
   CHECK(wrong(ones({6, 5})).size(0) == 6);
+  const auto bytes = [] {
+    std::vector<int64_t> out;
+    for (const Device& device : cpu_devices(3)) out.push_back(memory_stats(device).current_bytes);
+    return out;
+  };
+  const auto used = bytes();
+  for (int i = 0; i < 20; ++i) CHECK_THROWS_AS(wrong(ones({6, 4})), Error);
+  CHECK(bytes() == used);
 }
 
 TEST_CASE("what cannot be wrapped, and where") {
