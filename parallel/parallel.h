@@ -6,3 +6,4 @@
 #include "tandem/parallel/parallel_apply.h"
 #include "tandem/parallel/replicate.h"
 #include "tandem/parallel/scatter_gather.h"
+#include "tandem/parallel/parameter_server.h"

@@ -1,0 +1,94 @@
+// ParameterServer: one model trained on several devices by one optimizer.
+//
+//   ParameterServer server(net, {"cpu:0", "cpu:1"});
+//   optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
+//   for (auto& batch : loader)
+//     server.step(optimizer, batch.data, batch.target,
+//                 [](Net& net, const Tensor& x, const Tensor& y) { return nll_loss(net.forward(x), y); });
+//
+// Each device has a replica, which computes its piece of the batch and the loss; the server device (`root`,
+// whose replica is the module given) sums the gradients, one flat buffer a device, in a fixed order, takes
+// the optimizer's step, and hands the parameters out by one copy a device.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/reduction.h"
+#include "tandem/nn/module_holder.h"
+#include "tandem/nn/optim/optimizer.h"
+#include "tandem/parallel/comm.h"
+#include "tandem/parallel/server_core.h"
+
+namespace tandem::parallel {
+
+template <class Net>
+class ParameterServer : public ServerCore {
+ public:
+  /// Replicas are clones: `Net` derives from nn::Cloneable<Net>. Moves `net` to the root. Throws Error on
+  /// devices that do not exist or come twice, a root that is not among them, a model without parameters that
+  /// need gradients or with such of several dtypes.
+  ParameterServer(std::shared_ptr<Net> net, ArrayRef<Device> devices, const ServerOptions& options = {})
+      : ParameterServer(net, devices, options,
+                        [&](Device device) { return std::dynamic_pointer_cast<Net>(net->clone(device)); }) {}
+  /// Replicas are what make(device) or make() gives: modules with the parameters and buffers of `net`; their
+  /// values and devices do not matter.
+  template <class Make>
+  requires(std::is_invocable_v<const Make&, Device> || std::is_invocable_v<const Make&>)
+      ParameterServer(std::shared_ptr<Net> net, ArrayRef<Device> devices, const ServerOptions& options,
+                      const Make& make)
+      : ServerCore(net, devices, options, [&](Device device) -> std::shared_ptr<nn::Module> {
+          if constexpr (std::is_invocable_v<const Make&, Device>)
+            return make(device);
+          else
+            return make();
+        }) {}
+  ParameterServer(const nn::ModuleHolder<Net>& net, ArrayRef<Device> devices,
+                  const ServerOptions& options = {})
+      : ParameterServer(net.ptr(), devices, options) {}
+
+  /// One step: backward, then update. `loss(net, inputs, targets)` gives the loss of its piece, a number, on
+  /// the net's device; it is called on several threads at once. Throws Error where a replica does, on a batch
+  /// without samples, on a loss that is not finite: parameters are then as before.
+  template <class Loss>
+  StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
+                  const Loss& loss) {
+    return step(optimizer, {inputs, targets}, loss);
+  }
+  /// The same with any tensors, all cut along dimension 0: `loss(net, tensors)`.
+  template <class Loss>
+  StepResult step(optim::Optimizer& optimizer, const Tensors& batch, const Loss& loss) {
+    StepResult result = backward(batch, loss);
+    if (!result.skipped) update(optimizer);
+    return result;
+  }
+  /// Without the update: then parameters() have their gradients, to be clipped for instance.
+  template <class Loss>
+  StepResult backward(const Tensors& batch, const Loss& loss) {
+    return run_backward(batch, [&](nn::Module& module, const Tensors& piece) -> Tensor {
+      Net& net = static_cast<Net&>(module);
+      if constexpr (std::is_invocable_v<const Loss&, Net&, const Tensors&>)
+        return loss(net, piece);
+      else
+        return loss(net, piece.at(0), piece.at(1));
+    });
+  }
+
+  /// f(net, tensors) for pieces of the batch on all devices, in evaluation mode, unrecorded, with the root's
+  /// buffers; what it gives, side by side along dimension 0, on the root.
+  template <class F>
+  Tensor evaluate(const Tensors& batch, const F& f) {
+    return run_evaluate(batch, [&](nn::Module& module, const Tensors& piece) -> Tensor {
+      return f(static_cast<Net&>(module), piece);
+    });
+  }
+  /// net.forward(inputs) likewise.
+  Tensor evaluate(const Tensor& inputs) {
+    return evaluate(Tensors{inputs}, [](Net& net, const Tensors& piece) { return net.forward(piece[0]); });
+  }
+
+  /// The replica on devices()[i], with the parameters of now.
+  Net& replica(std::size_t i) { return static_cast<Net&>(refreshed(i)); }
+};
+
+}  // namespace tandem::parallel

@@ -1,0 +1,423 @@
+// The server: pieces of a batch, a host thread a device, sums in a fixed order on the root.
+#include "tandem/parallel/server_core.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/device_threads.h"
+#include "tandem/core/generator.h"
+#include "tandem/nn/archive.h"
+#include "tandem/parallel/server_replica.h"
+
+namespace tandem::parallel {
+namespace {
+
+struct Piece {
+  int64_t start, size;
+  double weight;
+};
+
+Device root_of(const std::vector<Device>& devices, const ServerOptions& options) {
+  const Device root = options.root ? resolve(*options.root) : devices[0];
+  check(std::find(devices.begin(), devices.end(), root) != devices.end(), "ParameterServer: the root ", root,
+        " is not one of the devices");
+  return root;
+}
+
+int64_t batch_size(const Tensors& batch) {
+  check(!batch.empty(), "ParameterServer: a batch without tensors");
+  for (const Tensor& t : batch) {
+    check(t.defined() && t.dim() > 0,
+          "ParameterServer: tensors of a batch have its samples along dimension 0; got ", t);
+    check(t.size(0) == batch[0].size(0),
+          "ParameterServer: tensors of a batch differ in the number of samples\n  ", batch[0], "\n  ", t);
+  }
+  check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
+  return batch[0].size(0);
+}
+
+// `from` as a tensor on `device`: the same memory where that can be read.
+Tensor seen_from(Device device, const Tensor& from) {
+  if (from.device() == device) return from;
+  if (reads_directly(device, from.device()))
+    return from_blob(from.data_ptr(), from.sizes(), from.options().device(device));
+  return from.to(device, /*non_blocking=*/true);
+}
+
+// The first error of a device, with the device before its text.
+void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices) {
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (!errors[i]) continue;
+    try {
+      std::rethrow_exception(errors[i]);
+    } catch (const std::exception& error) {
+      fail("ParameterServer: ", devices[i], ": ", error.what());
+    }
+  }
+}
+
+}  // namespace
+
+double StepResult::loss() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    sum += losses[i].defined() ? weights[i] * losses[i].item<double>()
+                               : std::numeric_limits<double>::quiet_NaN();
+  return sum;
+}
+
+struct ServerCore::Impl {
+  std::vector<Device> devices;
+  std::size_t root = 0;
+  ServerOptions options;
+  std::vector<std::unique_ptr<Replica>> replicas;
+  Buckets buckets;
+  Tensors inboxes;  // on the root, by replica; undefined where it reads directly
+  Tensor leaf;
+  bool has_buffers = false, direct = true;
+  bool accumulating = false;  // gradients of earlier calls are to be added to
+  int held_back = 0;          // NoSync guards
+  int64_t steps = 0;          // backward passes that ended well
+  double left_at = 0;
+  ServerTimings timings;
+
+  Replica& master() { return *replicas[root]; }
+  bool shards() const { return options.shards > 0; }
+
+  void make_inboxes();
+  std::vector<Piece> cut(int64_t samples) const;
+  void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
+            const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
+  bool piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
+             StepResult& result, PhaseClock& clock, bool last);
+  void reduce(int64_t pieces, std::size_t used);
+  void reduce_flat(std::size_t used);
+  void reduce_tree(int64_t shards, std::size_t used);
+  void forget() {
+    for (auto& r : replicas) r->forget_gradients();
+    accumulating = false;
+  }
+};
+
+ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices,
+                       const ServerOptions& options, MakeFunction make)
+    : impl_(std::make_unique<Impl>()) {
+  Impl& s = *impl_;
+  check(net != nullptr, "ParameterServer: no model given");
+  check(options.shards >= 0, "ParameterServer: shards must not be negative, got ", options.shards);
+  check(options.buckets >= 0, "ParameterServer: buckets must not be negative, got ", options.buckets);
+  check(options.loss == Reduction::Mean || options.loss == Reduction::Sum,
+        "ParameterServer: the loss of a piece is its mean or its sum");
+  s.devices = checked_devices("ParameterServer", devices);
+  s.options = options;
+  const Device root = root_of(s.devices, options);
+  s.root = static_cast<std::size_t>(std::find(s.devices.begin(), s.devices.end(), root) - s.devices.begin());
+  const std::vector<Tensor> parameters = net->parameters();
+  check(!parameters.empty(), "ParameterServer: the model has no parameters");
+  for (const Tensor& p : parameters)
+    check(p.device() == parameters[0].device(), "ParameterServer: the model lies on several devices\n  ",
+          parameters[0], "\n  ", p);
+  if (parameters[0].device() != root) net->to(root);
+  s.has_buffers = !net->buffers().empty();
+  for (const Device& device : s.devices) {
+    if (device == root) {
+      s.replicas.push_back(std::make_unique<Replica>(root, net));
+      continue;
+    }
+    const std::shared_ptr<nn::Module> copy = make(device);
+    check(copy != nullptr && copy != net, "ParameterServer: each device needs a module of its own; for ",
+          device, copy ? " the model itself was made" : " none of the model's type was made");
+    copy->to(device);
+    const std::vector<Tensor> theirs = copy->parameters();
+    check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
+          theirs.size(), " parameters, the model ", parameters.size());
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      check(theirs[i].sizes() == parameters[i].sizes() && theirs[i].dtype() == parameters[i].dtype(),
+            "ParameterServer: parameter ", i, " of the replica differs\n  ", theirs[i], "\n  ",
+            parameters[i]);
+      theirs[i].set_requires_grad(parameters[i].requires_grad());
+    }
+    s.replicas.push_back(std::make_unique<Replica>(device, copy));
+  }
+  s.leaf = s.master().flat.as_parameter();
+  s.master().forget_gradients();
+  s.leaf.mutable_grad().reset();
+  s.make_inboxes();
+  s.timings.devices.resize(s.devices.size());
+  for (auto& r : s.replicas) r->forget_gradients(), r->take_from(s.master(), true);
+}
+ServerCore::~ServerCore() = default;
+
+void ServerCore::Impl::make_inboxes() {
+  inboxes.resize(devices.size());
+  if (shards()) return;
+  const Tensor& like = master().flat.grad();
+  const auto bytes = static_cast<int64_t>(like.nbytes());
+  const int automatic = static_cast<int>(std::min<int64_t>(4, 1 + bytes / (1 << 20)));
+  buckets = Buckets::cut(master().flat, options.buckets > 0 ? options.buckets : automatic);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (i == root || (options.buckets == 0 && reads_directly(devices[root], devices[i]))) continue;
+    inboxes[i] = zeros_like(like);
+    replicas[i]->send_by(buckets, inboxes[i]);
+  }
+}
+
+std::vector<Piece> ServerCore::Impl::cut(int64_t samples) const {
+  const std::size_t parts = shards() ? static_cast<std::size_t>(options.shards) : devices.size();
+  std::vector<Piece> out;
+  int64_t start = 0;
+  for (const int64_t size : options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts)) {
+    const double weight =
+        options.loss == Reduction::Mean ? static_cast<double>(size) / static_cast<double>(samples) : 1.0;
+    out.push_back({start, size, weight});
+    start += size;
+  }
+  return out;
+}
+
+StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss) {
+  Impl& s = *impl_;
+  const double begin = seconds_now();
+  if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
+  s.master().check_unchanged();
+  const std::vector<Piece> pieces = s.cut(batch_size(batch));
+  // Pieces go to devices in runs; device i has counts[i] of them.
+  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), s.devices.size());
+  const std::vector<Device> used(s.devices.begin(),
+                                 s.devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
+  if (s.has_buffers)  // here, since the root changes its own while it computes
+    for (auto& r : s.replicas)
+      if (r.get() != &s.master()) r->copy_buffers(s.master());
+  StepResult result{Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
+  for (std::size_t i = 0; i < pieces.size(); ++i) result.weights[i] = pieces[i].weight;
+  std::vector<char> bad(s.devices.size(), 0);
+  for (std::size_t i = used.size(); i < s.devices.size() && !s.accumulating; ++i)
+    s.replicas[i]->forget_gradients();
+  const auto errors = run_on_devices(used, [&](std::size_t i) {
+    std::size_t first = 0;
+    for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
+    s.work(i, pieces, first, static_cast<std::size_t>(counts[i]), batch, loss, result, bad);
+  });
+  const double computed = seconds_now();
+  result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
+  if (result.skipped || std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; }))
+    s.forget();
+  rethrow(errors, used);
+  for (std::size_t i = 0; i < s.devices.size(); ++i) {
+    DeviceTimings& t = s.replicas[i]->timings;
+    const double busy = i < used.size() ? t.broadcast + t.copy_in + t.forward + t.backward : 0;
+    DeviceTimings& sum = s.timings.devices[i];
+    if (i < used.size()) {
+      sum.broadcast += t.broadcast;
+      sum.copy_in += t.copy_in;
+      sum.forward += t.forward;
+      sum.backward += t.backward;
+    }
+    sum.idle += computed - begin - busy;
+  }
+  ++s.steps;
+  if (!result.skipped) s.reduce(static_cast<int64_t>(pieces.size()), used.size());
+  s.left_at = seconds_now();
+  s.timings.reduce += s.left_at - computed;
+  s.timings.total += s.left_at - begin;
+  return result;
+}
+
+void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first,
+                            std::size_t count, const Tensors& batch, PieceFunction loss, StepResult& result,
+                            std::vector<char>& bad) {
+  Replica& r = *replicas[device];
+  PhaseClock clock(r.device, options.synchronize_timings);
+  r.timings = {};
+  if (&r != &master()) {
+    r.take_from(master(), false);
+    r.copy_modes(master());
+  }
+  r.timings.broadcast += clock.lap();
+  if (shards())
+    r.tree.begin(static_cast<int64_t>(pieces.size()));
+  else if (!accumulating || !r.has_gradient)
+    r.flat.zero_grad();
+  AutoGradMode recording(true);
+  for (std::size_t p = first; p < first + count && !bad[device]; ++p)
+    bad[device] = !piece(r, pieces[p], p, batch, loss, result, clock, p + 1 == first + count);
+  r.has_gradient = true;
+  r.timings.backward += clock.lap();
+}
+
+// False when the loss is not finite and the step is to be skipped.
+bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch,
+                             PieceFunction loss, StepResult& result, PhaseClock& clock, bool last) {
+  Tensors inputs;
+  for (const Tensor& t : batch)
+    inputs.push_back(t.narrow(0, piece.start, piece.size).to(r.device, /*non_blocking=*/true));
+  r.timings.copy_in += clock.lap();
+  // One device without shards draws from the caller's stream, as training without a server does.
+  optional<GeneratorGuard> stream;
+  if (shards() || devices.size() > 1)
+    stream.emplace(Generator(stream_seed(default_generator().current_seed(), static_cast<uint64_t>(steps),
+                                         static_cast<uint64_t>(number))));
+  if (shards())
+    for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
+  Tensor value = loss(*r.net, inputs);
+  const char* kind = shards() ? "shard " : "piece ";
+  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, number,
+        " must be a number on ", r.device, ", got ", value);
+  result.losses[number] = value.detach();
+  if (options.not_finite != NotFinite::kIgnore)
+    if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
+      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, number, " (samples ", piece.start,
+            " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
+      return false;
+    }
+  r.timings.forward += clock.lap();
+  const bool sends = !shards() && held_back == 0 && last;
+  if (sends) r.begin_sending();
+  if (piece.weight == 1)
+    value.backward();
+  else
+    value.backward(full(value.sizes(), piece.weight, value.options()));
+  value.reset();
+  if (sends) r.end_sending();
+  if (shards()) {
+    r.tree.add_gradients(static_cast<int64_t>(number), r.flat.parameters(), r.flat.grad(), r.offsets);
+    for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
+  }
+  r.timings.backward += clock.lap();
+  return true;
+}
+
+void ServerCore::Impl::reduce(int64_t pieces, std::size_t used) {
+  if (held_back > 0 && !shards()) {
+    accumulating = true;
+    return;
+  }
+  NoGradGuard no_grad;
+  const DeviceGuard guard(master().device);
+  if (shards())
+    reduce_tree(pieces, used);
+  else
+    reduce_flat(used);
+  leaf.mutable_grad() = master().flat.grad();
+  accumulating = held_back > 0;
+}
+
+// The root's own gradient first, then those of the others in the order of the devices. Sums go over the
+// root's buffer a part at a time, so that it stays in cache while the peers are read.
+void ServerCore::Impl::reduce_flat(std::size_t used) {
+  if (!master().has_gradient) master().flat.zero_grad();
+  Tensors others;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    Replica& r = *replicas[i];
+    if (i == root || !r.has_gradient) continue;
+    if (inboxes[i].defined() && i >= used) r.end_sending();  // what it has is of earlier calls
+    others.push_back(inboxes[i].defined() ? inboxes[i] : seen_from(master().device, r.flat.grad()));
+  }
+  Tensor sum = master().flat.grad();
+  const int64_t size = sum.numel(), part = others.size() > 1 && sum.is_cpu() ? 1 << 16 : size;
+  for (int64_t at = 0; at < size; at += part) {
+    Tensor here = sum.narrow(0, at, std::min(part, size - at));
+    for (const Tensor& other : others) here.add_(other.narrow(0, at, here.numel()));
+  }
+}
+
+void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {
+  TreeSum total;
+  total.begin(shards);
+  for (std::size_t i = 0; i < used; ++i)
+    for (const TreeSum::Node& node : replicas[i]->tree.nodes())
+      total.add(node.level, node.index, seen_from(master().device, node.sum.flat));
+  Tensor sum = master().flat.grad();
+  if (accumulating)
+    sum.add_(total.nodes()[0].sum.flat);
+  else
+    sum.copy_(total.nodes()[0].sum.flat);
+  master().look_at_gradients();
+}
+
+std::vector<Tensor> ServerCore::parameters() const { return {impl_->leaf}; }
+const std::vector<Device>& ServerCore::devices() const { return impl_->devices; }
+Device ServerCore::root() const { return impl_->devices[impl_->root]; }
+const ServerOptions& ServerCore::options() const { return impl_->options; }
+int64_t ServerCore::steps() const { return impl_->steps; }
+
+void ServerCore::update(optim::Optimizer& optimizer) {
+  Impl& s = *impl_;
+  const double begin = seconds_now();
+  check(s.leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
+  check(!s.accumulating, "ParameterServer.update: gradients are still held back by no_sync");
+  s.master().check_unchanged();
+  for (const auto& group : optimizer.param_groups())
+    for (const Tensor& p : group.params())
+      check(p.defined() && p.storage() == s.leaf.storage(),
+            "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
+            "; make it on server.parameters()");
+  const DeviceGuard guard(s.master().device);
+  PhaseClock clock(s.master().device, s.options.synchronize_timings);
+  optimizer.step();
+  s.timings.optimizer += clock.lap();
+  for (auto& r : s.replicas)  // the others fetch it themselves, all at once, as their next step begins
+    if (!reads_directly(r->device, s.master().device)) r->take_from(s.master(), false);
+  ++s.timings.steps;
+  s.left_at = seconds_now();
+  s.timings.total += s.left_at - begin;
+}
+
+Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
+  Impl& s = *impl_;
+  s.master().check_unchanged();
+  const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
+  const std::vector<Device> used(s.devices.begin(),
+                                 s.devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
+  if (s.has_buffers)
+    for (auto& r : s.replicas)
+      if (r.get() != &s.master()) r->copy_buffers(s.master());
+  const auto modules = s.master().net->modules();
+  std::vector<bool> training;
+  for (const auto& m : modules) training.push_back(m->is_training());
+  s.master().net->eval();
+  Tensors out(used.size());
+  const auto errors = run_on_devices(used, [&](std::size_t i) {
+    NoGradGuard no_grad;
+    Replica& r = *s.replicas[i];
+    r.take_from(s.master(), false);
+    if (&r != &s.master()) r.net->eval();
+    int64_t start = 0;
+    for (std::size_t j = 0; j < i; ++j) start += sizes[j];
+    Tensors piece;
+    for (const Tensor& t : batch)
+      piece.push_back(t.narrow(0, start, sizes[i]).to(r.device, /*non_blocking=*/true));
+    out[i] = f(*r.net, piece);
+  });
+  for (std::size_t i = 0; i < modules.size(); ++i)
+    if (modules[i]->is_training() != training[i]) modules[i]->train(training[i]);
+  rethrow(errors, used);
+  return gather(out, s.master().device, 0);
+}
+
+nn::Module& ServerCore::refreshed(std::size_t i) {
+  check(i < impl_->replicas.size(), "ParameterServer.replica: there are ", impl_->replicas.size(),
+        " replicas, not one of number ", i);
+  impl_->replicas[i]->take_from(impl_->master(), true);
+  return *impl_->replicas[i]->net;
+}
+
+ServerCore::NoSync::NoSync(ServerCore& server) : server_(server) { ++server.impl_->held_back; }
+ServerCore::NoSync::~NoSync() { --server_.impl_->held_back; }
+
+void ServerCore::save(serialize::OutputArchive& archive) const { archive.write("steps", impl_->steps); }
+void ServerCore::load(serialize::InputArchive& archive) { archive.read("steps", impl_->steps); }
+
+const ServerTimings& ServerCore::timings() const { return impl_->timings; }
+void ServerCore::reset_timings() {
+  impl_->timings = {};
+  impl_->timings.devices.resize(impl_->devices.size());
+  impl_->left_at = 0;
+}
+
+}  // namespace tandem::parallel

@@ -1,0 +1,173 @@
+// Replicas: flat parameters, copies, buckets.
+#include "tandem/parallel/server_replica.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::parallel {
+
+void copy_flat(const Tensor& to, const Tensor& from) {
+  const Device device = to.device().is_cpu() ? from.device() : to.device();
+  backend(device).runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
+                                     /*non_blocking=*/true);
+  autograd::wrote(to, "ParameterServer");
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+PhaseClock::PhaseClock(Device device, bool synchronize)
+    : device_(device), synchronize_(synchronize), last_(seconds_now()) {}
+
+double PhaseClock::lap() {
+  if (synchronize_) {
+    const auto& runtime = backend(device_).runtime;
+    runtime.synchronize_stream(runtime.current_stream(device_));
+  }
+  const double before = last_;
+  return (last_ = seconds_now()) - before;
+}
+
+Buckets Buckets::cut(const nn::FlatParameters& flat, int count) {
+  Buckets out;
+  const auto n = flat.parameters().size();
+  out.part_of.resize(n);
+  const int64_t target = std::max<int64_t>(1, (flat.size() + count - 1) / count);
+  int64_t end = flat.size();
+  Part part{end, end, 0};
+  for (std::size_t i = n; i-- > 0;) {
+    part.begin = flat.offset(i);
+    ++part.parameters;
+    out.part_of[i] = out.parts.size();
+    if (part.end - part.begin >= target || i == 0) {
+      out.parts.push_back(part);
+      part = {part.begin, part.begin, 0};
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::vector<Tensor> trainable(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> out;
+  for (const Tensor& p : parameters)
+    if (p.requires_grad()) out.push_back(p);
+  check(!out.empty(), "ParameterServer: the model has no parameters that require a gradient");
+  for (const Tensor& p : out)
+    check(p.dtype() == out[0].dtype(), "ParameterServer: trainable parameters must have one dtype\n  first ",
+          out[0], "\n  other ", p);
+  return out;
+}
+
+}  // namespace
+
+Replica::Replica(Device device, std::shared_ptr<nn::Module> net)
+    : device(device), net(std::move(net)), parameters(this->net->parameters()), flat(trainable(parameters)) {
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i) offsets.push_back(flat.offset(i));
+}
+
+void Replica::check_unchanged() const {
+  const std::vector<Tensor> now = net->parameters();
+  bool same = now.size() == parameters.size() && flat.is_flat();
+  for (std::size_t i = 0, trained = 0; same && i < now.size(); ++i) {
+    const bool is_trained =
+        trained < flat.parameters().size() && flat.parameters()[trained].is_same(parameters[i]);
+    trained += is_trained;
+    same = now[i].is_same(parameters[i]) && now[i].requires_grad() == is_trained;
+  }
+  check(same,
+        "ParameterServer: the parameters of the model are no longer those that the server was made with "
+        "(it was moved, got or lost a parameter, or one was frozen or set free); make a new server");
+}
+
+uint64_t Replica::stamp() const {
+  uint64_t sum = flat.data()._version();
+  for (const Tensor& p : parameters) sum += p._version();
+  return sum;
+}
+
+void Replica::copy_modes(const Replica& from) {
+  const auto mine = net->modules(), theirs = from.net->modules();
+  for (std::size_t i = 0; i < mine.size() && i < theirs.size(); ++i)
+    if (mine[i]->is_training() != theirs[i]->is_training()) mine[i]->train(theirs[i]->is_training());
+}
+
+void Replica::copy_buffers(const Replica& from) {
+  NoGradGuard no_grad;
+  const auto mine = net->buffers(), theirs = from.net->buffers();
+  check(mine.size() == theirs.size(), "ParameterServer: the model has ", theirs.size(),
+        " buffers, its replica on ", device, " ", mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) Tensor(mine[i]).copy_(theirs[i], /*non_blocking=*/true);
+}
+
+void Replica::take_from(const Replica& from, bool buffers) {
+  if (this == &from) return;
+  if (const uint64_t now = from.stamp(); fetched != now) {
+    copy_flat(flat.data(), from.flat.data());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {  // frozen ones have no place in the flat buffer
+      if (parameters[i].requires_grad()) continue;
+      NoGradGuard no_grad;
+      Tensor(parameters[i]).copy_(from.parameters[i], /*non_blocking=*/true);
+    }
+    fetched = now;
+  }
+  if (buffers) copy_buffers(from);
+}
+
+void Replica::send_by(const Buckets& buckets, const Tensor& inbox) {
+  buckets_ = &buckets;
+  inbox_ = inbox;
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i)
+    flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
+      if (!sending_) return;
+      --missing_[buckets_->part_of[i]];
+      send_ready(false);
+    });
+}
+
+void Replica::begin_sending() noexcept {
+  if (buckets_ == nullptr) return;
+  missing_.resize(buckets_->parts.size());
+  for (std::size_t k = 0; k < missing_.size(); ++k) missing_[k] = buckets_->parts[k].parameters;
+  sent_ = 0;
+  sending_ = true;
+}
+
+// In the order of the buckets, whichever is full first.
+void Replica::send_ready(bool all) {
+  while (sent_ < missing_.size() && (all || missing_[sent_] == 0)) {
+    const auto& part = buckets_->parts[sent_++];
+    copy_flat(inbox_.narrow(0, part.begin, part.end - part.begin),
+              flat.grad().narrow(0, part.begin, part.end - part.begin));
+  }
+}
+
+void Replica::end_sending() {
+  if (buckets_ == nullptr) return;
+  if (!sending_) begin_sending();
+  send_ready(true);
+  sending_ = false;
+}
+
+void Replica::look_at_gradients() {
+  NoGradGuard no_grad;
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i) {
+    const Tensor& p = flat.parameters()[i];
+    p.mutable_grad() = flat.grad().narrow(0, offsets[i], p.numel()).view(p.sizes());
+  }
+}
+
+void Replica::forget_gradients() {
+  for (const Tensor& p : flat.parameters()) p.mutable_grad().reset();
+  has_gradient = sending_ = false;
+}
+
+}  // namespace tandem::parallel

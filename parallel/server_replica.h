@@ -1,0 +1,81 @@
+// A replica of a ParameterServer: its module, its flat parameters and gradients, and how these travel.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "tandem/nn/flat.h"
+#include "tandem/parallel/server_core.h"
+#include "tandem/parallel/tree_sum.h"
+
+namespace tandem::parallel {
+
+/// Whether a host thread of `a` can read the memory of `b`: then no copy stands between them.
+inline bool reads_directly(Device a, Device b) { return a == b || (a.is_cpu() && b.is_cpu()); }
+/// Copies flat buffers of one size and dtype between any two devices, in the order of their streams.
+void copy_flat(const Tensor& to, const Tensor& from);
+
+/// Time since the last call; where asked, after the device has ended its work.
+class PhaseClock {
+ public:
+  PhaseClock(Device device, bool synchronize);
+  double lap();
+
+ private:
+  Device device_;
+  bool synchronize_;
+  double last_;
+};
+double seconds_now();
+
+/// Parts of a flat buffer that are sent on their own, from its end, where backward begins, to its front.
+struct Buckets {
+  struct Part {
+    int64_t begin, end;
+    int parameters;
+  };
+  std::vector<Part> parts;
+  std::vector<std::size_t> part_of;  // by parameter
+  /// Throws nothing; fewer than `count` where parameters are fewer.
+  static Buckets cut(const nn::FlatParameters& flat, int count);
+};
+
+struct Replica {
+  Replica(Device device, std::shared_ptr<nn::Module> net);
+
+  /// Parameters, modes and (if `buffers`) buffers of `from`.
+  void take_from(const Replica& from, bool buffers);
+  void copy_modes(const Replica& from);
+  void copy_buffers(const Replica& from);
+  /// Throws Error when the module's parameters are no longer those of the beginning.
+  void check_unchanged() const;
+  /// Grows whenever a parameter is written.
+  uint64_t stamp() const;
+  /// A gradient hook on each parameter, which sends full buckets to `inbox`.
+  void send_by(const Buckets& buckets, const Tensor& inbox);
+  void begin_sending() noexcept;
+  /// Sends what no hook has.
+  void end_sending();
+  void forget_gradients();
+  /// Each .grad() a view of flat.grad(), which stays as it is.
+  void look_at_gradients();
+
+  const Device device;
+  const std::shared_ptr<nn::Module> net;
+  const std::vector<Tensor> parameters;  // all
+  nn::FlatParameters flat;               // those that need gradients
+  std::vector<int64_t> offsets;
+  TreeSum tree;
+  uint64_t fetched = ~uint64_t{0};  // the root's stamp
+  bool has_gradient = false;
+  DeviceTimings timings;
+
+ private:
+  void send_ready(bool all);
+  const Buckets* buckets_ = nullptr;
+  Tensor inbox_;
+  std::vector<int> missing_;  // parameters without a gradient yet, by bucket
+  std::size_t sent_ = 0;
+  bool sending_ = false;
+};
+
+}  // namespace tandem::parallel

@@ -1,0 +1,93 @@
+// The order of the sums: a stack of nodes, as a binary counter adds.
+#include "tandem/parallel/tree_sum.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/backend.h"
+
+namespace tandem::parallel {
+
+void TreeSum::begin(int64_t leaves) {
+  leaves_ = leaves;
+  for (Node& node : nodes_)
+    if (!node.sum.views.empty()) spare_.push_back(std::move(node.sum));
+  nodes_.clear();
+}
+
+FlatSum TreeSum::buffer(const std::vector<Tensor>& parameters, const Tensor& like,
+                        const std::vector<int64_t>& offsets) {
+  if (!spare_.empty()) {
+    FlatSum out = std::move(spare_.back());
+    spare_.pop_back();
+    return out;
+  }
+  ++made_;
+  FlatSum out{zeros_like(like), {}};
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    out.views.push_back(out.flat.narrow(0, offsets[i], parameters[i].numel()).view(parameters[i].sizes()));
+  return out;
+}
+
+void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
+                            const std::vector<int64_t>& offsets) {
+  NoGradGuard no_grad;
+  if (leaf % 2 == 1 && !nodes_.empty() && nodes_.back().level == 0 && nodes_.back().index == leaf - 1) {
+    Node& left = nodes_.back();  // the sum of the two, without a buffer for the right one
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (const Tensor& grad = parameters[i].grad(); grad.defined()) left.sum.views[i].add_(grad);
+    left.level = 1;
+    left.index = leaf / 2;
+  } else {
+    Node node{0, leaf, buffer(parameters, like, offsets)};
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto& kernels = backend(like).pointwise;
+      if (const Tensor& grad = parameters[i].grad(); grad.defined())
+        kernels.copy(node.sum.views[i], grad);
+      else
+        kernels.fill(node.sum.views[i], 0);
+    }
+    nodes_.push_back(std::move(node));
+  }
+  merge();
+}
+
+void TreeSum::add(int level, int64_t index, Tensor flat) {
+  nodes_.push_back({level, index, {std::move(flat), {}}});
+  merge();
+}
+
+void TreeSum::merge() {
+  NoGradGuard no_grad;
+  for (;;) {
+    Node& top = nodes_.back();
+    const bool whole = top.index == 0 && (int64_t{1} << top.level) >= leaves_;
+    if (!whole && top.index % 2 == 0 && (top.index + 1) << top.level >= leaves_) {
+      ++top.level;  // it has no sibling
+      top.index /= 2;
+      continue;
+    }
+    if (nodes_.size() < 2 || top.index % 2 == 0) return;
+    Node& left = nodes_[nodes_.size() - 2];
+    if (left.level != top.level || left.index != top.index - 1) return;
+    left.sum.flat.add_(top.sum.flat);
+    ++left.level;
+    left.index /= 2;
+    if (!top.sum.views.empty()) spare_.push_back(std::move(top.sum));
+    nodes_.pop_back();
+  }
+}
+
+namespace {
+uint64_t mix(uint64_t x) {  // the finaliser of SplitMix64 (Steele, Lea, Flood 2014)
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+}  // namespace
+
+uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard) {
+  return mix(mix(mix(seed) ^ step) ^ shard);
+}
+
+}  // namespace tandem::parallel
