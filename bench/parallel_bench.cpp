@@ -1,0 +1,148 @@
+// Training on several devices against training on one, side by side. Prints a table and what each ratio must
+// reach.
+//
+//   speedup         LeNet (P2), batch 256: 2 logical CPU devices of one core against 1 of one core  (>= 1.9
+//   x)
+//                   and against 1 device with 2 threads                                             (>= 1.0
+//                   x)
+//   overhead        reduce + optimizer + broadcast of a step, 129,068 parameters, 2 devices         (<= 0.3
+//   ms) shards          shards=8 against none, 1 device (<= 1.15 x)
+//
+//   bench_parallel [ROUNDS]
+//
+// Configurations take turns, a few steps each; a number is the median over the rounds, so that other work on
+// the machine meets all of them alike. Run it where two cores are free: two devices cannot be faster than one
+// on one.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include "tandem/parallel/parameter_server.h"
+#include "tandem/tandem.h"
+
+using namespace tandem;
+using namespace tandem::parallel;
+
+namespace {
+
+struct LeNetImpl : nn::Cloneable<LeNetImpl> {
+  LeNetImpl() { reset(); }
+  void reset() override {
+    conv1 = register_module("conv1", nn::Conv2d(nn::Conv2dOptions(1, 20, 3)));
+    conv2 = register_module("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)));
+    fc1 = register_module("fc1", nn::Linear(800, 128));
+    fc2 = register_module("fc2", nn::Linear(128, 10));
+  }
+  Tensor forward(const Tensor& x) {
+    const Tensor h1 = avg_pool2d(relu(conv1(x)), {2, 2}, {2, 2});
+    const Tensor h2 = avg_pool2d(relu(conv2(h1)), {2, 2}, {2, 2});
+    return fc2(relu(fc1(h2.flatten(1))));
+  }
+  nn::Conv2d conv1{nullptr}, conv2{nullptr};
+  nn::Linear fc1{nullptr}, fc2{nullptr};
+};
+TANDEM_MODULE(LeNet);
+
+const auto loss_of = [](LeNetImpl& net, const Tensor& x, const Tensor& y) {
+  return nn::functional::cross_entropy(net.forward(x), y);
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double cpu_now() {  // of all threads of the process: hardly moved by other programs
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+// One way to train: `use` of `logical` devices that share two threads.
+struct Way {
+  Way(const char* name, int logical, int use, int64_t shards) : name(name), logical(logical) {
+    cpu::set_device_count(logical);
+    std::vector<Device> devices;
+    for (int i = 0; i < use; ++i) devices.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
+    server = std::make_unique<ParameterServer<LeNetImpl>>(LeNet(), devices, ServerOptions{.shards = shards});
+    optimizer = std::make_unique<optim::SGD>(server->parameters(), 0.1);
+  }
+  void measure(const Tensor& x, const Tensor& y, int steps) {
+    cpu::set_device_count(logical);
+    server->step(*optimizer, x, y, loss_of);  // threads of the pool start
+    for (int i = 0; i < steps; ++i) {
+      server->reset_timings();
+      const double begin = now(), cpu_begin = cpu_now();
+      server->step(*optimizer, x, y, loss_of);
+      seconds.push_back(now() - begin);
+      cpu_seconds.push_back(cpu_now() - cpu_begin);
+      const ServerTimings& t = server->timings();
+      double fetch = 0;
+      for (const DeviceTimings& device : t.devices) fetch = std::max(fetch, device.broadcast);
+      reduce.push_back(t.reduce);
+      stepped.push_back(t.optimizer);
+      broadcast.push_back(fetch);
+    }
+  }
+  void forget() {
+    for (auto* list : {&seconds, &cpu_seconds, &reduce, &stepped, &broadcast}) list->clear();
+  }
+  double typical_cpu() const { return median(cpu_seconds); }
+  double typical() const { return median(seconds); }
+
+  const char* name;
+  int logical;
+  std::unique_ptr<ParameterServer<LeNetImpl>> server;
+  std::unique_ptr<optim::SGD> optimizer;
+  std::vector<double> seconds, cpu_seconds, reduce, stepped, broadcast;
+};
+
+void ratio(const char* what, double value, const char* goal) {
+  std::printf("%-66s %6.3f   goal %s\n", what, value, goal);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 20;
+  set_num_threads(2);
+  manual_seed(0);
+  const Tensor x = randn({256, 1, 28, 28}), y = randint(0, 10, {256}, TensorOptions(kLong));
+  std::vector<Way> ways;
+  ways.emplace_back("1 device of 1 core", 2, 1, 0);
+  ways.emplace_back("2 devices of 1 core", 2, 2, 0);
+  ways.emplace_back("1 device, 2 threads", 1, 1, 0);
+  ways.emplace_back("1 device of 1 core, shards=8", 2, 1, 8);
+  ways.emplace_back("2 devices of 1 core, shards=8", 2, 2, 8);
+  ways.emplace_back("1 device, 2 threads, shards=8", 1, 1, 8);
+  for (int round = 0; round <= rounds; ++round) {
+    for (Way& way : ways) way.measure(x, y, 5);
+    if (round == 0)
+      for (Way& way : ways)
+        way.seconds.clear(), way.reduce.clear(), way.stepped.clear(), way.broadcast.clear();
+  }
+  std::printf("%-32s %9s %9s %11s %13s %13s\n", "LeNet, batch 256, SGD", "ms/step", "cpu ms", "reduce us",
+              "optimizer us", "broadcast us");
+  for (const Way& way : ways)
+    std::printf("%-32s %9.2f %9.2f %11.1f %13.1f %13.1f\n", way.name, 1e3 * way.typical(),
+                1e3 * way.typical_cpu(), 1e6 * median(way.reduce), 1e6 * median(way.stepped),
+                1e6 * median(way.broadcast));
+  std::printf("\n");
+  const Way& two = ways[1];
+  ratio("2 devices of 1 core: times as fast as 1 of 1 core", ways[0].typical() / two.typical(), ">= 1.9");
+  ratio("2 devices of 1 core: times as fast as 1 device with 2 threads", ways[2].typical() / two.typical(),
+        ">= 1.0");
+  ratio("overhead of a step, ms (reduce + optimizer + broadcast)",
+        1e3 * (median(two.reduce) + median(two.stepped) + median(two.broadcast)), "<= 0.3");
+  ratio("shards=8 on 1 device of 1 core: time against none", ways[3].typical() / ways[0].typical(),
+        "<= 1.15");
+  ratio("  the same of the process's CPU time", ways[3].typical_cpu() / ways[0].typical_cpu(), "");
+  ratio("shards=8 on 2 devices of 1 core: time against none", ways[4].typical() / two.typical(), "");
+  ratio("shards=8 on 1 device with 2 threads: time against none", ways[5].typical() / ways[2].typical(),
+        "<= 1.15");
+}
