@@ -100,6 +100,7 @@ struct ServerCore::Impl {
   void reduce_tree(int64_t shards, std::size_t used);
   void forget() {
     for (auto& r : replicas) r->forget_gradients();
+    leaf.mutable_grad().reset();
     accumulating = false;
   }
 };

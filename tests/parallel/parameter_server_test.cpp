@@ -225,9 +225,23 @@ TEST_CASE("a failing step leaves everything as it was, and the next one works") 
     CHECK(has(text, concat("cpu:", device).c_str()));
     CHECK(has(text, "something broke"));
   }
+  CHECK(has(error_of([&] { server.update(optimizer); }), "no gradient"));
+  const auto held = [] {
+    int64_t sum = 0;
+    for (const Device& device : cpu_devices(3)) sum += memory_stats(device).current_bytes;
+    return sum;
+  };
+  const int64_t before_failure = held();
+  CHECK(error_of([&] {
+          server.step(optimizer, batch.x, batch.y, [&](NetImpl& n, const Tensor& x, const Tensor& y) {
+            if (x.device() == cpu_device(2)) x.new_empty({int64_t{1} << 50});  // more than there is
+            return loss_of(n, x, y);
+          });
+        }).find("cpu:2") != std::string::npos);
+  CHECK(held() == before_failure);
   Tensor broken = batch.x.clone();
   broken.narrow(0, 7, 1).fill_(std::nan(""));
-  CHECK(has(failing(-1 + 9, broken), "the loss of piece 2 (samples 6 to 8 of the batch) is nan"));
+  CHECK(has(failing(8, broken), "the loss of piece 2 (samples 6 to 8 of the batch) is nan"));
   CHECK(has(failing(8, batch.x.narrow(0, 0, 0)), "differ in the number of samples"));
   CHECK(has(error_of([&] {
               server.step(optimizer, Tensors{batch.x.narrow(0, 0, 0)},
