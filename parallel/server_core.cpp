@@ -49,6 +49,19 @@ Tensor seen_from(Device device, const Tensor& from) {
   return from.to(device, /*non_blocking=*/true);
 }
 
+// Puts a module that was made for a device there, and checks that it is like the model.
+void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device device) {
+  copy.to(device);
+  const std::vector<Tensor> theirs = copy.parameters();
+  check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
+        theirs.size(), " parameters, the model ", parameters.size());
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    check(theirs[i].sizes() == parameters[i].sizes() && theirs[i].dtype() == parameters[i].dtype(),
+          "ParameterServer: parameter ", i, " of the replica differs\n  ", theirs[i], "\n  ", parameters[i]);
+    theirs[i].set_requires_grad(parameters[i].requires_grad());
+  }
+}
+
 // The first error of a device, with the device before its text.
 void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices) {
   for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -79,7 +92,7 @@ struct ServerCore::Impl {
   Buckets buckets;
   Tensors inboxes;  // on the root, by replica; undefined where it reads directly
   Tensor leaf;
-  bool has_buffers = false, direct = true;
+  bool has_buffers = false;
   bool accumulating = false;  // gradients of earlier calls are to be added to
   int held_back = 0;          // NoSync guards
   int64_t steps = 0;          // backward passes that ended well
@@ -98,6 +111,7 @@ struct ServerCore::Impl {
   void reduce(int64_t pieces, std::size_t used);
   void reduce_flat(std::size_t used);
   void reduce_tree(int64_t shards, std::size_t used);
+  void add_timings(std::size_t used, double elapsed);
   void forget() {
     for (auto& r : replicas) r->forget_gradients();
     leaf.mutable_grad().reset();
@@ -133,16 +147,7 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
     const std::shared_ptr<nn::Module> copy = make(device);
     check(copy != nullptr && copy != net, "ParameterServer: each device needs a module of its own; for ",
           device, copy ? " the model itself was made" : " none of the model's type was made");
-    copy->to(device);
-    const std::vector<Tensor> theirs = copy->parameters();
-    check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
-          theirs.size(), " parameters, the model ", parameters.size());
-    for (std::size_t i = 0; i < theirs.size(); ++i) {
-      check(theirs[i].sizes() == parameters[i].sizes() && theirs[i].dtype() == parameters[i].dtype(),
-            "ParameterServer: parameter ", i, " of the replica differs\n  ", theirs[i], "\n  ",
-            parameters[i]);
-      theirs[i].set_requires_grad(parameters[i].requires_grad());
-    }
+    adapt(*copy, parameters, device);
     s.replicas.push_back(std::make_unique<Replica>(device, copy));
   }
   s.leaf = s.master().flat.as_parameter();
@@ -209,24 +214,25 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss) {
   if (result.skipped || std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; }))
     s.forget();
   rethrow(errors, used);
-  for (std::size_t i = 0; i < s.devices.size(); ++i) {
-    DeviceTimings& t = s.replicas[i]->timings;
-    const double busy = i < used.size() ? t.broadcast + t.copy_in + t.forward + t.backward : 0;
-    DeviceTimings& sum = s.timings.devices[i];
-    if (i < used.size()) {
-      sum.broadcast += t.broadcast;
-      sum.copy_in += t.copy_in;
-      sum.forward += t.forward;
-      sum.backward += t.backward;
-    }
-    sum.idle += computed - begin - busy;
-  }
+  s.add_timings(used.size(), computed - begin);
   ++s.steps;
   if (!result.skipped) s.reduce(static_cast<int64_t>(pieces.size()), used.size());
   s.left_at = seconds_now();
   s.timings.reduce += s.left_at - computed;
   s.timings.total += s.left_at - begin;
   return result;
+}
+
+void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceTimings t = i < used ? replicas[i]->timings : DeviceTimings{};
+    DeviceTimings& sum = timings.devices[i];
+    sum.broadcast += t.broadcast;
+    sum.copy_in += t.copy_in;
+    sum.forward += t.forward;
+    sum.backward += t.backward;
+    sum.idle += elapsed - (t.broadcast + t.copy_in + t.forward + t.backward);
+  }
 }
 
 void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first,

@@ -41,7 +41,9 @@ struct StepResult {
 
 /// Seconds, summed over `steps`.
 struct DeviceTimings {
-  double broadcast = 0, copy_in = 0, forward = 0, backward = 0, idle = 0;
+  double broadcast = 0;  ///< fetching the parameters
+  double copy_in = 0, forward = 0, backward = 0;
+  double idle = 0;  ///< until the others have ended their pieces
 };
 struct ServerTimings {
   int64_t steps = 0;
@@ -69,7 +71,7 @@ class ServerCore {
   /// parameter of the optimizer is not the server's, or there is no gradient.
   void update(optim::Optimizer& optimizer);
   /// While it lives, backward adds up on each device and sends nothing. (With shards it does send: the order
-  /// of the sums is fixed.)
+  /// of the sums is fixed.) A call that fails loses what was held back.
   class NoSync {
    public:
     explicit NoSync(ServerCore& server);

@@ -74,6 +74,10 @@ Replica::Replica(Device device, std::shared_ptr<nn::Module> net)
   for (std::size_t i = 0; i < flat.parameters().size(); ++i) offsets.push_back(flat.offset(i));
 }
 
+Replica::~Replica() {
+  for (std::size_t i = 0; i < hooks_.size(); ++i) flat.parameters()[i].remove_hook(hooks_[i]);
+}
+
 void Replica::check_unchanged() const {
   const std::vector<Tensor> now = net->parameters();
   bool same = now.size() == parameters.size() && flat.is_flat();
@@ -126,11 +130,11 @@ void Replica::send_by(const Buckets& buckets, const Tensor& inbox) {
   buckets_ = &buckets;
   inbox_ = inbox;
   for (std::size_t i = 0; i < flat.parameters().size(); ++i)
-    flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
+    hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
       if (!sending_) return;
       --missing_[buckets_->part_of[i]];
       send_ready(false);
-    });
+    }));
 }
 
 void Replica::begin_sending() noexcept {

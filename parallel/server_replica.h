@@ -41,6 +41,7 @@ struct Buckets {
 
 struct Replica {
   Replica(Device device, std::shared_ptr<nn::Module> net);
+  ~Replica();
 
   /// Parameters, modes and (if `buffers`) buffers of `from`.
   void take_from(const Replica& from, bool buffers);
@@ -73,7 +74,8 @@ struct Replica {
   void send_ready(bool all);
   const Buckets* buckets_ = nullptr;
   Tensor inbox_;
-  std::vector<int> missing_;  // parameters without a gradient yet, by bucket
+  std::vector<unsigned> hooks_;  // by parameter
+  std::vector<int> missing_;     // parameters without a gradient yet, by bucket
   std::size_t sent_ = 0;
   bool sending_ = false;
 };
