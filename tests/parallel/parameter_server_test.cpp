@@ -326,6 +326,45 @@ TEST_CASE("the model's frozen parameters, buffers and modes reach the replicas")
   CHECK(identical(values(server.replica(0)), values(*net)));
 }
 
+namespace {
+// No clone(), a parameter used twice, one never.
+struct Plain : nn::Module {
+  Plain() {
+    a = register_module("a", nn::Linear(6, 6));
+    unused = register_parameter("unused", ones({3}));
+  }
+  Tensor forward(const Tensor& x) { return a(relu(a(x))); }
+  nn::Linear a{nullptr};
+  Tensor unused;
+};
+}  // namespace
+
+TEST_CASE("replicas by a factory; a parameter used twice, one never") {
+  LogicalDevices two(2);
+  const Tensor x = randn({5, 6});
+  const auto loss = [](Plain& n, const Tensors& t) { return n.forward(t[0]).pow(2).sum(); };
+  for (const int buckets : {0, 3}) {
+    manual_seed(8);
+    const auto net = std::make_shared<Plain>();
+    manual_seed(8);
+    Plain alone;
+    CHECK(has(error_of([&] { ParameterServer server(net, cpu_devices(2)); }), "clone"));
+    ParameterServer server(net, {"cpu:0", "cpu:1"}, {.loss = Reduction::Sum, .buckets = buckets},
+                           [] { return std::make_shared<Plain>(); });
+    optim::SGD optimizer(server.parameters(), 0.01), other(alone.parameters(), 0.01);
+    for (int i = 0; i < 3; ++i) {
+      const StepResult result = server.step(optimizer, {x}, loss);
+      other.zero_grad();
+      const Tensor expected = loss(alone, {x});
+      expected.backward();
+      other.step();
+      CHECK(result.loss() == doctest::Approx(expected.item<double>()).epsilon(1e-5));
+    }
+    CHECK(furthest(values(*net), values(alone)) < 1e-5);
+    CHECK(identical(net->unused, ones({3})));
+  }
+}
+
 TEST_CASE("parameters in groups, optimizer and server saved and loaded") {
   LogicalDevices two(2);
   const auto run = [&](bool interrupted) {
