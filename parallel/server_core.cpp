@@ -246,6 +246,7 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
     r.copy_modes(master());
   }
   r.timings.broadcast += clock.lap();
+  r.await_sent();
   if (shards())
     r.tree.begin(static_cast<int64_t>(pieces.size()));
   else if (!accumulating || !r.has_gradient)
@@ -323,6 +324,7 @@ void ServerCore::Impl::reduce_flat(std::size_t used) {
     Replica& r = *replicas[i];
     if (i == root || !r.has_gradient) continue;
     if (inboxes[i].defined() && i >= used) r.end_sending();  // what it has is of earlier calls
+    r.before_reading();
     others.push_back(inboxes[i].defined() ? inboxes[i] : seen_from(master().device, r.flat.grad()));
   }
   Tensor sum = master().flat.grad();
@@ -331,6 +333,7 @@ void ServerCore::Impl::reduce_flat(std::size_t used) {
     Tensor here = sum.narrow(0, at, std::min(part, size - at));
     for (const Tensor& other : others) here.add_(other.narrow(0, at, here.numel()));
   }
+  for (auto& r : replicas) r->after_reading();
 }
 
 void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {

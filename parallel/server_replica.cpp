@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/hooks.h"
@@ -14,9 +15,42 @@ namespace tandem::parallel {
 
 void copy_flat(const Tensor& to, const Tensor& from) {
   const Device device = to.device().is_cpu() ? from.device() : to.device();
+  // Between a device and the host nothing but the copy itself orders the host's side.
+  const bool in_order = to.device().type() == from.device().type();
   backend(device).runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
-                                     /*non_blocking=*/true);
+                                     /*non_blocking=*/in_order);
   autograd::wrote(to, "ParameterServer");
+}
+
+Channel::Channel(Device from, Device to)
+    : source_(from), target_(to), source_event_(from.type()), target_event_(to.type()) {}
+
+Channel::~Channel() {
+  try {
+    source_.synchronize();
+    target_.synchronize();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ParameterServer: %s\n", error.what());
+  }
+}
+
+void Channel::send(const Tensor& to, const Tensor& from) {
+  source_event_.record(Stream::current(source_.device()));
+  source_event_.wait(source_);
+  const StreamGuard sender(source_), receiver(target_);
+  copy_flat(to, from);
+}
+void Channel::receive() {
+  target_event_.record(target_);
+  target_event_.wait(Stream::current(target_.device()));
+}
+void Channel::free_receiver() {
+  target_event_.record(Stream::current(target_.device()));
+  target_event_.wait(target_);
+}
+void Channel::free_sender() {
+  source_event_.record(source_);
+  source_event_.wait(Stream::current(source_.device()));
 }
 
 double seconds_now() {
@@ -129,6 +163,8 @@ void Replica::take_from(const Replica& from, bool buffers) {
 void Replica::send_by(const Buckets& buckets, const Tensor& inbox) {
   buckets_ = &buckets;
   inbox_ = inbox;
+  channel_ = std::make_unique<Channel>(device, inbox.device());
+  channel_->free_receiver();  // its zeros
   for (std::size_t i = 0; i < flat.parameters().size(); ++i)
     hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
       if (!sending_) return;
@@ -149,8 +185,8 @@ void Replica::begin_sending() noexcept {
 void Replica::send_ready(bool all) {
   while (sent_ < missing_.size() && (all || missing_[sent_] == 0)) {
     const auto& part = buckets_->parts[sent_++];
-    copy_flat(inbox_.narrow(0, part.begin, part.end - part.begin),
-              flat.grad().narrow(0, part.begin, part.end - part.begin));
+    channel_->send(inbox_.narrow(0, part.begin, part.end - part.begin),
+                   flat.grad().narrow(0, part.begin, part.end - part.begin));
   }
 }
 
@@ -159,6 +195,16 @@ void Replica::end_sending() {
   if (!sending_) begin_sending();
   send_ready(true);
   sending_ = false;
+}
+
+void Replica::before_reading() {
+  if (channel_) channel_->receive();
+}
+void Replica::after_reading() {
+  if (channel_) channel_->free_receiver();
+}
+void Replica::await_sent() {
+  if (channel_) channel_->free_sender();
 }
 
 void Replica::look_at_gradients() {

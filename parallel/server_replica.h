@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "tandem/core/stream.h"
 #include "tandem/nn/flat.h"
 #include "tandem/parallel/server_core.h"
 #include "tandem/parallel/tree_sum.h"
@@ -13,6 +14,26 @@ namespace tandem::parallel {
 inline bool reads_directly(Device a, Device b) { return a == b || (a.is_cpu() && b.is_cpu()); }
 /// Copies flat buffers of one size and dtype between any two devices, in the order of their streams.
 void copy_flat(const Tensor& to, const Tensor& from);
+
+/// Copies from one device to another on streams of their own: beside what the devices compute, which nothing
+/// stops until it needs the result. Each device's buffer must outlive the channel.
+class Channel {
+ public:
+  Channel(Device from, Device to);
+  ~Channel();
+  /// Behind what `from` has been given so far.
+  void send(const Tensor& to, const Tensor& from);
+  /// What the receiver is given from now on finds all that was sent.
+  void receive();
+  /// What is sent from now on comes behind what the receiver has been given so far.
+  void free_receiver();
+  /// What the sender is given from now on comes behind all that was sent.
+  void free_sender();
+
+ private:
+  Stream source_, target_;
+  Event source_event_, target_event_;
+};
 
 /// Time since the last call; where asked, after the device has ended its work.
 class PhaseClock {
@@ -54,6 +75,11 @@ struct Replica {
   /// A gradient hook on each parameter, which sends full buckets to `inbox`.
   void send_by(const Buckets& buckets, const Tensor& inbox);
   void begin_sending() noexcept;
+  /// Around the server's reading of the inbox.
+  void before_reading();
+  void after_reading();
+  /// Before gradients are written: what was sent of the last ones has left.
+  void await_sent();
   /// Sends what no hook has.
   void end_sending();
   void forget_gradients();
@@ -74,6 +100,7 @@ struct Replica {
   void send_ready(bool all);
   const Buckets* buckets_ = nullptr;
   Tensor inbox_;
+  std::unique_ptr<Channel> channel_;
   std::vector<unsigned> hooks_;  // by parameter
   std::vector<int> missing_;     // parameters without a gradient yet, by bucket
   std::size_t sent_ = 0;
