@@ -106,6 +106,20 @@ void ratio(const char* what, double value, const char* goal) {
   std::printf("%-66s %6.3f   goal %s\n", what, value, goal);
 }
 
+// Bytes held on the server device and on its peer between two steps.
+void print_memory(const Tensor& x, const Tensor& y) {
+  cpu::set_device_count(2);
+  const Device root("cpu:0"), peer("cpu:1");
+  const auto held = [](Device device) { return memory_stats(device).current_bytes; };
+  const int64_t before = held(root);
+  Way way("", 2, 2, 0);
+  way.measure(x, y, 2);
+  const auto flat = static_cast<double>(way.server->parameters()[0].nbytes());
+  std::printf(
+      "memory between steps, in sizes of the parameters: server %.2f, peer %.2f (SGD without momentum)\n\n",
+      static_cast<double>(held(root) - before) / flat, static_cast<double>(held(peer)) / flat);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -113,6 +127,7 @@ int main(int argc, char** argv) {
   set_num_threads(2);
   manual_seed(0);
   const Tensor x = randn({256, 1, 28, 28}), y = randint(0, 10, {256}, TensorOptions(kLong));
+  print_memory(x, y);
   std::vector<Way> ways;
   ways.emplace_back("1 device of 1 core", 2, 1, 0);
   ways.emplace_back("2 devices of 1 core", 2, 2, 0);
