@@ -4,6 +4,6 @@
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/nested.h"
 #include "tandem/parallel/parallel_apply.h"
+#include "tandem/parallel/parameter_server.h"
 #include "tandem/parallel/replicate.h"
 #include "tandem/parallel/scatter_gather.h"
-#include "tandem/parallel/parameter_server.h"
