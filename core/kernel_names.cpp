@@ -43,6 +43,10 @@ constexpr const char* kLoss[] = {"cross_entropy_loss", "cross_entropy_loss_backw
                                  "nll_loss_backward"};
 constexpr const char* kNorm[] = {"batch_norm_statistics", "batch_norm", "batch_norm_backward"};
 constexpr const char* kOptim[] = {"sgd", "adam", "rmsprop", "adagrad"};
+constexpr const char* kData[] = {"gather_normalized"};
+// A replay has a span of its own; the rest is not worth one.
+constexpr const char* kCapture[] = {nullptr, nullptr, nullptr, nullptr, nullptr,
+                                    nullptr, nullptr, nullptr, nullptr, nullptr};
 constexpr const char* kWhereCopyFill[] = {"where", "copy", "fill"};
 constexpr const char* kMultinomial[] = {"multinomial"};
 
@@ -69,6 +73,8 @@ class Table {
     family(b.loss, kLoss);
     family(b.norm, kNorm);
     family(b.optim, kOptim);
+    family(b.data, kData);
+    family(b.capture, kCapture);
     static_assert(sizeof(PointwiseKernels) == 16 * kSlot && sizeof(RandomKernels) == 2 * kSlot,
                   "a kernel has no name in this file");
     range(&b.pointwise.where, kWhereCopyFill);

@@ -9,6 +9,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/backend.h"
+#include "tandem/core/profile.h"
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"
 
@@ -117,7 +118,7 @@ struct CapturedStep::State {
 
   Device device_of(const std::vector<Tensor>& inputs) const;
   bool fits(const std::vector<Tensor>& inputs, Device device);
-  StepSignature signature_of(const std::vector<Tensor>& inputs) const;
+  StepSignature signature_of(const std::vector<Tensor>& inputs, Device device) const;
   Graph* find(StepSignature&& signature);
   bool record(Graph& g, const std::vector<Tensor>& inputs);
   std::string look_over(Graph& g, const CaptureResult& result, const std::vector<Tensor>& before) const;
@@ -153,8 +154,9 @@ bool CapturedStep::State::fits(const std::vector<Tensor>& inputs, Device device)
   return one_device;
 }
 
-StepSignature CapturedStep::State::signature_of(const std::vector<Tensor>& inputs) const {
+StepSignature CapturedStep::State::signature_of(const std::vector<Tensor>& inputs, Device device) const {
   StepSignature s;
+  s.device = device;
   for (const Tensor& t : inputs) s.add_input(t);
   each_parameter([&](const Tensor& p) { s.add_parameter(p); });
   for (const Tensor& b : buffers) s.buffers.push_back(b.data_ptr());
@@ -222,6 +224,7 @@ bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   const std::vector<Tensor> before = gradients_of(g.parameters);
   const CaptureKernels& kernels = g.capture->kernels();
   std::exception_ptr thrown;
+  const profiler::HostOnly untimed;
   kernels.begin(g.capture->get());
   try {
     g.outputs = run(g.inputs);
@@ -284,7 +287,10 @@ bool CapturedStep::State::replay(Graph& g, const std::vector<Tensor>& inputs, bo
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) copy_into(g.inputs[i], inputs[i]);
-  kernels.replay(g.capture->get());
+  {
+    const profiler::Record span("captured step", "step", g.signature.device);
+    kernels.replay(g.capture->get());
+  }
   set_gradients(g.parameters, g.gradients);
   ++launches;
   last_captured = true;
@@ -296,7 +302,7 @@ std::vector<Tensor> CapturedStep::State::call(const std::vector<Tensor>& inputs)
   if (given_up) return run(inputs);
   const Device device = device_of(inputs);
   if (!backend(device).capture.available() || !fits(inputs, device)) return run(inputs);
-  Graph* g = find(signature_of(inputs));
+  Graph* g = find(signature_of(inputs, device));
   if (g == nullptr) return run(inputs);
   if (!g->ready) {
     if (!g->capture) g->capture = std::make_unique<Capture>(device);

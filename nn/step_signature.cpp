@@ -29,6 +29,7 @@ std::string input_difference(const StepSignature& now, const StepSignature& befo
 }  // namespace
 
 std::string difference(const StepSignature& now, const StepSignature& before) {
+  if (now.device != before.device) return concat("the device is ", now.device, ", was ", before.device);
   if (std::string text = input_difference(now, before); !text.empty()) return text;
   if (now.parameters.size() != before.parameters.size())
     return concat("the number of parameters is ", now.parameters.size(), ", was ", before.parameters.size());

@@ -20,6 +20,7 @@ struct StepSignature {
     friend bool operator==(const Parameter&, const Parameter&) = default;
   };
 
+  Device device{kCPU, 0};
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
   std::vector<const void*> buffers;

@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "tandem/core/backend.h"
+#include "tandem/core/profile.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/temp_folder.h"
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda_emulation/emulation.h"
 #endif
@@ -155,6 +157,20 @@ TEST_CASE("another shape runs uncaptured, is recorded in time, and known ones ke
   CHECK(step.graphs() == 2);
   step(a.to(kDouble));
   CHECK(step.message().find("input 0 has dtype") != std::string::npos);
+}
+
+TEST_CASE("a profile does not get in the way of a recording, and shows the replays") {
+  if (!has_devices(1)) return;
+  const test::TempFolder folder;
+  const std::string path = folder / "trace.json";
+  profiler::start(path);
+  cuda::CapturedStep step([&](const Tensor& x) { return x * 2 + 1; });
+  const Tensor x = on_device(ones({100}));
+  for (int i = 0; i < 6; ++i) CHECK(testing::identical(step(x)[0].cpu(), full({100}, 3.0f)));
+  profiler::stop();
+  CHECK(step.captured());
+  CHECK(step.message().empty());
+  CHECK(test::read_file(path).find("captured step") != std::string::npos);
 }
 
 TEST_CASE("inputs with strides are copied in") {
