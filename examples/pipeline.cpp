@@ -3,9 +3,10 @@
 //
 //   pipeline [DEVICE,DEVICE [MICRO_BATCHES]]      cpu:0,cpu:1 and 4
 //
-// The gradients are compared with those of the unsplit model. Fed with the same micro-batches, one after the
-// other, it gives the same bits: each stage adds up its micro-batches in the same order. Fed with the whole
-// batch at once it gives the same up to rounding: a sum over 64 rows, not of 4 sums over 16 rows.
+// The gradients are compared with those of the unsplit model on the first device. Fed with the same
+// micro-batches, one after the other, it gives the same bits: each stage adds up its micro-batches in the
+// same order. Fed with the whole batch at once it gives the same up to rounding: a sum over 64 rows, not of 4
+// sums over 16 rows. So it is for a CPU and a GPU, whose sums have other orders.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -111,17 +112,20 @@ int main(int argc, char** argv) try {
     return nn::Sequential(std::dynamic_pointer_cast<nn::SequentialImpl>(module->clone()));
   };
   nn::Sequential whole_first = copy(first), whole_second = copy(second);
+  for (const auto& stage : {whole_first, whole_second}) stage.ptr()->to(devices[0]);
+  const auto loss_of_unsplit = [&](const Tensor& x, const Tensor& y) {
+    return loss_of(whole_second(whole_first(x.to(devices[0]))), y.to(devices[0]));
+  };
   first->to(devices[0]);
   second->to(devices[1]);
   run_pipeline(first, second, devices, inputs, targets);
 
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    loss_of(whole_second(whole_first(inputs[i])), targets[i]).backward();
+  for (std::size_t i = 0; i < inputs.size(); ++i) loss_of_unsplit(inputs[i], targets[i]).backward();
   std::printf("against the unsplit model, micro-batch by micro-batch: %g and %g\n",
               difference(first, whole_first), difference(second, whole_second));
   whole_first->zero_grad();
   whole_second->zero_grad();
-  loss_of(whole_second(whole_first(input)), target).backward();
+  loss_of_unsplit(input, target).backward();
   std::printf("against the unsplit model, the whole batch at once: %.1e and %.1e (relative)\n",
               difference(first, whole_first), difference(second, whole_second));
 } catch (const std::exception& error) {
