@@ -376,6 +376,7 @@ TEST_CASE("empty batches and batches of one; other dimensions; the output elsewh
   nn::DataParallel along_one(nn::Tanh(), cpu_devices(3), nullopt, 1);
   const Tensor x = randn({2, 8});
   CHECK(identical(along_one(x), tanh(x)));
+  CHECK(identical(nn::DataParallel(nn::Tanh(), {"cpu:0", "cpu:2"})(x), tanh(x)));
   nn::DataParallel all{nn::Tanh()};
   CHECK(all->devices().size() == 3);
   CHECK(identical(all(x), tanh(x)));
