@@ -117,7 +117,7 @@ TEST_CASE("a training step with dropout and running statistics has the same bits
     manual_seed(13);
     Normed net;
     nn::DataParallel model(net, cpu_devices(3));
-    const Tensor x = randn({7, 2, 4, 4});
+    const Tensor x = randn({7, 2, 4, 4}).requires_grad_();  // so that backward reads every weight
     step(model, x);
     const Step last = step(model, x);
     auto out = last.grads;
@@ -151,6 +151,20 @@ TEST_CASE("running statistics stay on the root, which computes the first piece")
     const Tensor x = randn({7, 2, 4, 4});
     CHECK(close(model(x).cpu(), alone(x), 1e-5));
   }
+}
+
+TEST_CASE("what a replica writes to its own buffers is gone with the next forward") {
+  LogicalDevices two(2);
+  struct Writer : nn::Module {
+    Writer() { seen = register_buffer("seen", zeros({})); }
+    Tensor forward(Tensor x) {
+      if (x.device() != cpu_device(0)) seen.add_(1);
+      return x + seen;
+    }
+    Tensor seen;
+  };
+  nn::DataParallel model(std::make_shared<Writer>(), cpu_devices(2));
+  for (int i = 0; i < 3; ++i) CHECK(identical(model(zeros({2})), tensor({0.0f, 1.0f})));
 }
 
 TEST_CASE("replicas get values when something was written, and only then") {
