@@ -41,11 +41,13 @@ int64_t batch_size(const Tensors& batch) {
   return batch[0].size(0);
 }
 
-// `from` as a tensor on `device`: the same memory where that can be read.
+// `from` as a tensor on `device`: the same memory, which it keeps, where that can be read.
 Tensor seen_from(Device device, const Tensor& from) {
   if (from.device() == device) return from;
-  if (reads_directly(device, from.device()))
-    return from_blob(from.data_ptr(), from.sizes(), from.options().device(device));
+  if (reads_directly(device, from.device()) && !from.requires_grad())
+    return from_blob(
+        from.data_ptr(), from.sizes(), from.strides(), [kept = from.storage()](void*) {},
+        TensorOptions(from.dtype()).device(device));
   return from.to(device, /*non_blocking=*/true);
 }
 
@@ -262,8 +264,11 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
 bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch,
                              PieceFunction loss, StepResult& result, PhaseClock& clock, bool last) {
   Tensors inputs;
-  for (const Tensor& t : batch)
-    inputs.push_back(t.narrow(0, piece.start, piece.size).to(r.device, /*non_blocking=*/true));
+  for (const Tensor& t : batch) {
+    const Tensor part = t.narrow(0, piece.start, piece.size);
+    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part)
+                                          : part.to(r.device, /*non_blocking=*/true));
+  }
   r.timings.copy_in += clock.lap();
   // One device without shards draws from the caller's stream, as training without a server does.
   optional<GeneratorGuard> stream;

@@ -25,7 +25,7 @@ struct ServerOptions {
   /// Pieces as chunk cuts them; else they differ by one at most.
   bool chunks = false;
   /// Gradients are sent in so many pieces while backward runs. 0: one for each MiB, four at most; and none
-  /// between CPU devices, where the server reads them where they are.
+  /// between CPU devices, which read each other's gradients and batches where they are.
   int buckets = 0;
   /// Wait for the device after each phase, so that timings() are its own and not only the host's.
   bool synchronize_timings = false;
