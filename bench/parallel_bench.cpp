@@ -11,8 +11,7 @@
 //   bench_parallel [ROUNDS]
 //
 // Configurations take turns, a few steps each; a number is the median over the rounds, so that other work on
-// the machine meets all of them alike. Run it where two cores are free: two devices cannot be faster than one
-// on one.
+// the machine meets all of them alike, and beside it the best step. Two devices need two free cores.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -94,6 +93,7 @@ struct Way {
   }
   double typical_cpu() const { return median(cpu_seconds); }
   double typical() const { return median(seconds); }
+  double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
 
   const char* name;
   int logical;
@@ -141,17 +141,19 @@ int main(int argc, char** argv) {
       for (Way& way : ways)
         way.seconds.clear(), way.reduce.clear(), way.stepped.clear(), way.broadcast.clear();
   }
-  std::printf("%-32s %9s %9s %11s %13s %13s\n", "LeNet, batch 256, SGD", "ms/step", "cpu ms", "reduce us",
-              "optimizer us", "broadcast us");
+  std::printf("%-32s %9s %9s %9s %11s %13s %13s\n", "LeNet, batch 256, SGD", "ms/step", "best", "cpu ms",
+              "reduce us", "optimizer us", "broadcast us");
   for (const Way& way : ways)
-    std::printf("%-32s %9.2f %9.2f %11.1f %13.1f %13.1f\n", way.name, 1e3 * way.typical(),
-                1e3 * way.typical_cpu(), 1e6 * median(way.reduce), 1e6 * median(way.stepped),
-                1e6 * median(way.broadcast));
+    std::printf("%-32s %9.2f %9.2f %9.2f %11.1f %13.1f %13.1f\n", way.name, 1e3 * way.typical(),
+                1e3 * way.best(), 1e3 * way.typical_cpu(), 1e6 * median(way.reduce),
+                1e6 * median(way.stepped), 1e6 * median(way.broadcast));
   std::printf("\n");
   const Way& two = ways[1];
   ratio("2 devices of 1 core: times as fast as 1 of 1 core", ways[0].typical() / two.typical(), ">= 1.9");
+  ratio("  by the best step of each", ways[0].best() / two.best(), ">= 1.9");
   ratio("2 devices of 1 core: times as fast as 1 device with 2 threads", ways[2].typical() / two.typical(),
         ">= 1.0");
+  ratio("  by the best step of each", ways[2].best() / two.best(), ">= 1.0");
   ratio("overhead of a step, ms (reduce + optimizer + broadcast)",
         1e3 * (median(two.reduce) + median(two.stepped) + median(two.broadcast)), "<= 0.3");
   ratio("shards=8 on 1 device of 1 core: time against none", ways[3].typical() / ways[0].typical(),
