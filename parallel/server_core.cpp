@@ -1,54 +1,24 @@
-// The server: pieces of a batch, a host thread a device, sums in a fixed order on the root.
+// The devices' part of a step: pieces of a batch, forward and backward on a host thread a device.
 #include "tandem/parallel/server_core.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/core/generator.h"
-#include "tandem/nn/archive.h"
-#include "tandem/parallel/server_replica.h"
+#include "tandem/parallel/server_impl.h"
 
 namespace tandem::parallel {
 namespace {
-
-struct Piece {
-  int64_t start, size;
-  double weight;
-};
 
 Device root_of(const std::vector<Device>& devices, const ServerOptions& options) {
   const Device root = options.root ? resolve(*options.root) : devices[0];
   check(std::find(devices.begin(), devices.end(), root) != devices.end(), "ParameterServer: the root ", root,
         " is not one of the devices");
   return root;
-}
-
-int64_t batch_size(const Tensors& batch) {
-  check(!batch.empty(), "ParameterServer: a batch without tensors");
-  for (const Tensor& t : batch) {
-    check(t.defined() && t.dim() > 0,
-          "ParameterServer: tensors of a batch have its samples along dimension 0; got ", t);
-    check(t.size(0) == batch[0].size(0),
-          "ParameterServer: tensors of a batch differ in the number of samples\n  ", batch[0], "\n  ", t);
-  }
-  check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
-  return batch[0].size(0);
-}
-
-// `from` as a tensor on `device`: the same memory, which it keeps, where that can be read.
-Tensor seen_from(Device device, const Tensor& from) {
-  if (from.device() == device) return from;
-  if (reads_directly(device, from.device()) && !from.requires_grad())
-    return from_blob(
-        from.data_ptr(), from.sizes(), from.strides(), [kept = from.storage()](void*) {},
-        TensorOptions(from.dtype()).device(device));
-  return from.to(device, /*non_blocking=*/true);
 }
 
 // Puts a module that was made for a device there, and checks that it is like the model.
@@ -64,18 +34,6 @@ void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device devic
   }
 }
 
-// The first error of a device, with the device before its text.
-void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices) {
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (!errors[i]) continue;
-    try {
-      std::rethrow_exception(errors[i]);
-    } catch (const std::exception& error) {
-      fail("ParameterServer: ", devices[i], ": ", error.what());
-    }
-  }
-}
-
 }  // namespace
 
 double StepResult::loss() const {
@@ -85,41 +43,6 @@ double StepResult::loss() const {
                                : std::numeric_limits<double>::quiet_NaN();
   return sum;
 }
-
-struct ServerCore::Impl {
-  std::vector<Device> devices;
-  std::size_t root = 0;
-  ServerOptions options;
-  std::vector<std::unique_ptr<Replica>> replicas;
-  Buckets buckets;
-  Tensors inboxes;  // on the root, by replica; undefined where it reads directly
-  Tensor leaf;
-  bool has_buffers = false;
-  bool accumulating = false;  // gradients of earlier calls are to be added to
-  int held_back = 0;          // NoSync guards
-  int64_t steps = 0;          // backward passes that ended well
-  double left_at = 0;
-  ServerTimings timings;
-
-  Replica& master() { return *replicas[root]; }
-  bool shards() const { return options.shards > 0; }
-
-  void make_inboxes();
-  std::vector<Piece> cut(int64_t samples) const;
-  void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
-            const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
-  bool piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
-             StepResult& result, PhaseClock& clock, bool last);
-  void reduce(int64_t pieces, std::size_t used);
-  void reduce_flat(std::size_t used);
-  void reduce_tree(int64_t shards, std::size_t used);
-  void add_timings(std::size_t used, double elapsed);
-  void forget() {
-    for (auto& r : replicas) r->forget_gradients();
-    leaf.mutable_grad().reset();
-    accumulating = false;
-  }
-};
 
 ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices,
                        const ServerOptions& options, MakeFunction make)
@@ -303,136 +226,6 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   }
   r.timings.backward += clock.lap();
   return true;
-}
-
-void ServerCore::Impl::reduce(int64_t pieces, std::size_t used) {
-  if (held_back > 0 && !shards()) {
-    accumulating = true;
-    return;
-  }
-  NoGradGuard no_grad;
-  const DeviceGuard guard(master().device);
-  if (shards())
-    reduce_tree(pieces, used);
-  else
-    reduce_flat(used);
-  leaf.mutable_grad() = master().flat.grad();
-  accumulating = held_back > 0;
-}
-
-// The root's own gradient first, then those of the others in the order of the devices. Sums go over the
-// root's buffer a part at a time, so that it stays in cache while the peers are read.
-void ServerCore::Impl::reduce_flat(std::size_t used) {
-  if (!master().has_gradient) master().flat.zero_grad();
-  Tensors others;
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    Replica& r = *replicas[i];
-    if (i == root || !r.has_gradient) continue;
-    if (inboxes[i].defined() && i >= used) r.end_sending();  // what it has is of earlier calls
-    r.before_reading();
-    others.push_back(inboxes[i].defined() ? inboxes[i] : seen_from(master().device, r.flat.grad()));
-  }
-  Tensor sum = master().flat.grad();
-  const int64_t size = sum.numel(), part = others.size() > 1 && sum.is_cpu() ? 1 << 16 : size;
-  for (int64_t at = 0; at < size; at += part) {
-    Tensor here = sum.narrow(0, at, std::min(part, size - at));
-    for (const Tensor& other : others) here.add_(other.narrow(0, at, here.numel()));
-  }
-  for (auto& r : replicas) r->after_reading();
-}
-
-void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {
-  TreeSum total;
-  total.begin(shards);
-  for (std::size_t i = 0; i < used; ++i)
-    for (const TreeSum::Node& node : replicas[i]->tree.nodes())
-      total.add(node.level, node.index, seen_from(master().device, node.sum.flat));
-  Tensor sum = master().flat.grad();
-  if (accumulating)
-    sum.add_(total.nodes()[0].sum.flat);
-  else
-    sum.copy_(total.nodes()[0].sum.flat);
-  master().look_at_gradients();
-}
-
-std::vector<Tensor> ServerCore::parameters() const { return {impl_->leaf}; }
-const std::vector<Device>& ServerCore::devices() const { return impl_->devices; }
-Device ServerCore::root() const { return impl_->devices[impl_->root]; }
-const ServerOptions& ServerCore::options() const { return impl_->options; }
-int64_t ServerCore::steps() const { return impl_->steps; }
-
-void ServerCore::update(optim::Optimizer& optimizer) {
-  Impl& s = *impl_;
-  const double begin = seconds_now();
-  check(s.leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
-  check(!s.accumulating, "ParameterServer.update: gradients are still held back by no_sync");
-  s.master().check_unchanged();
-  for (const auto& group : optimizer.param_groups())
-    for (const Tensor& p : group.params())
-      check(p.defined() && p.storage() == s.leaf.storage(),
-            "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
-            "; make it on server.parameters()");
-  const DeviceGuard guard(s.master().device);
-  PhaseClock clock(s.master().device, s.options.synchronize_timings);
-  optimizer.step();
-  s.timings.optimizer += clock.lap();
-  for (auto& r : s.replicas)  // the others fetch it themselves, all at once, as their next step begins
-    if (!reads_directly(r->device, s.master().device)) r->take_from(s.master(), false);
-  ++s.timings.steps;
-  s.left_at = seconds_now();
-  s.timings.total += s.left_at - begin;
-}
-
-Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
-  Impl& s = *impl_;
-  s.master().check_unchanged();
-  const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
-  const std::vector<Device> used(s.devices.begin(),
-                                 s.devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
-  if (s.has_buffers)
-    for (auto& r : s.replicas)
-      if (r.get() != &s.master()) r->copy_buffers(s.master());
-  const auto modules = s.master().net->modules();
-  std::vector<bool> training;
-  for (const auto& m : modules) training.push_back(m->is_training());
-  s.master().net->eval();
-  Tensors out(used.size());
-  const auto errors = run_on_devices(used, [&](std::size_t i) {
-    NoGradGuard no_grad;
-    Replica& r = *s.replicas[i];
-    r.take_from(s.master(), false);
-    if (&r != &s.master()) r.net->eval();
-    int64_t start = 0;
-    for (std::size_t j = 0; j < i; ++j) start += sizes[j];
-    Tensors piece;
-    for (const Tensor& t : batch)
-      piece.push_back(t.narrow(0, start, sizes[i]).to(r.device, /*non_blocking=*/true));
-    out[i] = f(*r.net, piece);
-  });
-  for (std::size_t i = 0; i < modules.size(); ++i)
-    if (modules[i]->is_training() != training[i]) modules[i]->train(training[i]);
-  rethrow(errors, used);
-  return gather(out, s.master().device, 0);
-}
-
-nn::Module& ServerCore::refreshed(std::size_t i) {
-  check(i < impl_->replicas.size(), "ParameterServer.replica: there are ", impl_->replicas.size(),
-        " replicas, not one of number ", i);
-  impl_->replicas[i]->take_from(impl_->master(), true);
-  return *impl_->replicas[i]->net;
-}
-
-ServerCore::NoSync::NoSync(ServerCore& server) : server_(server) { ++server.impl_->held_back; }
-ServerCore::NoSync::~NoSync() { --server_.impl_->held_back; }
-
-void ServerCore::save(serialize::OutputArchive& archive) const { archive.write("steps", impl_->steps); }
-void ServerCore::load(serialize::InputArchive& archive) { archive.read("steps", impl_->steps); }
-
-const ServerTimings& ServerCore::timings() const { return impl_->timings; }
-void ServerCore::reset_timings() {
-  impl_->timings = {};
-  impl_->timings.devices.resize(impl_->devices.size());
-  impl_->left_at = 0;
 }
 
 }  // namespace tandem::parallel

@@ -348,7 +348,6 @@ TEST_CASE("replicas by a factory; a parameter used twice, one never") {
     const auto net = std::make_shared<Plain>();
     manual_seed(8);
     Plain alone;
-    CHECK(has(error_of([&] { ParameterServer server(net, cpu_devices(2)); }), "clone"));
     ParameterServer server(net, {"cpu:0", "cpu:1"}, {.loss = Reduction::Sum, .buckets = buckets},
                            [] { return std::make_shared<Plain>(); });
     optim::SGD optimizer(server.parameters(), 0.01), other(alone.parameters(), 0.01);

@@ -1,0 +1,57 @@
+// The inside of a ServerCore, for its own sources.
+#pragma once
+#include <exception>
+
+#include "tandem/parallel/server_core.h"
+#include "tandem/parallel/server_replica.h"
+
+namespace tandem::parallel {
+
+struct Piece {
+  int64_t start, size;
+  double weight;
+};
+
+/// Samples in a batch. Throws Error unless its tensors agree and there are some.
+int64_t batch_size(const Tensors& batch);
+/// `from` as a tensor on `device`: the same memory, which it keeps, where that can be read.
+Tensor seen_from(Device device, const Tensor& from);
+/// Throws the first error of a device, with the device before its text.
+void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices);
+
+struct ServerCore::Impl {
+  std::vector<Device> devices;
+  std::size_t root = 0;
+  ServerOptions options;
+  std::vector<std::unique_ptr<Replica>> replicas;
+  Buckets buckets;
+  Tensors inboxes;  // on the root, by replica; undefined where it reads directly
+  Tensor leaf;
+  bool has_buffers = false;
+  bool accumulating = false;  // gradients of earlier calls are to be added to
+  int held_back = 0;          // NoSync guards
+  int64_t steps = 0;          // backward passes that ended well
+  double left_at = 0;
+  ServerTimings timings;
+
+  Replica& master() { return *replicas[root]; }
+  bool shards() const { return options.shards > 0; }
+
+  void make_inboxes();
+  std::vector<Piece> cut(int64_t samples) const;
+  void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
+            const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
+  bool piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
+             StepResult& result, PhaseClock& clock, bool last);
+  void reduce(int64_t pieces, std::size_t used);
+  void reduce_flat(std::size_t used);
+  void reduce_tree(int64_t shards, std::size_t used);
+  void add_timings(std::size_t used, double elapsed);
+  void forget() {
+    for (auto& r : replicas) r->forget_gradients();
+    leaf.mutable_grad().reset();
+    accumulating = false;
+  }
+};
+
+}  // namespace tandem::parallel
