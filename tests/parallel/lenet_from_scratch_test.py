@@ -1,0 +1,34 @@
+"""The example lenet_from_scratch: what its helpers print, and that it learns on one, two and three devices."""
+import re
+import subprocess
+import sys
+
+program = sys.argv[1]
+
+
+def run(*arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=240)
+
+
+helpers = run("--helpers").stdout
+after = helpers.split("after allreduce:")[1].split("input:")[0]
+if len(re.findall(r"^ 3  3$", after, re.M)) != 2:
+    sys.exit(f"allreduce: {helpers}")
+rows = re.findall(r"[\d ]+\d\n", helpers.split("scattered over cpu:0, cpu:1:")[1])
+if [row.split()[0] for row in rows] != ["0", "5", "10", "15"] or helpers.count("CPULongType{2,5}") != 2:
+    sys.exit(f"scatter: {helpers}")
+
+for devices in ["cpu:0", "cpu:0,cpu:1", "cpu:2,cpu:0,cpu:1"]:
+    trained = run("--devices", devices, "--epochs", "5", "--images", "1500", "--batch", "12", "--lr", "0.3")
+    if trained.returncode and "fashion-mnist" in trained.stderr:
+        print("skipped: no data set fashion-mnist")
+        sys.exit(77)
+    names = devices.replace(",", ", ")
+    if trained.returncode or f"running on {names}" not in trained.stdout:
+        sys.exit(f"{devices}: {trained}")
+    accuracy = float(re.findall(r"test accuracy (0\.\d{4})", trained.stdout)[-1])
+    if accuracy < 0.4:  # 0.64 to 0.69 were seen
+        sys.exit(f"{devices}: test accuracy {accuracy}")
+twice = run("--devices", "cpu:0,cpu:0")
+if twice.returncode == 0 or "comes twice" not in twice.stderr:
+    sys.exit(f"a device twice: {twice}")
