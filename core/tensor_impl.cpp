@@ -35,8 +35,9 @@ TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
 }
 
 void TensorImpl::refresh() {
-  numel = checked_numel(sizes);  // expand makes any product out of nothing
-  data = static_cast<char*>(storage->data()) + offset * item_size(dtype);
+  numel = checked_numel(sizes);                      // expand makes any product out of nothing
+  char* base = static_cast<char*>(storage->data());  // null where a device has nothing to hold
+  data = base == nullptr ? nullptr : base + offset * item_size(dtype);
   contiguous = true;
   uint64_t step = 1;
   for (std::size_t i = sizes.size(); i-- > 0 && contiguous;) {

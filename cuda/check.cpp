@@ -19,9 +19,9 @@ thread_local constinit Launches launches{};
 
 // "cuda/runtime.cpp:41" from whatever path the compiler was given.
 std::string place(const Where& where) {
-  const char* file = where.file_name();
+  const char* file = where.file;
   if (const char* found = std::strstr(file, "cuda/")) file = found;
-  return concat(file, ":", where.line());
+  return concat(file, ":", where.line);
 }
 
 // Errors of work that was started before the call that returns them.

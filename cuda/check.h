@@ -7,12 +7,18 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include <source_location>
 #include <string>
 
 namespace tandem::cuda {
 
-using Where = std::source_location;
+/// Where a call stands. (clang 14 has no std::source_location with libstdc++.)
+struct Where {
+  const char* file;
+  int line;
+  static constexpr Where current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 [[noreturn]] void failed(cudaError_t status, const char* call, const Where& where);
 [[noreturn]] void failed(cublasStatus_t status, const char* call, const Where& where);
