@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "tandem/cli/axis.h"
-#include "tandem/cli/terminal.h"
+#include "tandem/cli/svg.h"
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
 
@@ -43,37 +43,6 @@ constexpr const char* kStyle = R"(
   </style>
 )";
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string text_at(double x, double y, const char* anchor, const char* css, const std::string& text) {
-  return concat("  <text class=\"", css, "\" x=\"", number(x), "\" y=\"", number(y), "\" text-anchor=\"",
-                anchor, "\">", escaped(text), "</text>\n");
-}
-
-std::string line_from(double x1, double y1, double x2, double y2, const char* css) {
-  return concat("  <line class=\"", css, "\" x1=\"", number(x1), "\" y1=\"", number(y1), "\" x2=\"",
-                number(x2), "\" y2=\"", number(y2), "\"/>\n");
-}
-
 struct Panel {
   std::string head;
   double left;
@@ -88,19 +57,19 @@ struct Panel {
 };
 
 std::string axes(const Panel& panel) {
-  std::string out = text_at(panel.left, kTop - 14, "start", "head", panel.head);
+  std::string out = svg_text(panel.left, kTop - 14, "start", "head", panel.head);
   for (double tick : panel.axis.ticks) {
     const double y = panel.y(tick);
-    out += line_from(panel.left, y, panel.left + kPanelWidth, y, "grid");
-    out += text_at(panel.left - 8, y + 4, "end", "tick", panel.axis.label(tick));
+    out += svg_line(panel.left, y, panel.left + kPanelWidth, y, "grid");
+    out += svg_text(panel.left - 8, y + 4, "end", "tick", panel.axis.label(tick));
   }
   const double bottom = kTop + kPanelHeight;
-  out += line_from(panel.left, bottom, panel.left + kPanelWidth, bottom, "axis");
+  out += svg_line(panel.left, bottom, panel.left + kPanelWidth, bottom, "axis");
   for (int tick : count_ticks(panel.epochs, 11)) {
-    out += line_from(panel.x(tick), bottom, panel.x(tick), bottom + 5, "axis");
-    out += text_at(panel.x(tick), bottom + 20, "middle", "tick", std::to_string(tick));
+    out += svg_line(panel.x(tick), bottom, panel.x(tick), bottom + 5, "axis");
+    out += svg_text(panel.x(tick), bottom + 20, "middle", "tick", std::to_string(tick));
   }
-  return out + text_at(panel.left + kPanelWidth / 2.0, bottom + 40, "middle", "tick", "epoch");
+  return out + svg_text(panel.left + kPanelWidth / 2.0, bottom + 40, "middle", "tick", "epoch");
 }
 
 // One path; a value that is not finite lifts the pen. A lone point becomes a short stroke, drawn as a dot by
@@ -113,8 +82,8 @@ std::string curve(const Panel& panel, const std::vector<double>& values, const c
       pen_down = false;
       continue;
     }
-    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M', number(panel.x(static_cast<int>(i) + 1)),
-                   ",", number(panel.y(values[i])));
+    path += concat(path.empty() ? "" : " ", pen_down ? 'L' : 'M',
+                   svg_number(panel.x(static_cast<int>(i) + 1)), ",", svg_number(panel.y(values[i])));
     const bool alone = !pen_down && (i + 1 == values.size() || !std::isfinite(values[i + 1]));
     if (alone) path += " l0.01,0";
     pen_down = true;
@@ -128,8 +97,8 @@ std::string last_value(const Panel& panel, const char* format) {
   const double x = panel.x(static_cast<int>(panel.test.size())), y = panel.y(panel.test.back());
   char text[32];
   std::snprintf(text, sizeof text, format, panel.test.back());
-  return concat("  <circle class=\"dot\" cx=\"", number(x), "\" cy=\"", number(y), "\" r=\"3.5\"/>\n",
-                text_at(x + 8, y + 4, "start", "tick", text));
+  return concat("  <circle class=\"dot\" cx=\"", svg_number(x), "\" cy=\"", svg_number(y), "\" r=\"3.5\"/>\n",
+                svg_text(x + 8, y + 4, "start", "tick", text));
 }
 
 Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test,
@@ -152,8 +121,8 @@ std::vector<double> percent(std::vector<double> shares) {
 
 std::string legend() {
   const double y = 28, x = kWidth - 190;
-  return line_from(x, y, x + 34, y, "line test") + text_at(x + 42, y + 4, "start", "tick", "test") +
-         line_from(x + 84, y, x + 118, y, "line train") + text_at(x + 126, y + 4, "start", "tick", "train");
+  return svg_line(x, y, x + 34, y, "line test") + svg_text(x + 42, y + 4, "start", "tick", "test") +
+         svg_line(x + 84, y, x + 118, y, "line train") + svg_text(x + 126, y + 4, "start", "tick", "train");
 }
 
 }  // namespace
@@ -162,12 +131,9 @@ std::string curve_svg(const Curves& curves) {
   const Panel accuracy =
       make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
   const Panel loss = make_panel("loss (nats an image)", 530, curves.train_loss, curves.test_loss);
-  std::string out =
-      concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight, "\" width=\"",
-             kWidth, "\" height=\"", kHeight, "\" role=\"img\">\n  <title>", escaped(curves.title),
-             "</title>", kStyle, "  <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
-  out += text_at(20, 32, "start", "title", curves.title);
-  out += text_at(20, 51, "start", "note", curves.note) + legend();
+  std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle);
+  out += svg_text(20, 32, "start", "title", curves.title);
+  out += svg_text(20, 51, "start", "note", curves.note) + legend();
   for (const Panel* panel : {&accuracy, &loss})
     out += axes(*panel) + curve(*panel, panel->train, "train") + curve(*panel, panel->test, "test") +
            last_value(*panel, panel == &accuracy ? "%.2f" : "%.3f");

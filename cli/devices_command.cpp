@@ -1,39 +1,11 @@
-// tandem devices, and the choice of a device.
+// tandem devices: what there is.
 #include <cstdio>
 
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/core/backend.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/core/suggest.h"
 
 namespace tandem::cli {
-
-std::string best_device() { return device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0"; }
-
-Device use_device(const std::string& name) {
-  try {
-    return resolve(Device(name.empty() ? best_device() : name));
-  } catch (const Error& error) {
-    const std::vector<std::string> known{"cpu", "cpu:0", "cuda", "cuda:0"};
-    const bool misspelt = name.find("cpu") == std::string::npos && name.find("cuda") == std::string::npos;
-    const std::string text = error.what();
-    throw UsageError(
-        text + (misspelt && text.find("did you mean") == std::string::npos ? did_you_mean(name, known) : ""));
-  }
-}
-
-void use_threads(int threads) {
-  if (threads < 0 || threads > 4096)
-    throw UsageError(concat("--threads ", threads, ": expected 1 to 4096, or 0 for all cores"));
-  if (threads == 0) return;
-  set_num_threads(threads);
-  try {
-    device_num_threads();  // they start here
-  } catch (const Error& error) {
-    throw UsageError(concat("--threads ", threads, ": ", error.what()));
-  }
-}
 
 int devices_command() {
   const Terminal terminal = detect_terminal();

@@ -91,17 +91,8 @@ CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Ra
 constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
 constexpr Range<int> kThreads{0, 4096};
 
-void add_train(CLI::App& app, TrainOptions& o) {
-  CLI::App* c =
-      app.add_subcommand("train",
-                         "train a model; in the run's folder: config.json, metrics.jsonl, curve.svg, "
-                         "checkpoint.safetensors, model.safetensors");
-  c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
-  c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
-  c->add_option("--devices", o.devices, "cpu:0, cuda:0, …; default: the best present")->delimiter(',');
-  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
-            "passes over the training images; a resumed run may get more, unless its schedule is cosine");
-  RecipeOptions& r = o.recipe;
+// What decides how a model is trained.
+void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--recipe", r.name,
                 "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
                 "below change parts of it")
@@ -117,6 +108,24 @@ void add_train(CLI::App& app, TrainOptions& o) {
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init, "normal: weights of standard deviation 0.01; default: the layers' own");
   c->add_option("--augment", r.augment, "none, or flip: half of the training images mirrored");
+}
+
+void add_train(CLI::App& app, TrainOptions& o) {
+  CLI::App* c =
+      app.add_subcommand("train",
+                         "train a model; in the run's folder: config.json, metrics.jsonl, curve.svg, "
+                         "checkpoint.safetensors, model.safetensors");
+  c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
+  c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
+  c->add_option("--devices", o.devices,
+                "cpu:0, cuda:0, …; several, as in cpu:0,cpu:1, share each batch; default: the best present")
+      ->delimiter(',');
+  c->add_option("--root", o.root, "of several devices the one that keeps the parameters; default: the first");
+  add_known(c, "--shards", o.shards, {0, kMostShards},
+            "cut each batch in so many pieces: the same bits on any number of devices; 0: a piece a device");
+  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
+            "passes over the training images; a resumed run may get more, unless its schedule is cosine");
+  add_recipe(c, o.recipe);
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
             "of parameters and order; the same seed gives the same bits");
   add_known(c, "--threads", o.threads, kThreads,
@@ -132,12 +141,37 @@ void add_train(CLI::App& app, TrainOptions& o) {
   });
 }
 
+void add_compare(CLI::App& app, CompareOptions& o) {
+  CLI::App* c = app.add_subcommand("compare",
+                                   "train on several lists of devices in turn, and tell how fast each is and "
+                                   "why; writes compare.json and compare.svg");
+  c->add_option("--devices", o.devices, "a list, as in cpu:0,cpu:1; given twice or more")
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  c->add_option("--scaling", o.scaling,
+                "strong: the same batch on every list; weak: the same batch a device; or both")
+      ->capture_default_str();
+  c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
+  c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
+  add_known(c, "--epochs", o.epochs, {1, kMostEpochs}, "of each list");
+  add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
+  add_recipe(c, o.recipe);
+  add_known(c, "--shards", o.shards, {0, kMostShards}, "pieces of each batch; 0: a piece a device");
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "of parameters and order");
+  add_known(c, "--threads", o.threads, kThreads,
+            "of each CPU device, in every run; 0: the cores shared out among the most devices");
+  add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
+  c->add_option("--out", o.out, "folder for the results; default: runs/compare, numbered");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
   app.require_subcommand(1);
   TrainOptions train;
   add_train(app, train);
+  CompareOptions compare;
+  add_compare(app, compare);
   EvalOptions eval;
   CLI::App* c = app.add_subcommand("eval", "loss and accuracy of a trained run on its test images");
   c->add_option("DIR", eval.folder, "folder of the run")->required();
@@ -181,6 +215,7 @@ int run(int argc, char** argv) {
     return parse_error(app, error, argc > 1 ? argv[1] : nullptr);
   }
   if (app.got_subcommand("train")) return train_command(train);
+  if (app.got_subcommand("compare")) return compare_command(compare);
   if (app.got_subcommand("eval")) return eval_command(eval);
   if (app.got_subcommand("predict")) return predict_command(predict);
   if (app.got_subcommand("summary")) return summary_command(summary);

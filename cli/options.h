@@ -14,10 +14,14 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+inline constexpr int64_t kMostShards = 4096;
+
 struct TrainOptions {
   std::string model = "lenet";
   std::string data = "fashion-mnist";
   std::vector<std::string> devices;  ///< empty: the best present
+  std::string root;                  ///< empty: the first
+  int64_t shards = 0;                ///< 0: a piece a device
   int64_t epochs = 10;
   RecipeOptions recipe;
   uint64_t seed = 0;
@@ -27,6 +31,21 @@ struct TrainOptions {
   std::string out;         ///< empty: runs/<model>-<data>, numbered
   std::string resume;
   std::vector<std::string> given;  ///< names of the options on the command line
+};
+
+struct CompareOptions {
+  std::string model = "lenet";
+  std::string data = "fashion-mnist";
+  std::vector<std::string> devices;  ///< a list each
+  std::string scaling = "strong";    ///< or weak, or both
+  int64_t epochs = 3;
+  int64_t images = 0;  ///< training images used; 0: all
+  RecipeOptions recipe;
+  int64_t shards = 0;
+  uint64_t seed = 0;
+  int threads = 0;  ///< of a logical CPU device; 0: the cores shared out
+  int workers = 0;
+  std::string out;  ///< empty: runs/compare, numbered
 };
 
 struct EvalOptions {
@@ -54,6 +73,7 @@ struct SummaryOptions {
 };
 
 int train_command(const TrainOptions& options);
+int compare_command(const CompareOptions& options);
 int eval_command(const EvalOptions& options);
 int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
@@ -63,6 +83,10 @@ int devices_command();
 std::string best_device();
 /// The device of that name. Throws UsageError when there is none.
 Device use_device(const std::string& name);
+/// Signals that ask for an end are kept in stop_signal; the second ends the process.
+void install_handlers();
+/// Throws UsageError when so many cannot be started.
+void check_workers(int workers);
 /// Sets the number of CPU threads. Throws UsageError when it is impossible.
 void use_threads(int threads);
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 // Another number for every change of the entries.
 constexpr const char* kFormatName = "tandem-run-";
-constexpr int64_t kFormat = 2;
+constexpr int64_t kFormat = 3;
 
 Json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
@@ -72,9 +72,10 @@ std::string shown(const std::string& path) {
 }  // namespace
 
 Json to_json(const RunConfig& c) {
-  Json json{{"model", c.model},   {"data", c.data},       {"data_folder", c.data_folder},
-            {"input", c.input},   {"classes", c.classes}, {"class_count", c.class_count},
-            {"epochs", c.epochs}, {"seed", c.seed},       {"data_sum", c.data_sum}};
+  Json json{{"model", c.model},     {"data", c.data},       {"data_folder", c.data_folder},
+            {"input", c.input},     {"classes", c.classes}, {"class_count", c.class_count},
+            {"epochs", c.epochs},   {"seed", c.seed},       {"data_sum", c.data_sum},
+            {"devices", c.devices}, {"root", c.root},       {"shards", c.shards}};
   write_recipe(json, c.recipe);
   return json;
 }
@@ -89,7 +90,12 @@ RunConfig config_from_json(const Json& json) {
               .epochs = get_entry<int64_t>(json, "epochs"),
               .recipe = recipe_from_json(json),
               .seed = get_entry<uint64_t>(json, "seed"),
-              .data_sum = get_entry<std::string>(json, "data_sum")};
+              .data_sum = get_entry<std::string>(json, "data_sum"),
+              .devices = get_entry<std::vector<std::string>>(json, "devices"),
+              .root = get_entry<std::string>(json, "root"),
+              .shards = get_entry<int64_t>(json, "shards")};
+  check(!c.devices.empty() && c.devices.size() <= 128, "impossible \"devices\"");
+  check(c.shards >= 0 && c.shards <= kMostShards, "impossible \"shards\" ", c.shards);
   check(c.input.size() == 3, "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "impossible \"input\" size ", size);
   check(c.class_count >= 1 && c.class_count <= 1 << 20, "impossible \"class_count\" ", c.class_count);

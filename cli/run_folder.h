@@ -24,7 +24,10 @@ struct RunConfig {
   int64_t class_count = 0, epochs = 0;
   Recipe recipe;
   uint64_t seed = 0;
-  std::string data_sum;  ///< of all pictures and labels: the same data may lie elsewhere later
+  std::string data_sum;                ///< of all pictures and labels: the same data may lie elsewhere later
+  std::vector<std::string> devices{};  ///< of the last session: others may go on
+  std::string root{};
+  int64_t shards = 0;
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or impossible entries.

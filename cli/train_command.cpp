@@ -1,9 +1,6 @@
 // tandem train: what is asked for is checked, said, and done.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,17 +12,9 @@
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_lock.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/core/backend.h"
-#include "tandem/core/parallel_for.h"
-#include "tandem/datasets/job_queue.h"
 
 namespace tandem::cli {
 namespace {
-
-void on_signal(int signal) {
-  if (stop_signal != 0) _exit(128 + signal);  // asked twice: the last checkpoint stands
-  stop_signal = signal;
-}
 
 void require(bool good, const std::string& text) {
   if (!good) throw UsageError(text);
@@ -39,7 +28,6 @@ void check_options(const TrainOptions& o) {
   require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the name of the folder is empty");
   require(!was_given(o, "out") || !o.out.empty(), "--out: the name of the folder is empty");
   require(o.out.empty() || o.resume.empty(), "--out and --resume: a resumed run stays in its folder");
-  require(o.devices.size() <= 1, "--devices: training on several devices at once is not there yet; name one");
 }
 
 // A resumed run keeps what decides its result; more epochs, other threads, workers and devices are fine.
@@ -51,6 +39,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
   for (const std::string& name : o.given) {
     if (name == "model") same(o.model == c.model, "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
+    if (name == "shards") same(o.shards == c.shards, "shards");
     require(name != "recipe", "--recipe: a resumed run keeps its own; leave it out");
   }
   check_same(o.recipe, c.recipe);
@@ -102,7 +91,9 @@ Checkpoint fresh(const TrainOptions& o) {
                        .data = lasting_name(o.data),
                        .epochs = o.epochs,
                        .recipe = make_recipe(o.recipe),
-                       .seed = o.seed};
+                       .seed = o.seed,
+                       .data_sum = "",
+                       .shards = o.shards};
   model_parameters(o.model, {});  // a wrong name is said before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
@@ -132,21 +123,43 @@ data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Termina
   }
 }
 
+// "cpu:0,cpu:1, root cpu:1, 8 shards"
+std::string described(const Placement& p) {
+  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", p.root) : "",
+                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "");
+}
+
+// A resumed run goes on where it was, unless other devices are named; a lone device may have gone.
+Placement placement_of(const TrainOptions& o, const RunConfig& c) {
+  if (was_given(o, "devices") || c.devices.empty()) return use_placement(o.devices, o.root, c.shards);
+  try {
+    return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
+  } catch (const UsageError& error) {
+    if (!o.root.empty()) throw;
+    if (c.devices.size() == 1) return use_placement({}, "", c.shards);
+    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name others"));
+  }
+}
+
+void record(const Placement& placement, RunConfig& c) {
+  c.devices.clear();
+  for (const Device& device : placement.devices) c.devices.push_back(device.str());
+  c.root = placement.root.str();
+}
+
 void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& trainer,
-              const std::string& folder, Device device) {
+              const std::string& folder, const Placement& placement) {
   const RunConfig& c = trainer.config();
   int64_t parameters = 0;
   for (const Tensor& p : trainer.model()->parameters()) parameters += p.numel();
-  const DeviceInfo info = backend(device).runtime.device_info(device.index());
   std::printf("model    %s, %s parameters\n", c.model.c_str(), with_commas(parameters).c_str());
   std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)\n",
               printable(data_label(c)).c_str(), with_commas(data.train.images.size(0)).c_str(),
               with_commas(data.test.images.size(0)).c_str(), static_cast<long long>(c.input[1]),
               static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
               printable(c.data_folder).c_str());
-  std::printf("device   %s, %s, %s, %s\n", device.str().c_str(), info.name.c_str(),
-              counted(info.threads, "thread", "threads").c_str(),
-              counted(o.workers, "worker", "workers").c_str());
+  std::printf("device   %s, %s, %s\n", described(placement).c_str(),
+              describe_devices(placement.devices).c_str(), counted(o.workers, "worker", "workers").c_str());
   std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
               describe(c.recipe).c_str(), static_cast<unsigned long long>(c.seed));
   std::printf("folder   %s%s\n", printable(folder).c_str(), o.resume.empty() ? "" : ", resumed");
@@ -166,45 +179,25 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
               counted(trainer.progress().epoch, "epoch", "epochs").c_str(), printable(folder).c_str());
 }
 
-// SIGHUP stays ignored where it was (nohup).
-void install_handlers() {
-  struct sigaction action = {}, before = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
-    sigaction(SIGHUP, &action, nullptr);
-}
-
-// An epoch's loader would find out only when the folder is there.
-void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
-  throw UsageError(concat("--workers ", workers, ": ", error.what()));
-}
-
-// On the device, where it takes up no more than a quarter of what is free there.
-data::ImageData placed(const data::ImageData& data, Device device) {
-  const auto room = static_cast<std::size_t>(backend(device).runtime.device_info(device.index()).memory_free);
-  if (device.is_cuda() && data.images.nbytes() + data.labels.nbytes() > room / 4) return data;
-  return {data.images.to(device), data.labels.to(device), data.classes};
-}
-
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
 }  // namespace
 
 int train_command(const TrainOptions& o) {
   check_options(o);
+  if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
   use_threads(o.threads);
-  const Device device = use_device(o.devices.empty() ? "" : o.devices.front());
-  const DeviceGuard guard(device);
   const Terminal terminal = detect_terminal();
   std::optional<RunLock> lock;
   Checkpoint checkpoint = o.resume.empty() ? fresh(o) : resumed(o, lock);
+  const Placement placement = placement_of(o, checkpoint.config);
+  const DeviceGuard guard(placement.root);
+  record(placement, checkpoint.config);
   data::ImageDataPair data = read_data(o, checkpoint.config, terminal);
   manual_seed(checkpoint.config.seed);
-  data.train = placed(data.train, device);
-  data.test = placed(data.test, device);
-  Trainer trainer({device, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
+  data.train = placed(data.train, placement.root);
+  data.test = placed(data.test, placement.root);
+  Trainer trainer({placement, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
 
   check_workers(o.workers);
   // The folder comes last: nothing is made for a run that cannot begin.
@@ -216,7 +209,7 @@ int train_command(const TrainOptions& o) {
     remove_leftovers(folder);
   }
   install_handlers();
-  announce(o, data, trainer, folder, device);
+  announce(o, data, trainer, folder, placement);
   if (!trainer.run(folder)) {
     std::printf("stopped after %s; go on with: tandem train --resume %s\n",
                 place_of(trainer.progress()).c_str(), printable(quoted(folder)).c_str());

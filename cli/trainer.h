@@ -1,32 +1,30 @@
-// Training of one run, on one device: steps, metrics, checkpoints, and an end at any step that loses nothing.
+// Training of one run, on one device or several: steps, metrics, checkpoints, and an end at any step that
+// loses nothing.
 #pragma once
 #include <csignal>
 
-#include "tandem/cli/evaluate.h"
+#include "tandem/cli/batches.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/progress.h"
 #include "tandem/cli/run_folder.h"
-#include "tandem/core/stream.h"
-#include "tandem/datasets/device_feeder.h"
-#include "tandem/datasets/image_loader.h"
-#include "tandem/nn/captured_step.h"
+#include "tandem/cli/stepper.h"
 
 namespace tandem::cli {
 
 struct TrainerOptions {
-  Device device;
+  Placement placement;
   int workers = 0;
   double save_every = 60;  ///< seconds
   std::string folder{};    ///< set by run()
 };
 
-/// The signal that asked for an end, or 0. Set by the handlers that train_command installs.
+/// The signal that asked for an end, or 0. Set by the handlers of install_handlers.
 extern volatile std::sig_atomic_t stop_signal;
 
 class Trainer {
  public:
   /// Continues from checkpoint.progress with its parameters, or starts where it has none. `data` on the
-  /// device, or where it is too large for that on the host.
+  /// root, or where it is too large for that on the host.
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
           const Terminal& terminal);
   /// Until the last epoch, or until stop_signal, in a folder that is there. True when the run is complete.
@@ -36,11 +34,8 @@ class Trainer {
   nn::Sequential& model() { return model_; }
 
  private:
-  /// Of the model, which it initialises and brings to the device.
-  std::unique_ptr<optim::Optimizer> prepared_optimizer();
   void restore();
   bool epoch();
-  void train_on(const Tensor& images, const Tensor& labels);
   void end_epoch();
   void show(int64_t batches, double begun);
   void save();
@@ -56,10 +51,7 @@ class Trainer {
   Terminal terminal_;
   ProgressBar bar_;
   nn::Sequential model_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-  Tensor loss_sum_,
-      correct_;  // of this epoch: read now and then, never restarted within it, so sums keep their bits
-  cuda::CapturedStep step_;
+  std::unique_ptr<Stepper> stepper_;
   optional<Stream> side_;  // copies batches to the device, where the data set does not lie there
   double saved_at_ = 0;
   std::string saved_;  // the place of the last checkpoint

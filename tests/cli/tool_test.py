@@ -294,7 +294,7 @@ def test_numbers():
 
 
 def test_typing_mistakes():
-    refused("no command", tool(), "expected a command: train, eval")
+    refused("no command", tool(), "expected a command: train, compare, eval")
     refused("a command", tool("trian"), "did you mean train?")
     refused("an option", tool("train", "--epoch", "3"), "did you mean --epochs?")
     refused("twice", tool("train", "--lr", "1", "--lr", "2"), "--lr: given more than once")

@@ -1,0 +1,368 @@
+// tandem compare: the same training on several lists of devices, an epoch of each in turn, so that other work
+// on the machine meets all of them alike.
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "tandem/cli/batches.h"
+#include "tandem/cli/comparison.h"
+#include "tandem/cli/find_data.h"
+#include "tandem/cli/json.h"
+#include "tandem/cli/models.h"
+#include "tandem/cli/options.h"
+#include "tandem/cli/run_folder.h"
+#include "tandem/cli/stepper.h"
+#include "tandem/cli/trainer.h"
+#include "tandem/core/atomic_file.h"
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/suggest.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr int kTimedSteps = 40, kWarmUpSteps = 5;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double cpu_now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// One list of devices with one size of batch: a model of its own, and everything that it needs.
+struct Contender {
+  Placement placement;
+  int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads of each
+  Recipe recipe;
+  Generator generator;
+  data::ImageDataPair data;
+  nn::Sequential model{nullptr};
+  std::unique_ptr<Stepper> stepper;
+  std::optional<Stream> side;
+  Measured measured;
+  int64_t timed_steps = 0;
+
+  bool on_gpu() const { return placement.root.is_cuda(); }
+};
+
+// Devices, threads and random numbers are those of `c` while it lives.
+class Turn {
+ public:
+  explicit Turn(const Contender& c) : random_(c.generator) {
+    cpu::set_device_count(c.logical);
+    set_num_threads(c.threads * c.logical);
+    device_.emplace(c.placement.root);
+  }
+
+ private:
+  GeneratorGuard random_;
+  std::optional<DeviceGuard> device_;
+};
+
+struct Setting {
+  const CompareOptions& o;
+  Recipe recipe;
+  RunConfig config;
+  data::ImageDataPair data;
+  ModelShape shape() const { return {config.input[0], config.input[1], config.input[2], config.class_count}; }
+};
+
+std::vector<Placement> placements_of(const CompareOptions& o) {
+  if (o.devices.size() < 2)
+    throw UsageError(
+        concat("--devices: name the lists to compare, such as --devices cpu:0 --devices "
+               "cpu:0,cpu:1",
+               o.devices.empty() ? "" : "; there is only one"));
+  std::vector<Placement> out;
+  for (const std::string& list : o.devices) {
+    Placement p = use_placement(split_names(list), "", o.shards);
+    for (const Placement& other : out)
+      if (other.devices == p.devices)
+        throw UsageError(concat("--devices ", list, ": this list is named twice"));
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+int logical_of(const Placement& p) {
+  int count = 1;
+  for (const Device& device : p.devices)
+    if (device.is_cpu()) count = std::max(count, device.index() + 1);
+  return count;
+}
+
+// As many threads a device in every run: the cores shared out among the most devices at once.
+int threads_of(const CompareOptions& o, const std::vector<Placement>& placements) {
+  int most = 1;
+  for (const Placement& p : placements)
+    most = std::max(most, static_cast<int>(std::count_if(p.devices.begin(), p.devices.end(),
+                                                         [](const Device& d) { return d.is_cpu(); })));
+  const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
+  for (const Placement& p : placements)
+    if (threads * logical_of(p) > 4096)
+      throw UsageError(concat("--threads ", threads, ": too many for ", names_of(p.devices)));
+  return threads;
+}
+
+void check_scaling(const std::string& scaling) {
+  const std::vector<std::string> known{"strong", "weak", "both"};
+  if (std::find(known.begin(), known.end(), scaling) == known.end())
+    throw UsageError(
+        concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
+}
+
+Setting load(const CompareOptions& o, const Terminal& terminal) {
+  Setting s{o, make_recipe(o.recipe), {}, {}};
+  s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
+  model_parameters(o.model, {});
+  try {
+    const data::DatasetFiles files = find_data(o.data, terminal);
+    s.data = read_image_data(files);
+    s.config.classes = files.classes;
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  data::ImageData& train = s.data.train;
+  s.config.class_count = std::max<int64_t>(train.classes, static_cast<int64_t>(s.config.classes.size()));
+  s.config.input = {1, train.images.size(1), train.images.size(2)};
+  if (o.images > train.images.size(0))
+    throw UsageError(concat("--images ", o.images, ": there are only ", train.images.size(0)));
+  if (o.images > 0)
+    train = {train.images.narrow(0, 0, o.images), train.labels.narrow(0, 0, o.images), train.classes};
+  return s;
+}
+
+nn::Sequential fresh_model(const Setting& s) {
+  manual_seed(s.o.seed);
+  nn::Sequential model = make_model(s.o.model, s.shape());
+  initialise(*model, s.recipe);
+  return model;
+}
+
+Contender make_contender(const Setting& s, const Placement& placement, int threads, int64_t batch,
+                         bool weak) {
+  Contender c{.placement = placement,
+              .logical = logical_of(placement),
+              .threads = threads,
+              .recipe = s.recipe,
+              .generator = Generator(s.o.seed),
+              .data = {},
+              .stepper = nullptr,
+              .side = {},
+              .measured = {}};
+  c.recipe.batch_size = batch;
+  const Turn turn(c);
+  Measured& m = c.measured;
+  for (const Device& device : placement.devices) m.devices.push_back(device.str());
+  m.label = short_names_of(placement.devices);
+  m.stands_on = describe_devices(placement.devices);
+  m.on_cpu = !c.on_gpu();
+  m.one_card = share_a_card(placement.devices);
+  m.threads = threads;
+  m.weak = weak;
+  m.batch = batch;
+  c.data = {placed(s.data.train, placement.root), placed(s.data.test, placement.root)};
+  c.model = fresh_model(s);
+  c.stepper = make_stepper(c.model, c.recipe, placement, c.on_gpu() ? Timed::kNo : Timed::kHost);
+  if (c.on_gpu() && c.data.train.images.is_cpu()) c.side.emplace(placement.root);
+  return c;
+}
+
+// The first list, then each other list with the same batch, with more, or both.
+std::vector<Contender> make_contenders(const Setting& s, const std::vector<Placement>& placements,
+                                       int threads) {
+  const int64_t batch = s.recipe.batch_size;
+  const auto first = static_cast<int64_t>(placements.front().devices.size());
+  std::vector<Contender> out;
+  for (const Placement& p : placements) {
+    const bool base = out.empty();
+    const int64_t larger = std::max<int64_t>(1, batch * static_cast<int64_t>(p.devices.size()) / first);
+    if (base || s.o.scaling != "weak" || larger == batch)
+      out.push_back(make_contender(s, p, threads, batch, false));
+    if (!base && s.o.scaling != "strong" && larger != batch)
+      out.push_back(make_contender(s, p, threads, larger, true));
+  }
+  return out;
+}
+
+data::BatchLoaderOptions loading(const Contender& c, const CompareOptions& o, int64_t epoch) {
+  return {.batch_size = c.recipe.batch_size,
+          .shuffle = true,
+          .workers = o.workers,
+          .seed = o.seed,
+          .epoch = epoch,
+          .pin_memory = c.side.has_value()};
+}
+
+// Mean seconds of the phases of `t`, added to those of `before` steps.
+void add_timings(const parallel::ServerTimings& t, Contender& c) {
+  if (t.steps == 0) return;
+  PhaseSeconds sum{};
+  const auto devices = static_cast<double>(t.devices.size());
+  for (const parallel::DeviceTimings& d : t.devices) {
+    sum[kCopyIn] += d.copy_in / devices;
+    sum[kForward] += d.forward / devices;
+    sum[kBackward] += d.backward / devices;
+    sum[kBroadcast] += d.broadcast / devices;
+    sum[kIdle] += d.idle / devices;
+  }
+  sum[kDataWait] = t.data_wait;
+  sum[kReduce] = t.reduce;
+  sum[kOptimizer] = t.optimizer;
+  double known = 0;
+  for (const double seconds : sum) known += seconds;
+  sum[kOther] = std::max(0.0, t.total + t.data_wait - known);
+  const auto before = static_cast<double>(c.timed_steps);
+  c.timed_steps += t.steps;
+  for (std::size_t i = 0; i < sum.size(); ++i)
+    c.measured.step[i] = (c.measured.step[i] * before + sum[i]) / static_cast<double>(c.timed_steps);
+}
+
+// False when a signal ended it: what was begun does not count.
+bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
+  const Turn turn(c);
+  Stepper& stepper = *c.stepper;
+  c.model->train();
+  stepper.start(0, 0);
+  stepper.reset_timings();
+  const double begun = now(), cpu_begun = cpu_now();
+  Batches loader(c.data.train, loading(c, o, number), c.side);
+  int64_t done = 0;
+  for (auto batch = loader.next(); !batch.empty(); batch = loader.next(), ++done) {
+    stepper.set_lr(learning_rate(c.recipe, number * loader.count() + done, o.epochs * loader.count()));
+    stepper.step(batch);
+    if (stop_signal != 0) return false;
+    if (bar.due())
+      bar.draw({.title = concat(c.measured.label, "  epoch ", number + 1, "/", o.epochs),
+                .fraction = static_cast<double>(done + 1) / static_cast<double>(loader.count()),
+                .fields = {}});
+  }
+  stepper.loss_sum();  // waits for the devices
+  const double seconds = std::max(now() - begun, 1e-9);
+  c.measured.seconds.push_back(seconds);
+  c.measured.cores.push_back((cpu_now() - cpu_begun) / seconds);
+  if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
+  c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
+  bar.print(concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " a step)") : "",
+                   "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
+                   with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)),
+                   " images/s"));
+  std::fflush(stdout);
+  return true;
+}
+
+// A GPU works on while the host goes ahead: its phases are told apart by waiting after each, on a model that
+// is thrown away.
+void time_phases(Contender& c, const Setting& s) {
+  const Turn turn(c);
+  const auto stepper = make_stepper(fresh_model(s), c.recipe, c.placement, Timed::kDevices);
+  Batches loader(c.data.train, loading(c, s.o, 0), c.side);
+  int64_t done = 0;
+  for (auto batch = loader.next(); !batch.empty() && stop_signal == 0; batch = loader.next()) {
+    stepper->step(batch);
+    if (++done == kWarmUpSteps) stepper->reset_timings();
+    if (done == kWarmUpSteps + kTimedSteps) break;
+  }
+  add_timings(*stepper->timings(), c);
+}
+
+Comparison comparison_of(const Setting& s, const std::vector<Contender>& contenders, int threads) {
+  Comparison out{.model = s.o.model,
+                 .data = printable(data_label(s.config)),
+                 .recipe = describe(s.recipe),
+                 .note = "",
+                 .images = s.data.train.images.size(0),
+                 .epochs = s.o.epochs,
+                 .shards = s.o.shards,
+                 .seed = s.o.seed,
+                 .cores = usable_cores(),
+                 .stopped_by = stop_signal,
+                 .runs = {}};
+  bool cpu = false, gpu = false;
+  for (const Contender& c : contenders) {
+    out.runs.push_back(c.measured);
+    (c.on_gpu() ? gpu : cpu) = true;
+  }
+  out.note = concat(with_commas(out.images), " images, ", out.recipe,
+                    out.shards > 0 ? concat(", ", counted(out.shards, "shard", "shards")) : "",
+                    cpu ? concat("; each CPU device has ", counted(threads, "thread", "threads"), " of ",
+                                 counted(out.cores, "core", "cores"))
+                        : "",
+                    gpu ? "; steps of GPUs taken apart in a pass of their own" : "");
+  return out;
+}
+
+void announce(const Setting& s, const std::vector<Contender>& contenders, int threads,
+              const std::string& folder) {
+  const Comparison c = comparison_of(s, contenders, threads);
+  std::printf("model    %s on %s\n", c.model.c_str(), c.data.c_str());
+  for (const Measured& run : c.runs)
+    std::printf("devices  %s: %s, %s a step\n", run.label.c_str(), run.stands_on.c_str(),
+                counted(run.batch, "image", "images").c_str());
+  std::printf("measured %s; %s, one of each list in turn\n", c.note.c_str(),
+              counted(c.epochs, "epoch", "epochs").c_str());
+  std::printf("folder   %s\n", printable(folder).c_str());
+  std::fflush(stdout);
+}
+
+void write_files(const Comparison& c, const std::string& folder) {
+  const std::filesystem::path base(folder);
+  write_file_atomically((base / "compare.json").string(), json_text(comparison_json(c), 2) + "\n");
+  write_file_atomically((base / "compare.svg").string(), comparison_svg(c));
+}
+
+void check_folder(const std::string& wanted) {
+  std::error_code error;
+  for (const char* file : {"compare.json", "compare.svg"})
+    if (!wanted.empty() &&
+        std::filesystem::exists(std::filesystem::symlink_status(std::filesystem::path(wanted) / file, error)))
+      throw UsageError(concat("--out ", wanted, ": holds ", file, " already; choose another folder"));
+}
+
+// Until all is measured, or a signal comes.
+void measure(const Setting& s, std::vector<Contender>& contenders, int threads, const std::string& folder,
+             const Terminal& terminal) {
+  ProgressBar bar(terminal);
+  for (Contender& c : contenders) {  // threads start and memory is taken before anything is timed
+    const Turn turn(c);
+    const int64_t few = std::min<int64_t>(64, c.data.test.images.size(0));
+    c.stepper->evaluate({c.data.test.images.narrow(0, 0, few), c.data.test.labels.narrow(0, 0, few), 1});
+    if (c.on_gpu()) time_phases(c, s);
+  }
+  for (int64_t number = 0; number < s.o.epochs; ++number) {
+    for (Contender& c : contenders)
+      if (stop_signal != 0 || !epoch(c, s.o, number, bar)) return;
+    write_files(comparison_of(s, contenders, threads), folder);
+  }
+}
+
+}  // namespace
+
+int compare_command(const CompareOptions& o) {
+  check_scaling(o.scaling);
+  if (!o.out.empty()) check_folder(o.out);
+  const std::vector<Placement> placements = placements_of(o);
+  const int threads = threads_of(o, placements);
+  const Terminal terminal = detect_terminal();
+  const Setting setting = load(o, terminal);
+  check_workers(o.workers);
+  std::vector<Contender> contenders = make_contenders(setting, placements, threads);
+  const std::string folder = make_run_folder(o.out, "compare");
+  install_handlers();
+  announce(setting, contenders, threads, folder);
+  measure(setting, contenders, threads, folder, terminal);
+
+  const Comparison c = comparison_of(setting, contenders, threads);
+  if (c.runs.front().empty()) {
+    std::printf("stopped before the first epoch had ended: nothing was measured\n");
+    return 128 + stop_signal;
+  }
+  std::printf("\n%s\n", comparison_table(c, terminal).c_str());
+  for (const Measured& run : c.runs)
+    if (const std::string text = what_limits(c, run); !text.empty()) std::printf("%s\n", text.c_str());
+  write_files(c, folder);
+  std::printf("%severything is in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
+              printable(folder).c_str());
+  return stop_signal != 0 ? 128 + stop_signal : 0;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,129 @@
+// A row a list: on the left seconds an epoch with least and most, on the right a step's phases end to end.
+#include <algorithm>
+
+#include "tandem/cli/axis.h"
+#include "tandem/cli/comparison.h"
+#include "tandem/cli/svg.h"
+#include "tandem/core/error.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr int kWidth = 960, kTop = 112, kRow = 52, kBar = 24;
+constexpr double kLeft = 196, kPanel = 300, kRight = 588;
+
+constexpr const char* kStyle = R"(
+  <style>
+    text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1f2328; }
+    .title { font-size: 18px; font-weight: 600; }
+    .note, .tick { font-size: 12px; fill: #59636e; }
+    .head { font-weight: 600; }
+    .ground { fill: #ffffff; }
+    .grid { stroke: #d1d9e0; stroke-width: 1; }
+    .spread { stroke: #1f2328; stroke-width: 1.5; }
+    .bar { fill: #8c959f; }
+    .p0 { fill: #8250df; } .p1 { fill: #d4a72c; } .p2 { fill: #0969da; } .p3 { fill: #54aeff; }
+    .p4 { fill: #cf222e; } .p5 { fill: #2da44e; } .p6 { fill: #e16f24; } .p7 { fill: #c4ccd4; }
+    .p8 { fill: #6e7781; }
+    @media (prefers-color-scheme: dark) {
+      text { fill: #f0f6fc; }
+      .note, .tick { fill: #9198a1; }
+      .ground { fill: #0d1117; }
+      .grid { stroke: #30363d; }
+      .spread { stroke: #f0f6fc; }
+      .bar { fill: #656c76; }
+      .p7 { fill: #3d444d; }
+    }
+  </style>
+)";
+
+std::string box(double x, double y, double width, double height, const std::string& css) {
+  return concat("  <rect class=\"", css, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" width=\"",
+                svg_number(width), "\" height=\"", svg_number(height), "\"/>\n");
+}
+
+double row_top(std::size_t row) { return kTop + 18 + kRow * static_cast<double>(row); }
+
+struct Panel {
+  double left;
+  Axis axis;
+  double x(double value) const { return left + kPanel * (value - axis.low) / (axis.high - axis.low); }
+};
+
+// Axis, ticks and lines of grid behind the rows.
+Panel make_panel(double left, const std::string& head, double most, std::size_t rows, std::string& out) {
+  const Panel panel{left, make_axis({0, most > 0 ? most : 1}, 7, {0, INFINITY})};
+  const double bottom = row_top(rows) - 8;
+  out += svg_text(left, kTop - 20, "start", "head", head);
+  for (const double tick : panel.axis.ticks) {
+    out += svg_line(panel.x(tick), kTop, panel.x(tick), bottom, "grid");
+    out += svg_text(panel.x(tick), bottom + 18, "middle", "tick", panel.axis.label(tick));
+  }
+  return panel;
+}
+
+std::string epoch_bar(const Comparison& c, const Measured& run, const Panel& panel, double y) {
+  const double end = panel.x(run.median()), middle = y + kBar / 2.0;
+  std::string out = box(panel.left, y, end - panel.left, kBar, "bar");
+  if (run.seconds.size() > 1) {
+    const double least = panel.x(run.least()), most = panel.x(run.most());
+    out += svg_line(least, middle, most, middle, "spread") +
+           svg_line(least, middle - 5, least, middle + 5, "spread") +
+           svg_line(most, middle - 5, most, middle + 5, "spread");
+  }
+  const std::string text = concat(fixed(run.median(), 2), " s, ", fixed(c.speed_up(run), 2), " x");
+  // Within the bar where there is room, else behind it.
+  return out + svg_text(std::max(end, panel.x(run.most())) + 6, middle + 4, "start", "tick", text);
+}
+
+std::string step_bar(const Measured& run, const Panel& panel, double y) {
+  std::string out;
+  double from = panel.left;
+  for (std::size_t i = 0; i < run.step.size(); ++i) {
+    const double width = kPanel * std::max(0.0, 1e3 * run.step[i]) / (panel.axis.high - panel.axis.low);
+    if (width >= 0.05) out += box(from, y, width, kBar, concat("p", i));
+    from += width;
+  }
+  return out + svg_text(from + 6, y + kBar / 2.0 + 4, "start", "tick",
+                        concat(fixed(1e3 * run.step_seconds(), 1), " ms"));
+}
+
+std::string legend(double y) {
+  std::string out;
+  double x = 20;
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) {
+    out += box(x, y - 10, 12, 12, concat("p", i)) + svg_text(x + 18, y, "start", "tick", kPhaseNames[i]);
+    x += 102;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string comparison_svg(const Comparison& c) {
+  const std::size_t rows = c.runs.size();
+  double slowest = 0, longest = 0;
+  for (const Measured& run : c.runs) {
+    if (run.empty()) continue;
+    slowest = std::max(slowest, run.most());
+    longest = std::max(longest, 1e3 * run.step_seconds());
+  }
+  const std::string title = concat(c.model, " on ", c.data, ": several devices compared");
+  const int height = static_cast<int>(row_top(rows)) + 84;
+  std::string out = svg_begin(kWidth, height, title, kStyle);
+  out += svg_text(20, 32, "start", "title", title) + svg_text(20, 53, "start", "note", c.note);
+  // Room for the figures behind the longest bar.
+  const Panel epochs =
+      make_panel(kLeft, "seconds an epoch (median, least to most)", 1.3 * slowest, rows, out);
+  const Panel steps = make_panel(kRight, "where a step's time goes (ms)", 1.2 * longest, rows, out);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Measured& run = c.runs[i];
+    const double y = row_top(i);
+    out += svg_text(20, y + 10, "start", "head", run.label);
+    out += svg_text(20, y + 27, "start", "tick", concat(run.batch, " images a step"));
+    if (!run.empty()) out += epoch_bar(c, run, epochs, y) + step_bar(run, steps, y);
+  }
+  return out + legend(row_top(rows) + 52) + "</svg>\n";
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,156 @@
+// A logical CPU device is a share of the cores, so the tool may make as many as a command asks for: it is a
+// program of its own.
+#include "tandem/cli/device_list.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "tandem/cli/options.h"
+#include "tandem/cli/terminal.h"
+#include "tandem/core/backend.h"
+#include "tandem/core/parallel_for.h"
+#include "tandem/core/suggest.h"
+
+namespace tandem::cli {
+namespace {
+
+Device parsed(const std::string& name) {
+  try {
+    return Device(name);
+  } catch (const Error& error) {
+    const std::vector<std::string> known{"cpu", "cpu:0", "cuda", "cuda:0"};
+    const bool misspelt = name.find("cpu") == std::string::npos && name.find("cuda") == std::string::npos;
+    const std::string text = error.what();
+    throw UsageError(
+        text + (misspelt && text.find("did you mean") == std::string::npos ? did_you_mean(name, known) : ""));
+  }
+}
+
+bool count_is_fixed() {
+  const char* text = std::getenv("TANDEM_CPU_DEVICES");
+  return text != nullptr && *text != '\0';
+}
+
+// "there is cpu:0", "there are cuda:0 to cuda:3"
+std::string those_present(DeviceType type) {
+  const int count = device_count(type);
+  const auto name = [type](int i) { return Device(type, static_cast<DeviceIndex>(i)).str(); };
+  if (count == 1) return "there is " + name(0);
+  return concat("there are ", name(0), count == 2 ? " and " : " to ", name(count - 1));
+}
+
+Device present(Device device) try { return resolve(device); } catch (const Error& error) {
+  if (device.is_cuda() && device_count(kCUDA) == 0) throw UsageError(error.what());  // it says why
+  const int wanted = device.index() + 1;
+  throw UsageError(
+      concat("no device ", device, ": ", those_present(device.type()),
+             device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));
+}
+
+void make_cpu_devices(const std::vector<Device>& wanted) {
+  int most = 0;
+  for (const Device& device : wanted)
+    if (device.is_cpu()) most = std::max(most, device.index() + 1);
+  if (most > cpu::device_count() && !count_is_fixed()) cpu::set_device_count(most);
+}
+
+}  // namespace
+
+std::string best_device() { return device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0"; }
+
+Device use_device(const std::string& name) { return present(parsed(name.empty() ? best_device() : name)); }
+
+std::string names_of(const std::vector<Device>& devices) {
+  std::string out;
+  for (const Device& device : devices) out += (out.empty() ? "" : ",") + device.str();
+  return out;
+}
+
+std::string short_names_of(const std::vector<Device>& devices) {
+  bool in_a_row = devices.size() > 3;
+  for (std::size_t i = 1; i < devices.size(); ++i)
+    in_a_row &= devices[i].type() == devices[0].type() &&
+                devices[i].index() == devices[0].index() + static_cast<int>(i);
+  return in_a_row ? concat(devices.front(), " to ", devices.back()) : names_of(devices);
+}
+
+std::vector<std::string> split_names(const std::string& list) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = list.find(',', begin);
+    out.push_back(list.substr(begin, end - begin));
+    if (end == std::string::npos) return out;
+    begin = end + 1;
+  }
+}
+
+std::vector<Device> use_devices(const std::string& option, const std::vector<std::string>& names) try {
+  if (names.empty()) return {use_device("")};
+  std::vector<Device> devices, out;
+  for (const std::string& name : names) devices.push_back(parsed(name));
+  make_cpu_devices(devices);
+  for (const Device& device : devices) {
+    out.push_back(present(device));
+    if (std::count(out.begin(), out.end(), out.back()) > 1)
+      throw UsageError(concat("device ", out.back(), " is named twice"));
+  }
+  return out;
+} catch (const UsageError& error) {
+  throw UsageError(concat(option, ": ", error.what()));
+}
+
+Placement use_placement(const std::vector<std::string>& names, const std::string& root, int64_t shards) {
+  Placement out{use_devices("--devices", names), Device(), shards};
+  out.root = out.devices.front();
+  if (root.empty()) return out;
+  try {
+    out.root = parsed(root);
+  } catch (const UsageError& error) {
+    throw UsageError(concat("--root: ", error.what()));
+  }
+  if (!out.root.has_index()) out.root = Device(out.root.type(), 0);
+  if (std::find(out.devices.begin(), out.devices.end(), out.root) == out.devices.end())
+    throw UsageError(concat("--root ", root, ": is not one of the devices ", names_of(out.devices)));
+  return out;
+}
+
+bool share_a_card(const std::vector<Device>& devices) {
+  std::map<std::string, int> cards;
+  for (const Device& device : devices) {
+    if (device.is_cpu()) continue;
+    const std::string detail = backend(device).runtime.device_info(device.index()).detail;
+    const auto at = detail.find("one of ");
+    if (at != std::string::npos && ++cards[detail.substr(at)] > 1) return true;
+  }
+  return false;
+}
+
+std::string describe_devices(const std::vector<Device>& devices) {
+  const Device first = devices.front();
+  const DeviceInfo info = backend(first).runtime.device_info(first.index());
+  const bool alike =
+      std::all_of(devices.begin(), devices.end(), [&](const Device& d) { return d.type() == first.type(); });
+  if (!alike) return "devices of several kinds";
+  if (first.is_cpu()) {
+    const std::string threads = counted(info.threads, "thread", "threads");
+    if (devices.size() == 1) return info.name + ", " + threads;
+    return concat(devices.size(), " logical devices of one processor, ", info.name, ", ", threads, " each");
+  }
+  if (devices.size() == 1)
+    return concat(info.name, info.detail.find("one of ") != std::string::npos ? ", " + info.detail : "", ", ",
+                  counted(info.threads, "multiprocessor", "multiprocessors"));
+  return concat(devices.size(), share_a_card(devices) ? " logical devices, parts of one card, " : " cards, ",
+                info.name);
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return get_num_threads();
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,51 @@
+// What commands that run for long have in common: an end at the first signal, and threads that can start.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tandem/cli/options.h"
+#include "tandem/cli/trainer.h"
+#include "tandem/core/parallel_for.h"
+#include "tandem/datasets/job_queue.h"
+
+namespace tandem::cli {
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+namespace {
+
+void on_signal(int signal) {
+  if (stop_signal != 0) _exit(128 + signal);  // asked twice: what was written last stands
+  stop_signal = signal;
+}
+
+}  // namespace
+
+// SIGHUP stays ignored where it was (nohup).
+void install_handlers() {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
+}
+
+void use_threads(int threads) {
+  if (threads < 0 || threads > 4096)
+    throw UsageError(concat("--threads ", threads, ": expected 1 to 4096, or 0 for all cores"));
+  if (threads == 0) return;
+  set_num_threads(threads);
+  try {
+    device_num_threads();  // they start here
+  } catch (const Error& error) {
+    throw UsageError(concat("--threads ", threads, ": ", error.what()));
+  }
+}
+
+// An epoch's loader would find out only when the folder is there.
+void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
+  throw UsageError(concat("--workers ", workers, ": ", error.what()));
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,48 @@
+// Elements of SVG pictures.
+#include "tandem/cli/svg.h"
+
+#include <cstdio>
+
+#include "tandem/cli/terminal.h"
+#include "tandem/core/error.h"
+
+namespace tandem::cli {
+
+std::string svg_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string svg_escaped(const std::string& text) {
+  std::string out;
+  for (char c : printable(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string svg_text(double x, double y, const char* anchor, const char* css, const std::string& text) {
+  return concat("  <text class=\"", css, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y),
+                "\" text-anchor=\"", anchor, "\">", svg_escaped(text), "</text>\n");
+}
+
+std::string svg_line(double x1, double y1, double x2, double y2, const char* css) {
+  return concat("  <line class=\"", css, "\" x1=\"", svg_number(x1), "\" y1=\"", svg_number(y1), "\" x2=\"",
+                svg_number(x2), "\" y2=\"", svg_number(y2), "\"/>\n");
+}
+
+std::string svg_begin(int width, int height, const std::string& title, const char* style) {
+  return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", width, " ", height, "\" width=\"",
+                width, "\" height=\"", height, "\" role=\"img\">\n  <title>", svg_escaped(title), "</title>",
+                style, "  <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+}
+
+}  // namespace tandem::cli
