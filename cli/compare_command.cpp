@@ -359,6 +359,7 @@ int compare_command(const CompareOptions& o) {
   std::printf("\n%s\n", comparison_table(c, terminal).c_str());
   for (const Measured& run : c.runs)
     if (const std::string text = what_limits(c, run); !text.empty()) std::printf("%s\n", text.c_str());
+  if (const std::string text = disturbance(c); !text.empty()) std::printf("%s\n", text.c_str());
   write_files(c, folder);
   std::printf("%severything is in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
               printable(folder).c_str());

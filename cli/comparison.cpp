@@ -39,13 +39,12 @@ PhaseSeconds beyond(const Comparison& c, const Measured& run) {
 
 std::string slow_compute(const Comparison& c, const Measured& run) {
   const int threads = run.threads * static_cast<int>(run.devices.size());
-  const double got = median_of(run.cores), busy = 1 - (run.step[kIdle] / run.step_seconds());
   if (run.on_cpu && threads > c.cores)
     return concat("the devices share ", counted(c.cores, "core", "cores"), ", on which ", threads,
                   " threads take turns");
-  if (run.on_cpu && got < 0.85 * threads * busy)
-    return concat("other programs hold the cores: it had ", fixed(got, 2), " of the ", threads,
-                  " that it can use");
+  if (run.disturbed(c.cores))
+    return concat("other programs hold the cores: it had ", fixed(median_of(run.cores), 2), " of the ",
+                  threads, " that it can use");
   if (run.one_card) return "the devices are parts of one card and share its multiprocessors";
   const Measured& first = c.runs.front();
   const double part =
@@ -91,6 +90,15 @@ Table columns_of(const Comparison& c) {
 double Measured::median() const { return median_of(seconds); }
 double Measured::least() const { return empty() ? NAN : *std::min_element(seconds.begin(), seconds.end()); }
 double Measured::most() const { return empty() ? NAN : *std::max_element(seconds.begin(), seconds.end()); }
+const char* Measured::parts() const {
+  return one_card ? "parts of one card" : on_cpu && devices.size() > 1 ? "parts of one processor" : "";
+}
+bool Measured::disturbed(int most_cores) const {
+  if (!on_cpu || threads != 1 || empty()) return false;
+  const double usable = std::min(static_cast<double>(devices.size()), static_cast<double>(most_cores));
+  const double busy = 1 - step[kIdle] / step_seconds();
+  return median_of(cores) < 0.85 * usable * busy;
+}
 double Measured::step_seconds() const { return std::accumulate(step.begin(), step.end(), 0.0); }
 
 double Comparison::images_per_second(const Measured& run) const {
@@ -112,6 +120,8 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
                                                    r.batch % each == 0 ? 0 : 1))
                                     : "");
   });
+  if (std::any_of(c.runs.begin(), c.runs.end(), [](const Measured& r) { return *r.parts() != '\0'; }))
+    row("devices are", [](const Measured& r) { return std::string(r.parts()); });
   row("epochs measured", [](const Measured& r) { return std::to_string(r.seconds.size()); });
   row("seconds an epoch, median", [](const Measured& r) { return fixed(r.median(), 2); });
   row("  least to most", spread);
@@ -134,8 +144,20 @@ std::string what_limits(const Comparison& c, const Measured& run) {
   std::string text = concat(name, ": ", fixed(speed, 2), " times as fast as ", first.label);
   if (most <= 1) return text + ", with no more devices.";
   text += concat(", of at most ", fixed(most, most == std::floor(most) ? 0 : 2), ". ");
+  if (speed >= most) return text + "Nothing is lost.";
   return text + (speed >= 0.95 * most ? "Little is lost; most of it: " : "What limits it: ") +
          main_cost(c, run) + ".";
+}
+
+std::string disturbance(const Comparison& c) {
+  std::string who;
+  for (const Measured& run : c.runs)
+    if (run.disturbed(c.cores))
+      who += concat(who.empty() ? "" : "; ", run.label, " had ", fixed(median_of(run.cores), 2), " of the ",
+                    std::min(c.cores, static_cast<int>(run.devices.size())));
+  return who.empty()
+             ? ""
+             : concat("Other programs held the cores (", who, "): compare again when they have ended.");
 }
 
 Json comparison_json(const Comparison& c) {
@@ -159,6 +181,7 @@ Json comparison_json(const Comparison& c) {
                     {"test_accuracy", run.accuracy},
                     {"cores_used", run.cores},
                     {"step_ms", step},
+                    {"disturbed", run.disturbed(c.cores)},
                     {"limit", what_limits(c, run)}});
   }
   return {{"model", c.model},   {"data", c.data},

@@ -31,6 +31,11 @@ struct Measured {
   double accuracy = NAN;        ///< on the test images, after the last epoch
 
   bool empty() const { return seconds.empty(); }
+  /// "parts of one processor", "parts of one card", or "".
+  const char* parts() const;
+  /// Whether it had less of so many cores than it could have used. Of devices of one thread alone: kernels
+  /// do not keep several threads busy all the time.
+  bool disturbed(int cores) const;
   double median() const;
   double least() const;
   double most() const;
@@ -54,6 +59,8 @@ struct Comparison {
 std::string comparison_table(const Comparison& c, const Terminal& terminal);
 /// "cpu:0,cpu:1: 1.93 times as fast as cpu:0, of at most 2. …": what the breakdown says of the rest.
 std::string what_limits(const Comparison& c, const Measured& run);
+/// A warning that other programs held the cores; empty where they did not.
+std::string disturbance(const Comparison& c);
 nlohmann::ordered_json comparison_json(const Comparison& c);
 /// Seconds an epoch as bars, and beside them what a step is made of.
 std::string comparison_svg(const Comparison& c);

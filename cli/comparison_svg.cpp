@@ -9,7 +9,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int kWidth = 960, kTop = 112, kRow = 52, kBar = 24;
+constexpr int kWidth = 960, kTop = 112, kRow = 60, kBar = 24;
 constexpr double kLeft = 196, kPanel = 300, kRight = 588;
 
 constexpr const char* kStyle = R"(
@@ -98,6 +98,20 @@ std::string legend(double y) {
   return out;
 }
 
+// Cut between words.
+void add_lines(const std::string& text, std::vector<std::string>& lines) {
+  constexpr std::size_t kMost = 135;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = text.size();
+    if (end - at > kMost) {
+      const std::size_t space = text.rfind(' ', at + kMost);
+      end = space == std::string::npos || space <= at ? at + kMost : space;
+    }
+    lines.push_back((at > 0 ? "    " : "") + text.substr(at, end - at));
+    at = end + (end < text.size() && text[end] == ' ');
+  }
+}
+
 }  // namespace
 
 std::string comparison_svg(const Comparison& c) {
@@ -109,7 +123,10 @@ std::string comparison_svg(const Comparison& c) {
     longest = std::max(longest, 1e3 * run.step_seconds());
   }
   const std::string title = concat(c.model, " on ", c.data, ": several devices compared");
-  const int height = static_cast<int>(row_top(rows)) + 84;
+  std::vector<std::string> lines;
+  for (const Measured& run : c.runs) add_lines(what_limits(c, run), lines);
+  add_lines(disturbance(c), lines);
+  const int height = static_cast<int>(row_top(rows)) + 78 + 22 * static_cast<int>(lines.size());
   std::string out = svg_begin(kWidth, height, title, kStyle);
   out += svg_text(20, 32, "start", "title", title) + svg_text(20, 53, "start", "note", c.note);
   // Room for the figures behind the longest bar.
@@ -121,9 +138,13 @@ std::string comparison_svg(const Comparison& c) {
     const double y = row_top(i);
     out += svg_text(20, y + 10, "start", "head", run.label);
     out += svg_text(20, y + 27, "start", "tick", concat(run.batch, " images a step"));
+    out += svg_text(20, y + 42, "start", "tick", run.parts());
     if (!run.empty()) out += epoch_bar(c, run, epochs, y) + step_bar(run, steps, y);
   }
-  return out + legend(row_top(rows) + 52) + "</svg>\n";
+  double y = row_top(rows) + 52;
+  out += legend(y);
+  for (const std::string& line : lines) out += svg_text(20, y += 22, "start", "note", line);
+  return out + "</svg>\n";
 }
 
 }  // namespace tandem::cli

@@ -3,6 +3,7 @@
 
   tool_test.py TANDEM [NAME]        ends with the line "N passed, N failed"
 """
+import hashlib
 import json
 import os
 import random
@@ -231,6 +232,87 @@ def test_signals():
             run.kill()
         check(f"{number.name}: exit code", run.returncode == 128 + number, run.returncode)
         check(f"{number.name}: resumable", tool("eval", number.name).returncode == 0)
+
+
+def sha(folder):
+    return hashlib.sha256(open(f"{folder}/model.safetensors", "rb").read()).hexdigest()
+
+
+def lenet(*args):
+    return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *args)
+
+
+def test_several_devices():
+    lists = ("cpu:0", "cpu:0,cpu:1", "cpu:0,cpu:1,cpu:2,cpu:3")
+    for number, devices in enumerate(lists):
+        run = lenet("--epochs", "2", "--shards", "8", "--devices", devices, "--out", f"s{number}")
+        check(f"8 shards on {devices}", run.returncode == 0, run.stderr)
+    check("8 shards: the same bits on 1, 2 and 4 devices", len({sha(f"s{n}") for n in range(3)}) == 1)
+    check("and the same figures", len({json.loads(open(f"s{n}/metrics.jsonl").readlines()[-1])["train_loss"] for n in range(3)}) == 1)
+    config = json.load(open("s1/config.json"))
+    check("config.json", (config["devices"], config["root"], config["shards"]) == (["cpu:0", "cpu:1"], "cpu:0", 8), config)
+    check("root", lenet("--epochs", "1", "--shards", "8", "--devices", "cpu:0,cpu:1", "--root", "cpu:1", "--out", "r").returncode == 0)
+    shutil.copytree("r", "r1")
+    run = tool("train", "--resume", "r", "--epochs", "2")
+    check("resumed where it was", run.returncode == 0 and "cpu:0,cpu:1, root cpu:1, 8 shards" in run.stdout, run.stderr)
+    run = tool("train", "--resume", "r1", "--epochs", "2", "--devices", "cpu:0", "--threads", "1")
+    check("resumed on one device", run.returncode == 0 and "device   cpu:0, 8 shards" in run.stdout, run.stderr)
+    check("the same bits", sha("r") == sha("r1") == sha("s0"))
+    check("without shards", lenet("--epochs", "1", "--devices", "cpu:0,cpu:1", "--out", "n").returncode == 0)
+    check("on one device again", tool("train", "--resume", "n", "--epochs", "2", "--devices", "cpu:0").returncode == 0)
+    refused("other shards", tool("train", "--resume", "r", "--shards", "4"), "--shards: ", "another value")
+    two = dict(os.environ, TANDEM_CPU_DEVICES="2")
+    refused("absent", tool("train", "--data", "data", "--devices", "cpu:0,cpu:3", env=two), "no device cpu:3: there are cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
+    one = dict(os.environ, TANDEM_CPU_DEVICES="1")
+    refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1: there is cpu:0")
+    refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1: there is cpu:0", "TANDEM_CPU_DEVICES=2")
+    for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is named twice"), ("cpu:0,cpuu:1", "unknown device"),
+                        ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
+        refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
+    refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"), "--root cpu:2: is not one of the devices cpu:0,cpu:1")
+    check("nothing is made", not os.path.exists("w") and not os.path.exists("runs"))
+
+
+def compare(*args):
+    return ("compare", "--model", "linear", "--data", "data", "--batch-size", "10", "--devices", "cpu:0", "--devices", "cpu:0,cpu:1", *args)
+
+
+def test_compare():
+    run = tool(*compare("--epochs", "2", "--images", "150", "--scaling", "both", "--out", "c"))
+    check("compare", run.returncode == 0, run.stderr)
+    for part in ("seconds an epoch", "20 = 2 x 10", "parts of one processor", "broadcast", "cpu:0,cpu:1, 20 images a step: "):
+        check(part, part in run.stdout, run.stdout)
+    said = json.load(open("c/compare.json"))
+    check("compare.json", [(r["devices"], r["batch_size"], len(r["seconds"])) for r in said["runs"]] ==
+          [(["cpu:0"], 10, 2), (["cpu:0", "cpu:1"], 10, 2), (["cpu:0", "cpu:1"], 20, 2)], said)
+    check("threads", {r["threads_a_device"] for r in said["runs"]} == {max(1, len(os.sched_getaffinity(0)) // 2)})
+    check("phases", all(sum(r["step_ms"].values()) > 0 for r in said["runs"]))
+    check("images", said["images"] == 150 and said["stopped_by_signal"] == 0)
+    check("compare.svg", open("c/compare.svg").read().endswith("</svg>\n") and files("c") == ["compare.json", "compare.svg"])
+    refused("again", tool(*compare("--out", "c")), "holds compare.json already")
+    check("a run's folder", tool(*compare("--epochs", "1", "--scaling", "weak")).returncode == 0 and files("runs/compare-1") == ["compare.json", "compare.svg"])
+    refused("one list", tool("compare", "--devices", "cpu:0"), "there is only one")
+    refused("none", tool("compare"), "--devices: name the lists to compare")
+    refused("twice", tool(*compare("--devices", "cpu")), "this list is named twice")
+    refused("scaling", tool(*compare("--scaling", "stong")), "did you mean strong?")
+    refused("an option", tool("compare", "--device", "cpu:0"), "did you mean --devices?")
+    refused("images", tool(*compare("--images", "1000")), "there are only 200")
+    refused("threads", tool(*compare("--threads", "4000")), "--threads 4000: too many")
+    refused("a list", tool(*compare("--devices", "cpu:0,,cpu:1")), 'unknown device ""')
+
+
+def test_compare_is_stopped():
+    for name, seconds in (("late", 5), ("at once", 0)):
+        run = subprocess.Popen([tandem, *compare("--epochs", "100000", "--out", name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(name + "/compare.json" if seconds else name)
+        time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+        check(name + ": exit code", run.returncode == 130 or (not seconds and run.returncode == -signal.SIGINT), (run.returncode, err))
+        if seconds:
+            said = json.load(open(name + "/compare.json"))
+            check("what was measured", said["stopped_by_signal"] == 2 and len(said["runs"][0]["seconds"]) >= 1 and "stopped early" in out, out)
+            check("nothing else is left", files(name) == ["compare.json", "compare.svg"])
 
 
 def test_cosine():

@@ -1,0 +1,153 @@
+// What a comparison says of figures that are made up, and the names of devices.
+#include "tandem/cli/comparison.h"
+
+#include <doctest/doctest.h>
+
+#include "tandem/cli/device_list.h"
+#include "tandem/cli/options.h"
+#include "tandem/core/parallel_for.h"
+
+using namespace tandem;
+using namespace tandem::cli;
+
+namespace {
+
+// One device that takes 10 ms a step, and two that take `step`.
+Comparison compared(const PhaseSeconds& step, double seconds, double cores_used = 2) {
+  Comparison c{.model = "lenet",
+               .data = "d",
+               .recipe = "sgd",
+               .note = "1,000 images",
+               .images = 1000,
+               .epochs = 3,
+               .cores = 2,
+               .runs = {}};
+  Measured one{
+      .devices = {"cpu:0"}, .label = "cpu:0", .stands_on = "CPU", .on_cpu = true, .threads = 1, .batch = 100};
+  one.seconds = {1, 1.5, 1};
+  one.cores = {1, 1, 1};
+  one.step[kForward] = 0.004;
+  one.step[kBackward] = 0.006;
+  one.accuracy = 0.5;
+  Measured two = one;
+  two.devices = {"cpu:0", "cpu:1"};
+  two.label = "cpu:0,cpu:1";
+  two.seconds = {seconds};
+  two.cores = {cores_used};
+  two.step = step;
+  c.runs = {one, two};
+  return c;
+}
+
+PhaseSeconds halves() {
+  PhaseSeconds step{};
+  step[kForward] = 0.002;
+  step[kBackward] = 0.003;
+  return step;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("medians, spread and speed-up") {
+  const Comparison c = compared(halves(), 0.5);
+  CHECK(c.runs[0].median() == 1);
+  CHECK(c.runs[0].most() == 1.5);
+  CHECK(c.speed_up(c.runs[1]) == 2);
+  CHECK(c.images_per_second(c.runs[1]) == 2000);
+  CHECK(Measured{.seconds = {1, 2}}.median() == 1.5);
+  CHECK(std::isnan(c.speed_up(Measured{})));
+}
+
+TEST_CASE("the costliest part of a step is named as what limits") {
+  const auto told = [](Phase phase, double seconds, double cores = 2) {
+    PhaseSeconds step = halves();
+    step[phase] += seconds;
+    const Comparison c = compared(step, 0.8, cores);
+    return what_limits(c, c.runs[1]);
+  };
+  CHECK(has(told(kReduce, 0.003),
+            "summing gradients, the optimizer and handing out parameters take 3.00 of 8.00 ms"));
+  CHECK(has(told(kDataWait, 0.003), "waits 3.00 of 8.00 ms for its images (--workers"));
+  CHECK(has(told(kIdle, 0.003), "wait for one another, 3.00 of 8.00 ms"));
+  CHECK(has(told(kForward, 0.003),
+            "take 0.80 of what cpu:0 takes for its own, not 0.50: the devices share one"));
+  CHECK(has(told(kForward, 0.003, 1.2), "other programs hold the cores: it had 1.20 of the 2"));
+  CHECK(has(told(kForward, 0.003), "1.25 times as fast as cpu:0, of at most 2. What limits it"));
+  const Comparison good = compared(halves(), 0.51);
+  CHECK(has(what_limits(good, good.runs[1]), "1.96 times as fast as cpu:0, of at most 2. Little is lost"));
+  CHECK(what_limits(good, good.runs[0]).empty());
+}
+
+TEST_CASE("devices that have no core of their own, and parts of one card") {
+  PhaseSeconds step = halves();
+  step[kForward] += 0.003;
+  Comparison c = compared(step, 0.8);
+  c.cores = 1;
+  CHECK(has(what_limits(c, c.runs[1]), "the devices share 1 core, on which 2 threads take turns"));
+  c.runs[1].on_cpu = false;
+  c.runs[1].one_card = true;
+  CHECK(has(what_limits(c, c.runs[1]), "parts of one card and share its multiprocessors"));
+  CHECK(c.runs[1].parts() == std::string("parts of one card"));
+}
+
+TEST_CASE("a larger batch is compared by its images") {
+  PhaseSeconds step{};
+  step[kForward] = 0.004;
+  step[kBackward] = 0.006;
+  step[kBroadcast] = 0.001;
+  Comparison c = compared(step, 0.55);
+  c.runs[1].weak = true;
+  c.runs[1].batch = 200;
+  CHECK(has(what_limits(c, c.runs[1]), "cpu:0,cpu:1, 200 images a step: 1.82 times"));
+  CHECK(has(what_limits(c, c.runs[1]), "handing out parameters take 1.00 of 11.00 ms"));
+}
+
+TEST_CASE("other programs are told of") {
+  CHECK(disturbance(compared(halves(), 0.5)).empty());
+  CHECK(has(disturbance(compared(halves(), 0.5, 1.1)), "cpu:0,cpu:1 had 1.10 of the 2"));
+}
+
+TEST_CASE("table, JSON and picture, also of a comparison that was stopped") {
+  Comparison c = compared(halves(), 0.5);
+  const Terminal plain;
+  const std::string table = comparison_table(c, plain);
+  for (const char* part :
+       {"cpu:0,cpu:1", "100 = 2 x 50", "1.00 to 1.50", "parts of one processor", "2,000", "broadcast"})
+    CHECK_MESSAGE(has(table, part), part);
+  CHECK(comparison_json(c)["runs"][1]["step_ms"]["forward"] == 2.0);
+  const std::string svg = comparison_svg(c);
+  CHECK(has(svg, "0.50 s, 2.00 x"));
+  CHECK(svg.ends_with("</svg>\n"));
+  c.runs[1].seconds.clear();
+  CHECK(has(comparison_table(c, plain), " -"));
+  CHECK(comparison_json(c)["runs"][1]["median_seconds"].dump() == "null");
+  for (const char* part : {"nan", "inf"}) CHECK_FALSE(has(comparison_svg(c), part));
+  CHECK(what_limits(c, c.runs[1]).empty());
+}
+
+TEST_CASE("names of devices") {
+  CHECK(split_names("cpu:0,cpu:1") == std::vector<std::string>{"cpu:0", "cpu:1"});
+  CHECK(split_names("a,,b").size() == 3);
+  const auto list = [](int count) {
+    std::vector<Device> out;
+    for (int i = 0; i < count; ++i) out.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
+    return out;
+  };
+  CHECK(short_names_of(list(2)) == "cpu:0,cpu:1");
+  CHECK(short_names_of(list(8)) == "cpu:0 to cpu:7");
+  CHECK_THROWS_WITH_AS(use_devices("--devices", {"cpu:0", "cpu"}), "--devices: device cpu:0 is named twice",
+                       UsageError);
+  CHECK_THROWS_AS(use_devices("--devices", {"cpux"}), UsageError);
+  CHECK_THROWS_AS(use_devices("--devices", {""}), UsageError);
+  const int before = cpu::device_count();
+  CHECK(use_placement({"cpu:2", "cpu:0"}, "", 0).root == Device("cpu:2"));
+  CHECK(cpu::device_count() == 3);
+  CHECK(use_placement({"cpu:1", "cpu:0"}, "cpu", 0).root == Device("cpu:0"));
+  CHECK_THROWS_WITH_AS(use_placement({"cpu:1"}, "cpu:0", 0), "--root cpu:0: is not one of the devices cpu:1",
+                       UsageError);
+  CHECK_FALSE(use_placement({"cpu:1"}, "", 0).by_server());
+  CHECK(use_placement({"cpu:1"}, "", 1).by_server());
+  cpu::set_device_count(before);
+}
