@@ -9,7 +9,7 @@
 namespace tandem::cli {
 namespace {
 
-constexpr int kWidth = 960, kTop = 112, kRow = 60, kBar = 24;
+constexpr int kWidth = 960, kTop = 112, kRow = 68, kBar = 24;
 constexpr double kLeft = 196, kPanel = 300, kRight = 588;
 
 constexpr const char* kStyle = R"(
@@ -100,7 +100,7 @@ std::string legend(double y) {
 
 // Cut between words.
 void add_lines(const std::string& text, std::vector<std::string>& lines) {
-  constexpr std::size_t kMost = 135;
+  constexpr std::size_t kMost = 142;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = text.size();
     if (end - at > kMost) {
@@ -126,7 +126,7 @@ std::string comparison_svg(const Comparison& c) {
   std::vector<std::string> lines;
   for (const Measured& run : c.runs) add_lines(what_limits(c, run), lines);
   add_lines(disturbance(c), lines);
-  const int height = static_cast<int>(row_top(rows)) + 78 + 22 * static_cast<int>(lines.size());
+  const int height = static_cast<int>(row_top(rows)) + 90 + 19 * static_cast<int>(lines.size());
   std::string out = svg_begin(kWidth, height, title, kStyle);
   out += svg_text(20, 32, "start", "title", title) + svg_text(20, 53, "start", "note", c.note);
   // Room for the figures behind the longest bar.
@@ -136,14 +136,15 @@ std::string comparison_svg(const Comparison& c) {
   for (std::size_t i = 0; i < rows; ++i) {
     const Measured& run = c.runs[i];
     const double y = row_top(i);
-    out += svg_text(20, y + 10, "start", "head", run.label);
-    out += svg_text(20, y + 27, "start", "tick", concat(run.batch, " images a step"));
-    out += svg_text(20, y + 42, "start", "tick", run.parts());
+    out += svg_text(20, y + 8, "start", "head", run.label);
+    out += svg_text(20, y + 24, "start", "tick", concat(run.batch, " images a step"));
+    out += svg_text(20, y + 39, "start", "tick", run.parts());
     if (!run.empty()) out += epoch_bar(c, run, epochs, y) + step_bar(run, steps, y);
   }
   double y = row_top(rows) + 52;
   out += legend(y);
-  for (const std::string& line : lines) out += svg_text(20, y += 22, "start", "note", line);
+  y += 10;
+  for (const std::string& line : lines) out += svg_text(20, y += 19, "start", "note", line);
   return out + "</svg>\n";
 }
 
