@@ -18,6 +18,7 @@
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/comm.h"
+#include "tandem/parallel/replicas.h"
 #include "tandem/parallel/server_core.h"
 
 namespace tandem::parallel {
@@ -25,12 +26,12 @@ namespace tandem::parallel {
 template <class Net>
 class ParameterServer : public ServerCore {
  public:
-  /// Replicas are clones: `Net` derives from nn::Cloneable<Net>. Moves `net` to the root. Throws Error on
-  /// devices that do not exist or come twice, a root that is not among them, a model without parameters that
-  /// need gradients or with such of several dtypes.
+  /// Replicas are clones where `Net` derives from nn::Cloneable<Net>, else made by its default constructor.
+  /// Moves `net` to the root. Throws Error on a net that can be copied in neither way, on devices that do not
+  /// exist or come twice, a root that is not among them, a model without parameters that need gradients or
+  /// with such of several dtypes.
   ParameterServer(std::shared_ptr<Net> net, ArrayRef<Device> devices, const ServerOptions& options = {})
-      : ParameterServer(net, devices, options,
-                        [&](Device device) { return std::dynamic_pointer_cast<Net>(net->clone(device)); }) {}
+      : ParameterServer(net, devices, options, [&] { return detail::make_replica<Net>(*net); }) {}
   /// Replicas are what make(device) or make() gives: modules with the parameters and buffers of `net`; their
   /// values and devices do not matter.
   template <class Make>

@@ -444,3 +444,32 @@ TEST_CASE("a thousand steps hold no more memory than ten") {
     CHECK(server.timings().devices[1].forward > 0);
   }
 }
+
+namespace {
+struct PlainImpl : nn::Module {  // not Cloneable
+  PlainImpl() { fc = register_module("fc", nn::Linear(4, 2)); }
+  Tensor forward(const Tensor& x) { return fc(x); }
+  nn::Linear fc{nullptr};
+};
+TANDEM_MODULE(Plain);
+}  // namespace
+
+TEST_CASE("a module with a default constructor needs no factory") {
+  LogicalDevices two(2);
+  manual_seed(4);
+  Plain one, several;
+  several->load_state_dict(one->state_dict());
+  const Tensor x = randn({6, 4}), y = randn({6, 2});
+  const auto loss = [](PlainImpl& net, const Tensor& in, const Tensor& out) {
+    return mse_loss(net.forward(in), out);
+  };
+  ParameterServer server(several, cpu_devices(2));
+  optim::SGD optimizer(server.parameters(), 0.5), plain(one->parameters(), 0.5);
+  for (int i = 0; i < 3; ++i) {
+    server.step(optimizer, x, y, loss);
+    plain.zero_grad();
+    loss(*one, x, y).backward();
+    plain.step();
+  }
+  CHECK(testing::close(several->fc->weight, one->fc->weight, 1e-5));
+}
