@@ -99,6 +99,11 @@ bool Measured::disturbed(int most_cores) const {
   const double busy = 1 - step[kIdle] / step_seconds();
   return median_of(cores) < 0.85 * usable * busy;
 }
+double Measured::cpu_seconds() const {
+  std::vector<double> each;
+  for (std::size_t i = 0; i < seconds.size() && i < cores.size(); ++i) each.push_back(cores[i] * seconds[i]);
+  return median_of(std::move(each));
+}
 double Measured::step_seconds() const { return std::accumulate(step.begin(), step.end(), 0.0); }
 
 double Comparison::images_per_second(const Measured& run) const {
@@ -125,6 +130,7 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
   row("epochs measured", [](const Measured& r) { return std::to_string(r.seconds.size()); });
   row("seconds an epoch, median", [](const Measured& r) { return fixed(r.median(), 2); });
   row("  least to most", spread);
+  row("processor seconds", [](const Measured& r) { return fixed(r.cpu_seconds(), 2); });
   row("images/s", [&](const Measured& r) { return with_commas(std::llround(c.images_per_second(r))); });
   row("speed-up", [&](const Measured& r) { return fixed(c.speed_up(r), 2); });
   row("test accuracy", [](const Measured& r) { return fixed(r.accuracy, 4); });
@@ -180,6 +186,7 @@ Json comparison_json(const Comparison& c) {
                     {"speed_up", c.speed_up(run)},
                     {"test_accuracy", run.accuracy},
                     {"cores_used", run.cores},
+                    {"processor_seconds", run.cpu_seconds()},
                     {"step_ms", step},
                     {"disturbed", run.disturbed(c.cores)},
                     {"limit", what_limits(c, run)}});

@@ -40,6 +40,8 @@ struct Measured {
   double least() const;
   double most() const;
   double step_seconds() const;
+  /// Of the processor, an epoch, the median: hardly moved by other programs.
+  double cpu_seconds() const;
 };
 
 struct Comparison {

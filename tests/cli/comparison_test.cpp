@@ -56,6 +56,8 @@ TEST_CASE("medians, spread and speed-up") {
   CHECK(c.runs[0].most() == 1.5);
   CHECK(c.speed_up(c.runs[1]) == 2);
   CHECK(c.images_per_second(c.runs[1]) == 2000);
+  CHECK(c.runs[0].cpu_seconds() == 1);
+  CHECK(c.runs[1].cpu_seconds() == 1);
   CHECK(Measured{.seconds = {1, 2}}.median() == 1.5);
   CHECK(std::isnan(c.speed_up(Measured{})));
 }
