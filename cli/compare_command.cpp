@@ -138,6 +138,17 @@ nn::Sequential fresh_model(const Setting& s) {
   return model;
 }
 
+// The pools of all its devices start here rather than in the midst of a step.
+void start_threads(const Contender& c) try {
+  for (const Device& device : c.placement.devices) {
+    if (!device.is_cpu()) continue;
+    const DeviceGuard guard(device);
+    device_num_threads();
+  }
+} catch (const Error& error) {
+  throw UsageError(concat("--threads ", c.threads, ": ", error.what()));
+}
+
 Contender make_contender(const Setting& s, const Placement& placement, int threads, int64_t batch,
                          bool weak) {
   Contender c{.placement = placement,
@@ -151,6 +162,7 @@ Contender make_contender(const Setting& s, const Placement& placement, int threa
               .measured = {}};
   c.recipe.batch_size = batch;
   const Turn turn(c);
+  start_threads(c);
   Measured& m = c.measured;
   for (const Device& device : placement.devices) m.devices.push_back(device.str());
   m.label = short_names_of(placement.devices);

@@ -339,6 +339,12 @@ def test_threads_that_cannot_start():
         if run.returncode == 127:
             continue
         refused(option, run, option + " 50: ", "could be started")
+    try:
+        run = tool(*compare("--threads", "50", "--out", "a"), preexec_fn=limit)
+    except PermissionError:
+        run = None
+    if run and run.returncode != 127:
+        refused("compare", run, "--threads 50: ", "could be started")
     check("nothing is made", not os.path.exists("a"))
 
 
