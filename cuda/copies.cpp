@@ -14,8 +14,8 @@ namespace {
 
 void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
                cudaMemcpyKind kind, bool non_blocking) {
-  refuse_in_capture(c, kind == cudaMemcpyDeviceToHost ? "reads a value on the host"
-                                                      : "copies from the host to the device");
+  refuse_in_capture(
+      c, kind == cudaMemcpyDeviceToHost ? "reads a value on the host" : "copies from the host to the device");
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
   note_launch(kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
   if (non_blocking && pinned_used_by(host, c.stream())) return;

@@ -111,11 +111,11 @@ class CapturedStep {
   /// `function` takes a const std::vector<Tensor>&, or tensors; it gives a tensor, a vector, pair or tuple of
   /// them, or nothing. `optimizers`: all that it steps; they outlive this.
   template <class F>
-  requires(!std::is_convertible_v<F, std::unique_ptr<detail::StepFunction>>)
-  explicit CapturedStep(F function, std::vector<optim::Optimizer*> optimizers = {},
-                        CapturedStepOptions options = {})
-      : CapturedStep(std::unique_ptr<detail::StepFunction>(new detail::StepFunctionOf<F>(std::move(function))),
-                     std::move(optimizers), options) {}
+  requires(!std::is_convertible_v<F, std::unique_ptr<detail::StepFunction>>) explicit CapturedStep(
+      F function, std::vector<optim::Optimizer*> optimizers = {}, CapturedStepOptions options = {})
+      : CapturedStep(
+            std::unique_ptr<detail::StepFunction>(new detail::StepFunctionOf<F>(std::move(function))),
+            std::move(optimizers), options) {}
   CapturedStep(std::unique_ptr<detail::StepFunction> function, std::vector<optim::Optimizer*> optimizers,
                CapturedStepOptions options);
   ~CapturedStep();

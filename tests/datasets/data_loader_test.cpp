@@ -67,8 +67,8 @@ Epoch run(Loader& loader) {
 }
 
 // Batches 0, 1, … up to `count` - 1, as a data set with an epoch of its own.
-struct Stream : datasets::StatefulDataset<Stream, std::vector<int>> {
-  explicit Stream(int count) : count(count) {}
+struct Ticks : datasets::StatefulDataset<Ticks, std::vector<int>> {
+  explicit Ticks(int count) : count(count) {}
   optional<std::vector<int>> get_batch(size_t batch_size) override {
     if (at == count) return nullopt;
     return std::vector<int>(batch_size, at++);
@@ -254,13 +254,13 @@ TEST_CASE("without enforced order every batch still comes once") {
 
 TEST_CASE("stateful data sets end their epochs themselves") {
   for (const size_t workers : {0, 1, 3}) {
-    auto loader = make_data_loader(Stream(5), DataLoaderOptions(2).workers(workers));
+    auto loader = make_data_loader(Ticks(5), DataLoaderOptions(2).workers(workers));
     for (int epoch = 0; epoch < 2; ++epoch) {
       std::vector<int> seen;
       for (std::vector<int>& batch : *loader) seen.push_back(batch.at(1));
       CHECK(seen == std::vector<int>{0, 1, 2, 3, 4});
     }
-    auto mapped = make_data_loader(Stream(3).map(transforms::BatchLambda<std::vector<int>, int>(
+    auto mapped = make_data_loader(Ticks(3).map(transforms::BatchLambda<std::vector<int>, int>(
                                        [](std::vector<int> b) { return b[0] * 10; })),
                                    DataLoaderOptions(2).workers(workers));
     std::vector<int> seen;
