@@ -446,21 +446,21 @@ TEST_CASE("a thousand steps hold no more memory than ten") {
 }
 
 namespace {
-struct PlainImpl : nn::Module {  // not Cloneable
-  PlainImpl() { fc = register_module("fc", nn::Linear(4, 2)); }
+struct UnclonedImpl : nn::Module {  // not Cloneable
+  UnclonedImpl() { fc = register_module("fc", nn::Linear(4, 2)); }
   Tensor forward(const Tensor& x) { return fc(x); }
   nn::Linear fc{nullptr};
 };
-TANDEM_MODULE(Plain);
+TANDEM_MODULE(Uncloned);
 }  // namespace
 
 TEST_CASE("a module with a default constructor needs no factory") {
   LogicalDevices two(2);
   manual_seed(4);
-  Plain one, several;
+  Uncloned one, several;
   several->load_state_dict(one->state_dict());
   const Tensor x = randn({6, 4}), y = randn({6, 2});
-  const auto loss = [](PlainImpl& net, const Tensor& in, const Tensor& out) {
+  const auto loss = [](UnclonedImpl& net, const Tensor& in, const Tensor& out) {
     return mse_loss(net.forward(in), out);
   };
   ParameterServer server(several, cpu_devices(2));
