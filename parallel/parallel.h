@@ -1,5 +1,6 @@
 // Training on several devices.
 #pragma once
+#include "tandem/core/logical_devices.h"
 #include "tandem/parallel/comm.h"
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/nested.h"

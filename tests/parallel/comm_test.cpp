@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tandem/core/logical_devices.h"
+
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/logical_devices.h"
 
@@ -111,4 +113,14 @@ TEST_CASE("what cannot be done is refused with a reason") {
   says([&] { gather(TensorList(), cpu_device(0)); }, "gather: no tensors");
   says([&] { reduce_add({x, ones({4})}, cpu_device(0)); }, "reduce_add: tensors differ");
   says([&] { reduce_add_coalesced({{x}, {}}, cpu_device(0)); }, "lists of 1 and of 0 tensors");
+}
+
+TEST_CASE("logical devices are made by name of their kind") {
+  LogicalDevices one(1);
+  set_logical_devices(kCPU, 3);
+  CHECK(device_count(kCPU) == 3);
+  CHECK(resolve(cpu_device(2)) == cpu_device(2));
+  CHECK_THROWS_WITH_AS(set_logical_devices(kCPU, 0), doctest::Contains("expected 1 to 64"), Error);
+  CHECK_THROWS_AS(set_logical_devices(kCUDA, 65), Error);
+  set_logical_devices(kCPU, 1);
 }
