@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "tandem/core/host_device.h"
 
@@ -138,9 +139,10 @@ TANDEM_HD inline T log_parts(T x, T& e) {
   using Bits = typename Float<T>::Bits;
   constexpr T tiny = std::numeric_limits<T>::min(), up = power_of_two<T>(Float<T>::mantissa + 2);
   const bool subnormal = x < tiny;
-  const Bits bits = std::bit_cast<Bits>(subnormal ? x * up : x);
-  const Bits n = (bits - std::bit_cast<Bits>(T(0.70710678118654752))) >> Float<T>::mantissa;
-  const T f = std::bit_cast<T>(bits - n * (Bits(1) << Float<T>::mantissa)) - T(1);
+  using Word = std::make_unsigned_t<Bits>;  // wraps for x that is not positive, whose result nobody uses
+  const Word bits = std::bit_cast<Word>(subnormal ? x * up : x);
+  const Bits n = static_cast<Bits>(bits - std::bit_cast<Word>(T(0.70710678118654752))) >> Float<T>::mantissa;
+  const T f = std::bit_cast<T>(bits - static_cast<Word>(n) * (Word(1) << Float<T>::mantissa)) - T(1);
   e = static_cast<T>(n) - (subnormal ? T(Float<T>::mantissa + 2) : T(0));
   // log(1 + f) = 2 atanh(s), s = f / (2 + f), arranged so that f itself is the leading term.
   const T s = f / (T(2) + f), z = s * s, half_square = T(0.5) * f * f;
