@@ -171,7 +171,8 @@ __global__ void __launch_bounds__(kReduceThreads)
     const auto at = g.kept.offsets(unit - part * g.outputs);
     to = at.at[1];
     p = f.parameter(to);
-    acc = RowFold<F>::range(f, g, in + at.at[0], lane, from,
+    const typename F::In* row = g.elements == 0 ? in : in + at.at[0];  // nothing may lie nowhere
+    acc = RowFold<F>::range(f, g, row, lane, from,
                             from + g.part_size < g.elements ? from + g.part_size : g.elements, p);
   }
   acc = fold_lanes(f, acc, g.lanes);
