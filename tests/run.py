@@ -118,6 +118,8 @@ def main():
         passed, failed, skipped = passed + p, failed + f, skipped + s
         if remark:
             print(f"{result['name']}: {remark}")
+        if f:
+            print(f"failed: {result['name']}: {f}")
     absent = len(tests) - len(results)
     if absent > 0:
         failed += absent
