@@ -17,30 +17,16 @@ namespace {
 constexpr int kWidth = 960, kHeight = 416;
 constexpr int kPanelWidth = 380, kPanelHeight = 250, kTop = 104;
 
-constexpr const char* kStyle = R"(
-  <style>
-    text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1f2328; }
-    .title { font-size: 18px; font-weight: 600; }
-    .note, .tick { font-size: 12px; fill: #59636e; }
-    .head { font-weight: 600; }
-    .ground { fill: #ffffff; }
-    .grid { stroke: #d1d9e0; stroke-width: 1; }
-    .axis { stroke: #59636e; stroke-width: 1; }
+constexpr const char* kStyle = R"(    .axis { stroke: #59636e; stroke-width: 1; }
     .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
     .train { stroke: #bc4c00; stroke-dasharray: 6 5; }
     .test { stroke: #0969da; }
     .dot { fill: #0969da; }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #f0f6fc; }
-      .note, .tick { fill: #9198a1; }
-      .ground { fill: #0d1117; }
-      .grid { stroke: #30363d; }
-      .axis { stroke: #9198a1; }
+)";
+constexpr const char* kDark = R"(      .axis { stroke: #9198a1; }
       .train { stroke: #f0883e; }
       .test { stroke: #58a6ff; }
       .dot { fill: #58a6ff; }
-    }
-  </style>
 )";
 
 struct Panel {
@@ -131,7 +117,7 @@ std::string curve_svg(const Curves& curves) {
   const Panel accuracy =
       make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
   const Panel loss = make_panel("loss (nats an image)", 530, curves.train_loss, curves.test_loss);
-  std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle);
+  std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", curves.title);
   out += svg_text(20, 51, "start", "note", curves.note) + legend();
   for (const Panel* panel : {&accuracy, &loss})

@@ -2,8 +2,6 @@
 // program of its own.
 #include "tandem/cli/device_list.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -144,13 +142,6 @@ std::string describe_devices(const std::vector<Device>& devices) {
                   counted(info.threads, "multiprocessor", "multiprocessors"));
   return concat(devices.size(), share_a_card(devices) ? " logical devices, parts of one card, " : " cards, ",
                 info.name);
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return get_num_threads();
 }
 
 }  // namespace tandem::cli

@@ -33,7 +33,5 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
 std::string describe_devices(const std::vector<Device>& devices);
 /// Whether several of them are parts of one GPU.
 bool share_a_card(const std::vector<Device>& devices);
-/// Of which this process may use so many.
-int usable_cores();
 
 }  // namespace tandem::cli

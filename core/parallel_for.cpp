@@ -16,8 +16,17 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/profile.h"
+#include "tandem/core/usable_cores.h"
 
 namespace tandem {
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 namespace {
 
 constexpr int kMaxDevices = 64;
@@ -147,13 +156,6 @@ int environment_int(const char* name, int fallback, int limit) {
   check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected a whole number from 1 to ",
         limit);
   return static_cast<int>(value);
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 struct State {

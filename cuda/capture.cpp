@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tandem/core/mixed.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/tables.h"
@@ -259,15 +260,12 @@ void refuse_in_capture(Context& c, const char* reason) {
 
 uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists) {
   uint64_t hash = reinterpret_cast<uintptr_t>(kind);
-  const auto mix = [&](uint64_t value) {
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
-  };
+  const auto add = [&](uint64_t value) { hash = mixed(hash + value); };
   for (const TensorList& list : lists) {
-    mix(list.size());
+    add(list.size());
     for (const Tensor& t : list) {
-      mix(reinterpret_cast<uintptr_t>(t.data_ptr()));
-      mix(static_cast<uint64_t>(t.numel()));
+      add(reinterpret_cast<uintptr_t>(t.data_ptr()));
+      add(static_cast<uint64_t>(t.numel()));
     }
   }
   return hash;

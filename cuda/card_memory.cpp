@@ -35,6 +35,22 @@ void* or_null(cudaError_t status, void* memory, const char* call) {
   return memory;
 }
 
+// `spare`, or a new event of the current card, recorded in `stream`.
+EventId recorded(StreamId stream, EventId spare = nullptr) {
+  auto event = static_cast<cudaEvent_t>(spare);
+  if (event == nullptr)
+    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
+  return event;
+}
+bool has_passed(EventId event) {
+  RelaxedCapture relaxed;
+  const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (status == cudaErrorNotReady) return false;
+  ensure(status, "cudaEventQuery");
+  return true;
+}
+
 }  // namespace
 
 CardMemory::~CardMemory() {
@@ -68,26 +84,17 @@ void CardMemory::synchronize() {
 
 EventId CardMemory::mark(StreamId stream) {
   use_card(device_);
-  cudaEvent_t event = nullptr;
+  EventId spare = nullptr;
   {
     std::lock_guard lock(mutex_);
     if (!spare_.empty()) {
-      event = static_cast<cudaEvent_t>(spare_.back());
+      spare = spare_.back();
       spare_.pop_back();
     }
   }
-  if (event == nullptr)
-    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
-  return event;
+  return recorded(stream, spare);
 }
-bool CardMemory::reached(EventId event) {
-  RelaxedCapture relaxed;
-  const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
-  if (status == cudaErrorNotReady) return false;
-  ensure(status, "cudaEventQuery");
-  return true;
-}
+bool CardMemory::reached(EventId event) { return has_passed(event); }
 void CardMemory::drop(EventId event) noexcept {
   std::lock_guard lock(mutex_);
   spare_.push_back(event);
@@ -119,23 +126,11 @@ class PinnedMemory final : public MemorySource {
     ensure(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &card), "cudaStreamGetDevice");
     ensure(cudaGetDevice(&previous), "cudaGetDevice");
     if (card != previous) ensure(cudaSetDevice(card), "cudaSetDevice");
-    const EventId event = new_mark(stream);
+    const EventId event = recorded(stream);
     if (card != previous) ensure(cudaSetDevice(previous), "cudaSetDevice");
     return event;
   }
-  static EventId new_mark(StreamId stream) {
-    cudaEvent_t event = nullptr;
-    ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-    ensure(cudaEventRecord(event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
-    return event;
-  }
-  bool reached(EventId event) override {
-    RelaxedCapture relaxed;
-    const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
-    if (status == cudaErrorNotReady) return false;
-    ensure(status, "cudaEventQuery");
-    return true;
-  }
+  bool reached(EventId event) override { return has_passed(event); }
   void drop(EventId event) noexcept override {
     log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
   }

@@ -2,6 +2,10 @@
 #pragma once
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda_emulation/device.h"
+
+namespace tandem::cuda {
+using cuda_emulation::dynamic_shared;
+}
 #else
 #include <cuda_runtime.h>
 
@@ -13,9 +17,4 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(tandem_shared_memory);
 }
 }  // namespace tandem::cuda
-#endif
-#ifdef TANDEM_CUDA_EMULATION
-namespace tandem::cuda {
-using cuda_emulation::dynamic_shared;
-}
 #endif

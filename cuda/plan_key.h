@@ -7,19 +7,13 @@
 #include <tuple>
 
 #include "tandem/core/dtype.h"
+#include "tandem/core/mixed.h"
 
 namespace tandem::cuda {
 
-/// The finaliser of SplitMix64: every bit of the input moves about half of the result's.
-constexpr uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 template <class T>
 constexpr uint64_t hash_field(uint64_t seed, const T& value) {
-  return mix(seed + 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(value));
+  return mixed(seed + static_cast<uint64_t>(value));
 }
 template <class T, std::size_t N>
 constexpr uint64_t hash_field(uint64_t seed, const std::array<T, N>& values) {

@@ -8,6 +8,14 @@ namespace tandem::cuda {
 
 inline constexpr unsigned kFullMask = 0xffffffffu;
 
+/// For the folds below.
+struct Plus {
+  template <class S>
+  __device__ S operator()(S a, S b) const {
+    return a + b;
+  }
+};
+
 /// The value of the thread `apart` lanes further on; all threads of the warp take part.
 template <class T>
 __device__ inline T shuffle_down(T value, int apart) {

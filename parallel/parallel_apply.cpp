@@ -3,16 +3,10 @@
 
 #include <typeinfo>
 
+#include "tandem/core/mixed.h"
+
 namespace tandem::parallel {
 namespace {
-
-// SplitMix64's finaliser (G. Steele, D. Lea, C. Flood: Fast splittable pseudorandom number generators).
-uint64_t mixed(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 template <class E>
 void rethrow_as(const std::exception& error, const std::string& place) {

@@ -4,6 +4,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/backend.h"
+#include "tandem/core/mixed.h"
 
 namespace tandem::parallel {
 
@@ -77,17 +78,8 @@ void TreeSum::merge() {
   }
 }
 
-namespace {
-uint64_t mix(uint64_t x) {  // the finaliser of SplitMix64 (Steele, Lea, Flood 2014)
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-}  // namespace
-
 uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard) {
-  return mix(mix(mix(seed) ^ step) ^ shard);
+  return mixed(mixed(mixed(seed) ^ step) ^ shard);
 }
 
 }  // namespace tandem::parallel

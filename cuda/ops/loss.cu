@@ -46,13 +46,6 @@ struct Places {
   }
 };
 
-struct Add {
-  template <class S>
-  __device__ S operator()(S a, S b) const {
-    return a + b;
-  }
-};
-
 template <class T>
 struct Totals {
   T *out, *weight;
@@ -62,8 +55,8 @@ struct Totals {
   // Of a whole block; its first thread writes.
   __device__ void finish(const Places<T>& p) {
     __shared__ double shared[2][kLineThreads / 32];
-    term = fold_block(term, shared[0], Add());
-    total_weight = fold_block(total_weight, shared[1], Add());
+    term = fold_block(term, shared[0], Plus());
+    total_weight = fold_block(total_weight, shared[1], Plus());
     if (threadIdx.x != 0) return;
     if (partial != nullptr) {
       partial[2 * blockIdx.x] = term;
@@ -109,9 +102,9 @@ __device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int
       state.take(x);
     }
   }
-  if (lanes <= 32) return fold_warp(state, Add(), lanes);
+  if (lanes <= 32) return fold_warp(state, Plus(), lanes);
   __syncthreads();  // shared is free again
-  return fold_block(state, shared, Add());
+  return fold_block(state, shared, Plus());
 }
 
 // smooth * sum over c of weight[c] (max - x[c] + log), for all lanes of a place.
@@ -122,7 +115,7 @@ __device__ T smooth_term(const Places<T>& p, const T* row, int lane, int lanes, 
   if (row != nullptr)
     for (int64_t c = lane; c < p.classes; c += lanes) sum += p.weight(c) * (max - row[c * p.inner] + log);
   if (lanes > 32) __syncthreads();
-  return p.smooth * (lanes <= 32 ? fold_warp(sum, Add(), lanes) : fold_block(sum, shared, Add()));
+  return p.smooth * (lanes <= 32 ? fold_warp(sum, Plus(), lanes) : fold_block(sum, shared, Plus()));
 }
 
 template <class T>
@@ -187,7 +180,7 @@ __global__ void __launch_bounds__(kLineThreads)
   if (p.smooth != T(0) && p.w != nullptr) {
     weights = 0;
     for (int64_t c = threadIdx.x; c < p.classes; c += kLineThreads) weights += p.w[c];
-    weights = fold_block(weights, shared, Add());
+    weights = fold_block(weights, shared, Plus());
   }
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
   const int64_t i = int64_t{blockIdx.x} * (kLineThreads / lanes) + thread / lanes;

@@ -57,10 +57,6 @@ struct ChannelOf {
   }
 };
 
-struct Add {
-  __device__ double operator()(double a, double b) const { return a + b; }
-};
-
 // y = f(channel, x) for `kCount` neighbouring elements of one channel at a time.
 template <class T, int kCount>
 struct alignas(kCount * sizeof(T)) Pack {
@@ -124,8 +120,8 @@ __global__ void __launch_bounds__(kLineThreads)
     sum += static_cast<double>(g);
     for (s += kLineThreads; s >= inner; s -= inner) ++n;
   }
-  gh = fold_block(gh, shared[0], Add());
-  sum = fold_block(sum, shared[1], Add());
+  gh = fold_block(gh, shared[0], Plus());
+  sum = fold_block(sum, shared[1], Plus());
   if (threadIdx.x != 0) return;
   partial[2 * int64_t{blockIdx.x}] = gh;
   partial[2 * int64_t{blockIdx.x} + 1] = sum;
@@ -175,8 +171,8 @@ __global__ void __launch_bounds__(kLineThreads)
       gh += partial[2 * at];
       sum += partial[2 * at + 1];
     }
-  gh = fold_warp(gh, Add());
-  sum = fold_warp(sum, Add());
+  gh = fold_warp(gh, Plus());
+  sum = fold_warp(sum, Plus());
   if (c >= channels || lane != 0) return;
   sums[2 * c] = gh;
   sums[2 * c + 1] = sum;

@@ -65,13 +65,6 @@ struct LogSoftmaxBackward : SoftmaxBackward<T> {
   __device__ static T map(T s, T g, T y) { return g - fast_exp(y) * s; }
 };
 
-struct Add {
-  template <class S>
-  __device__ S operator()(S a, S b) const {
-    return a + b;
-  }
-};
-
 template <class T>
 struct Inputs {
   const T* at[2];
@@ -99,7 +92,7 @@ __global__ void __launch_bounds__(kLineThreads) rows(typename Rule::T* out, Inpu
     }
     Rule::take(state, x);
   }
-  state = lanes <= 32 ? fold_warp(state, Add(), lanes) : fold_block(state, shared, Add());
+  state = lanes <= 32 ? fold_warp(state, Plus(), lanes) : fold_block(state, shared, Plus());
   for (int64_t i = lane; i < packs; i += lanes) {
     Elements x[2] = {}, y;
     TANDEM_UNROLL

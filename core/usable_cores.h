@@ -1,0 +1,7 @@
+// The cores that this process may use.
+#pragma once
+
+namespace tandem {
+/// By its affinity; at least 1.
+int usable_cores();
+}  // namespace tandem
