@@ -43,7 +43,7 @@ TEST_CASE("embedding: gradients of both orders, threads") {
        .torch = "",
        .fn =
            [](const Tensors& x) {
-             const Tensor y = embedding(x[1], indices({0, 3, 3}), -1);
+             const Tensor y = embedding(x[1], indices({0, 3, 3}).to(x[1].device()), -1);
              return Tensors{y * y};
            },
        .cases = {{integers({1}, 0, 4), real({4, 2})}}},

@@ -119,7 +119,7 @@ TEST_CASE("gather and scatter: gradients of both orders, strides, threads") {
        .torch = "x0.scatter(1, x1, x2)",
        .fn =
            [=](const Tensors& x) {
-             return weigh(x[0].scatter(1, indices({2, 0}).view({2, 1}), x[1]));
+             return weigh(x[0].scatter(1, indices({2, 0}).view({2, 1}).to(x[0].device()), x[1]));
            },
        .cases = {{real({2, 4}), real({2, 1})}, {real({3, 3}), real({3, 2})}}},
       {.name = "scatter a number",

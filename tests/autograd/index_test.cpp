@@ -228,19 +228,20 @@ TEST_CASE("indexing: gradients of both orders, strides, threads") {
        .torch = "x0.index_add(0, torch.tensor([1, 1, 0]), x1, alpha=2)",
        .fn =
            [=](const Tensors& x) {
-             return weigh(x[0].index_add(0, indices({1, 1, 0}), x[1], 2));
+             return weigh(x[0].index_add(0, indices({1, 1, 0}).to(x[0].device()), x[1], 2));
            },
        .cases = {{real({2, 3}), real({3, 3})}}},
       {.name = "index_copy",
        .torch = "x0.index_copy(0, torch.tensor([1, 0]), x1)",
        .fn =
            [=](const Tensors& x) {
-             return weigh(index_copy(x[0], 0, indices({1, 0}), x[1]));
+             return weigh(index_copy(x[0], 0, indices({1, 0}).to(x[0].device()), x[1]));
            },
        .cases = {{real({3, 2}), real({2, 2})}}},
       {.name = "index_fill",
        .torch = "x0.index_fill(1, torch.tensor([1]), 2.0)",
-       .fn = [=](const Tensors& x) { return weigh(index_fill(x[0], 1, indices({1}), 2.0)); },
+       .fn =
+           [=](const Tensors& x) { return weigh(index_fill(x[0], 1, indices({1}).to(x[0].device()), 2.0)); },
        .cases = {{real({2, 3})}}},
       {.name = "index_put",
        .torch = "x0.index_put((torch.tensor([1, 0]),), x1)",
