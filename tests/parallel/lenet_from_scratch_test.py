@@ -1,9 +1,13 @@
-"""The example lenet_from_scratch: what its helpers print, and that it learns on one, two and three devices."""
+"""The example lenet_from_scratch: what its helpers print, and that it learns on one, two and three devices.
+
+With --short it trains too little to learn: for a sanitizer's build.
+"""
 import re
 import subprocess
 import sys
 
-program = sys.argv[1]
+program, short = sys.argv[1], "--short" in sys.argv
+epochs, images = ("1", "240") if short else ("5", "1500")
 
 
 def run(*arguments):
@@ -19,7 +23,7 @@ if [row.split()[0] for row in rows] != ["0", "5", "10", "15"] or helpers.count("
     sys.exit(f"scatter: {helpers}")
 
 for devices in ["cpu:0", "cpu:0,cpu:1", "cpu:2,cpu:0,cpu:1"]:
-    trained = run("--devices", devices, "--epochs", "5", "--images", "1500", "--batch", "12", "--lr", "0.3")
+    trained = run("--devices", devices, "--epochs", epochs, "--images", images, "--batch", "12", "--lr", "0.3")
     if trained.returncode and "fashion-mnist" in trained.stderr:
         print("skipped: no data set fashion-mnist")
         sys.exit(77)
@@ -27,7 +31,7 @@ for devices in ["cpu:0", "cpu:0,cpu:1", "cpu:2,cpu:0,cpu:1"]:
     if trained.returncode or f"running on {names}" not in trained.stdout:
         sys.exit(f"{devices}: {trained}")
     accuracy = float(re.findall(r"test accuracy (0\.\d{4})", trained.stdout)[-1])
-    if accuracy < 0.4:  # 0.64 to 0.69 were seen
+    if accuracy < 0.4 and not short:  # 0.64 to 0.69 were seen
         sys.exit(f"{devices}: test accuracy {accuracy}")
 twice = run("--devices", "cpu:0,cpu:0")
 if twice.returncode == 0 or "comes twice" not in twice.stderr:
