@@ -17,6 +17,7 @@
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/suggest.h"
+#include "tandem/core/usable_cores.h"
 
 namespace tandem::cli {
 namespace {
@@ -371,7 +372,8 @@ int compare_command(const CompareOptions& o) {
   std::printf("\n%s\n", comparison_table(c, terminal).c_str());
   for (const Measured& run : c.runs)
     if (const std::string text = what_limits(c, run); !text.empty()) std::printf("%s\n", text.c_str());
-  if (const std::string text = disturbance(c); !text.empty()) std::printf("%s\n", text.c_str());
+  for (const std::string& text : {sums_note(c), disturbance(c)})
+    if (!text.empty()) std::printf("%s\n", text.c_str());
   write_files(c, folder);
   std::printf("%severything is in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
               printable(folder).c_str());

@@ -166,6 +166,14 @@ std::string disturbance(const Comparison& c) {
              : concat("Other programs held the cores (", who, "): compare again when they have ended.");
 }
 
+std::string sums_note(const Comparison& c) {
+  const bool any = std::any_of(c.runs.begin(), c.runs.end(),
+                               [](const Measured& r) { return r.devices.size() > 1 && !r.empty(); });
+  return any && c.shards == 0
+             ? "The optimizer sums the gradients in its own pass: reduce is waiting for them."
+             : "";
+}
+
 Json comparison_json(const Comparison& c) {
   Json runs = Json::array();
   for (const Measured& run : c.runs) {

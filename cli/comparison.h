@@ -63,6 +63,8 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal);
 std::string what_limits(const Comparison& c, const Measured& run);
 /// A warning that other programs held the cores; empty where they did not.
 std::string disturbance(const Comparison& c);
+/// What "reduce" and "optimizer" are, where several devices have no shards; else empty.
+std::string sums_note(const Comparison& c);
 nlohmann::ordered_json comparison_json(const Comparison& c);
 /// Seconds an epoch as bars, and beside them what a step is made of.
 std::string comparison_svg(const Comparison& c);

@@ -12,29 +12,15 @@ namespace {
 constexpr int kWidth = 960, kTop = 112, kRow = 68, kBar = 24;
 constexpr double kLeft = 196, kPanel = 300, kRight = 588;
 
-constexpr const char* kStyle = R"(
-  <style>
-    text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1f2328; }
-    .title { font-size: 18px; font-weight: 600; }
-    .note, .tick { font-size: 12px; fill: #59636e; }
-    .head { font-weight: 600; }
-    .ground { fill: #ffffff; }
-    .grid { stroke: #d1d9e0; stroke-width: 1; }
-    .spread { stroke: #1f2328; stroke-width: 1.5; }
+constexpr const char* kStyle = R"(    .spread { stroke: #1f2328; stroke-width: 1.5; }
     .bar { fill: #8c959f; }
     .p0 { fill: #8250df; } .p1 { fill: #d4a72c; } .p2 { fill: #0969da; } .p3 { fill: #54aeff; }
     .p4 { fill: #cf222e; } .p5 { fill: #2da44e; } .p6 { fill: #e16f24; } .p7 { fill: #c4ccd4; }
     .p8 { fill: #6e7781; }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #f0f6fc; }
-      .note, .tick { fill: #9198a1; }
-      .ground { fill: #0d1117; }
-      .grid { stroke: #30363d; }
-      .spread { stroke: #f0f6fc; }
+)";
+constexpr const char* kDark = R"(      .spread { stroke: #f0f6fc; }
       .bar { fill: #656c76; }
       .p7 { fill: #3d444d; }
-    }
-  </style>
 )";
 
 std::string box(double x, double y, double width, double height, const std::string& css) {
@@ -125,9 +111,10 @@ std::string comparison_svg(const Comparison& c) {
   const std::string title = concat(c.model, " on ", c.data, ": several devices compared");
   std::vector<std::string> lines;
   for (const Measured& run : c.runs) add_lines(what_limits(c, run), lines);
+  add_lines(sums_note(c), lines);
   add_lines(disturbance(c), lines);
   const int height = static_cast<int>(row_top(rows)) + 90 + 19 * static_cast<int>(lines.size());
-  std::string out = svg_begin(kWidth, height, title, kStyle);
+  std::string out = svg_begin(kWidth, height, title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", title) + svg_text(20, 53, "start", "note", c.note);
   // Room for the figures behind the longest bar.
   const Panel epochs =

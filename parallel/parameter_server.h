@@ -59,20 +59,14 @@ class ParameterServer : public ServerCore {
   /// The same with any tensors, all cut along dimension 0: `loss(net, tensors)`.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensors& batch, const Loss& loss) {
-    StepResult result = backward(batch, loss);
+    StepResult result = run(batch, loss, &optimizer);
     if (!result.skipped) update(optimizer);
     return result;
   }
   /// Without the update: then parameters() have their gradients, to be clipped for instance.
   template <class Loss>
   StepResult backward(const Tensors& batch, const Loss& loss) {
-    return run_backward(batch, [&](nn::Module& module, const Tensors& piece) -> Tensor {
-      Net& net = static_cast<Net&>(module);
-      if constexpr (std::is_invocable_v<const Loss&, Net&, const Tensors&>)
-        return loss(net, piece);
-      else
-        return loss(net, piece.at(0), piece.at(1));
-    });
+    return run(batch, loss, nullptr);
   }
 
   /// f(net, tensors) for pieces of the batch on all devices, in evaluation mode, unrecorded, with the root's
@@ -90,6 +84,19 @@ class ParameterServer : public ServerCore {
 
   /// The replica on devices()[i], with the parameters of now.
   Net& replica(std::size_t i) { return static_cast<Net&>(refreshed(i)); }
+
+ private:
+  template <class Loss>
+  StepResult run(const Tensors& batch, const Loss& loss, const optim::Optimizer* next) {
+    const auto of_piece = [&](nn::Module& module, const Tensors& piece) -> Tensor {
+      Net& net = static_cast<Net&>(module);
+      if constexpr (std::is_invocable_v<const Loss&, Net&, const Tensors&>)
+        return loss(net, piece);
+      else
+        return loss(net, piece.at(0), piece.at(1));
+    };
+    return run_backward(batch, of_piece, next);
+  }
 };
 
 }  // namespace tandem::parallel

@@ -111,7 +111,7 @@ std::vector<Piece> ServerCore::Impl::cut(int64_t samples) const {
   return out;
 }
 
-StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss) {
+StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
   Impl& s = *impl_;
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
@@ -141,7 +141,7 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss) {
   rethrow(errors, used);
   s.add_timings(used.size(), computed - begin);
   ++s.steps;
-  if (!result.skipped) s.reduce(static_cast<int64_t>(pieces.size()), used.size());
+  if (!result.skipped) s.reduce(static_cast<int64_t>(pieces.size()), used.size(), next);
   s.left_at = seconds_now();
   s.timings.reduce += s.left_at - computed;
   s.timings.total += s.left_at - begin;

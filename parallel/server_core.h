@@ -49,6 +49,7 @@ struct ServerTimings {
   int64_t steps = 0;
   double total = 0;      ///< inside of step
   double data_wait = 0;  ///< between two steps
+  /// With step, and the optimizer made on parameters(), its pass sums the gradients: that is its time then.
   double reduce = 0, optimizer = 0;
   std::vector<DeviceTimings> devices;
 };
@@ -97,7 +98,8 @@ class ServerCore {
   using MakeFunction = FunctionRef<std::shared_ptr<nn::Module>(Device device)>;
   ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices, const ServerOptions& options,
              MakeFunction make);
-  StepResult run_backward(const Tensors& batch, PieceFunction loss);
+  /// `next`: an optimizer whose update follows at once, which may then sum the gradients in its own pass.
+  StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
   Tensor run_evaluate(const Tensors& batch, PieceFunction f);
   nn::Module& refreshed(std::size_t i);
 

@@ -1,5 +1,6 @@
 // The server's own part: sums of gradients, the optimizer's step; evaluation, state and timings.
 #include <algorithm>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -41,25 +42,28 @@ void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<De
   }
 }
 
-void ServerCore::Impl::reduce(int64_t pieces, std::size_t used) {
+void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Optimizer* next) {
   if (held_back > 0 && !shards()) {
     accumulating = true;
     return;
   }
   NoGradGuard no_grad;
   const DeviceGuard guard(master().device);
-  if (shards())
+  if (shards()) {
     reduce_tree(pieces, used);
-  else
-    reduce_flat(used);
+  } else {
+    if (!master().has_gradient) master().flat.zero_grad();
+    summands = gradients_of_peers(used);
+    const bool together =
+        next != nullptr && next->sums_gradients() && next->size() == 1 && next->parameters()[0].is_same(leaf);
+    if (!together) add_to_root(std::exchange(summands, {}));
+  }
   leaf.mutable_grad() = master().flat.grad();
   accumulating = held_back > 0;
 }
 
-// The root's own gradient first, then those of the others in the order of the devices. Sums go over the
-// root's buffer a part at a time, so that it stays in cache while the peers are read.
-void ServerCore::Impl::reduce_flat(std::size_t used) {
-  if (!master().has_gradient) master().flat.zero_grad();
+// The root's own gradient comes first in the sum, then those of the others in the order of the devices.
+Tensors ServerCore::Impl::gradients_of_peers(std::size_t used) {
   Tensors others;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     Replica& r = *replicas[i];
@@ -68,12 +72,21 @@ void ServerCore::Impl::reduce_flat(std::size_t used) {
     r.before_reading();
     others.push_back(inboxes[i].defined() ? inboxes[i] : seen_from(master().device, r.flat.grad()));
   }
+  return others;
+}
+
+// A part at a time, so that the root's buffer stays in cache while the peers are read.
+void ServerCore::Impl::add_to_root(const Tensors& others) {
   Tensor sum = master().flat.grad();
   const int64_t size = sum.numel(), part = others.size() > 1 && sum.is_cpu() ? 1 << 16 : size;
   for (int64_t at = 0; at < size; at += part) {
     Tensor here = sum.narrow(0, at, std::min(part, size - at));
     for (const Tensor& other : others) here.add_(other.narrow(0, at, here.numel()));
   }
+  end_reading();
+}
+
+void ServerCore::Impl::end_reading() {
   for (auto& r : replicas) r->after_reading();
 }
 
@@ -110,7 +123,17 @@ void ServerCore::update(optim::Optimizer& optimizer) {
             "; make it on server.parameters()");
   const DeviceGuard guard(s.master().device);
   PhaseClock clock(s.master().device, s.options.synchronize_timings);
-  optimizer.step();
+  if (const Tensors others = std::exchange(s.summands, {}); others.empty()) {
+    optimizer.step();
+  } else {
+    try {
+      optimizer.step_with(others);
+    } catch (...) {
+      s.forget();  // half a sum is none
+      throw;
+    }
+    s.end_reading();
+  }
   s.timings.optimizer += clock.lap();
   for (auto& r : s.replicas)  // the others fetch it themselves, all at once, as their next step begins
     if (!reads_directly(r->device, s.master().device)) r->take_from(s.master(), false);

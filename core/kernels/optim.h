@@ -28,18 +28,26 @@ struct AdagradStep {
   int64_t step;  ///< 1 for the first
 };
 
+/// Of each parameter one. `others`: further summands of the gradient, where there is one parameter alone;
+/// they are added in their order in the same pass, which leaves the sum in of[0].
+struct Gradients {
+  static constexpr std::size_t kMostOthers = 7;
+  Gradients(TensorList of, TensorList others = {}) : of(of), others(others) {}
+  TensorList of, others;
+};
+
 struct OptimKernels {
   /// buffers: empty without momentum.
-  Kernel<void(TensorList params, TensorList grads, TensorList buffers, const SgdStep& step)> sgd;
+  Kernel<void(TensorList params, const Gradients& grads, TensorList buffers, const SgdStep& step)> sgd;
   /// max_squares: empty without amsgrad.
-  Kernel<void(TensorList params, TensorList grads, TensorList means, TensorList squares,
+  Kernel<void(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
               TensorList max_squares, const AdamStep& step)>
       adam;
   /// means: empty unless centered; buffers: empty without momentum.
-  Kernel<void(TensorList params, TensorList grads, TensorList squares, TensorList means, TensorList buffers,
-              const RmsPropStep& step)>
+  Kernel<void(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
+              TensorList buffers, const RmsPropStep& step)>
       rmsprop;
-  Kernel<void(TensorList params, TensorList grads, TensorList sums, const AdagradStep& step)> adagrad;
+  Kernel<void(TensorList params, const Gradients& grads, TensorList sums, const AdagradStep& step)> adagrad;
 };
 
 }  // namespace tandem

@@ -65,7 +65,7 @@ constexpr int64_t kChunk = 2048;  // elements of a block
 /// Tensors of one launch. Blocks [ends[t - 1], ends[t]) work on tensor t, a chunk each.
 template <int L>
 struct Table {
-  static constexpr int kMost = (4096 - 128 - 8) / (8 * L + 8 + 4);
+  static constexpr int kMost = (4096 - 192 - 8) / (8 * L + 8 + 4);
   void* data[kMost][L];
   int64_t numel[kMost];
   uint32_t ends[kMost];
@@ -77,25 +77,38 @@ struct alignas(16) Pack {
   T value[16 / sizeof(T)];
 };
 
-template <class Update>
-__device__ void update_one(const Update& update, typename Update::Value* const* data, const bool* has,
-                           int64_t i) {
+/// Gradients of other devices, to be added to that of the only tensor.
+template <class T>
+struct Others {
+  const T* at[Gradients::kMostOthers] = {};
+  int count = 0;
+};
+
+template <class Update, class T = typename Update::Value>
+__device__ void update_one(const Update& update, T* const* data, const bool* has, const Others<T>& others,
+                           int64_t begin, int i) {
   constexpr int L = Update::kLists;
-  typename Update::Value x[L];
-  for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? data[l][i] : typename Update::Value(0);
+  T x[L];
+  for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? data[l][i] : T(0);
+  for (int k = 0; k < others.count; ++k) x[1] += others.at[k][begin + i];
+  if (others.count > 0) data[1][i] = x[1];
   update(x, has);
   for (int l = 0; l < L; ++l)
     if (l != 1 && (!Update::kOptional || has[l])) data[l][i] = x[l];
 }
 
-template <class Update>
-__device__ void update_pack(const Update& update, typename Update::Value* const* data, const bool* has,
-                            int64_t i) {
-  using T = typename Update::Value;
+template <class Update, class T = typename Update::Value>
+__device__ void update_pack(const Update& update, T* const* data, const bool* has, const Others<T>& others,
+                            int64_t begin, int i) {
   constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
   Pack<T> packs[L];
   for (int l = 0; l < L; ++l)
     if (!Update::kOptional || has[l]) packs[l] = *reinterpret_cast<const Pack<T>*>(data[l] + i);
+  for (int o = 0; o < others.count; ++o) {
+    const auto other = *reinterpret_cast<const Pack<T>*>(others.at[o] + begin + i);
+    for (int k = 0; k < kWidth; ++k) packs[1].value[k] += other.value[k];
+  }
+  if (others.count > 0) *reinterpret_cast<Pack<T>*>(data[1] + i) = packs[1];
   for (int k = 0; k < kWidth; ++k) {
     T x[L];
     for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? packs[l].value[k] : T(0);
@@ -109,7 +122,8 @@ __device__ void update_pack(const Update& update, typename Update::Value* const*
 
 template <class Update>
 __global__ void __launch_bounds__(kThreads)
-    optim_kernel(const Table<Update::kLists> table, const Live<Update> live) {
+    optim_kernel(const Table<Update::kLists> table, const Live<Update> live,
+                 const Others<typename Update::Value> others) {
   using T = typename Update::Value;
   constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
   int low = 0, high = table.count - 1;  // the first tensor whose end lies behind this block
@@ -131,30 +145,34 @@ __global__ void __launch_bounds__(kThreads)
     data[l] = static_cast<T*>(table.data[low][l]) + (has[l] ? begin : 0);
     bits |= reinterpret_cast<uintptr_t>(data[l]);
   }
+  for (int k = 0; k < others.count; ++k) bits |= reinterpret_cast<uintptr_t>(others.at[k]);
   const Update update = live.now();
   const int packed = bits % 16 == 0 ? count / kWidth * kWidth : 0;
   for (int i = static_cast<int>(threadIdx.x) * kWidth; i < packed; i += kThreads * kWidth)
-    update_pack(update, data, has, i);
+    update_pack(update, data, has, others, begin, i);
   for (int i = packed + static_cast<int>(threadIdx.x); i < count; i += kThreads)
-    update_one(update, data, has, i);
+    update_one(update, data, has, others, begin, i);
 }
 
 // Launches for the parameters of one device and dtype; lists[l] may be empty where the update allows it.
 template <class Update>
 void launch_all(const char* operation, Device device, const Update& update,
-                const TensorList (&lists)[Update::kLists]) {
+                const TensorList (&lists)[Update::kLists], TensorList others) {
   using T = typename Update::Value;
   static constexpr char kind = 0;  // its address names the update
-  static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) <= 4096);
+  static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) + sizeof(Others<T>) <= 4096);
   Context& c = context(device);
+  if (!others.empty()) refuse_in_capture(c, "sums gradients of several devices");
   uint64_t signature = call_signature(&kind, {});
   for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
   const auto live = live_numbers(c, update, signature, lists[0], lists[1]);
   if (!live) return;
   Table<Update::kLists> table;
+  Others<T> summands;
+  for (const Tensor& other : others) summands.at[summands.count++] = other.ptr<T>();
   uint32_t blocks = 0;
   const auto flush = [&] {
-    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live);
+    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live, summands);
     table.count = 0;
     blocks = 0;
   };
@@ -184,40 +202,43 @@ void for_kinds(TensorList params, const char* operation, const Run& run) {
   }
 }
 
-void sgd(TensorList params, TensorList grads, TensorList buffers, const SgdStep& step) {
+void sgd(TensorList params, const Gradients& grads, TensorList buffers, const SgdStep& step) {
   for_kinds(params, "SGD", [&]<class T>(Device device, Type<T>) {
     const ops::Sgd<T> update(step);
     if (buffers.empty())
-      launch_all<SgdPlain<T>>("SGD", device, {update}, {params, grads});
+      launch_all<SgdPlain<T>>("SGD", device, {update}, {params, grads.of}, grads.others);
     else if (step.first)
-      launch_all<SgdMomentum<T, true>>("SGD", device, {update}, {params, grads, buffers});
+      launch_all<SgdMomentum<T, true>>("SGD", device, {update}, {params, grads.of, buffers}, grads.others);
     else
-      launch_all<SgdMomentum<T, false>>("SGD", device, {update}, {params, grads, buffers});
+      launch_all<SgdMomentum<T, false>>("SGD", device, {update}, {params, grads.of, buffers}, grads.others);
   });
 }
 
-void adam(TensorList params, TensorList grads, TensorList means, TensorList squares, TensorList max_squares,
-          const AdamStep& step) {
+void adam(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
+          TensorList max_squares, const AdamStep& step) {
   for_kinds(params, "Adam", [&]<class T>(Device device, Type<T>) {
     const ops::Adam<T> update(step);
     if (max_squares.empty())
-      launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads, means, squares});
+      launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads.of, means, squares},
+                                       grads.others);
     else
-      launch_all<AdamUpdate<T, true>>("Adam", device, {update}, {params, grads, means, squares, max_squares});
+      launch_all<AdamUpdate<T, true>>("Adam", device, {update},
+                                      {params, grads.of, means, squares, max_squares}, grads.others);
   });
 }
 
-void rmsprop(TensorList params, TensorList grads, TensorList squares, TensorList means, TensorList buffers,
-             const RmsPropStep& step) {
+void rmsprop(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
+             TensorList buffers, const RmsPropStep& step) {
   for_kinds(params, "RMSprop", [&]<class T>(Device device, Type<T>) {
     launch_all<RmsPropUpdate<T>>("RMSprop", device, {ops::RmsProp<T>(step)},
-                                 {params, grads, squares, means, buffers});
+                                 {params, grads.of, squares, means, buffers}, grads.others);
   });
 }
 
-void adagrad(TensorList params, TensorList grads, TensorList sums, const AdagradStep& step) {
+void adagrad(TensorList params, const Gradients& grads, TensorList sums, const AdagradStep& step) {
   for_kinds(params, "Adagrad", [&]<class T>(Device device, Type<T>) {
-    launch_all<AdagradUpdate<T>>("Adagrad", device, {ops::Adagrad<T>(step)}, {params, grads, sums});
+    launch_all<AdagradUpdate<T>>("Adagrad", device, {ops::Adagrad<T>(step)}, {params, grads.of, sums},
+                                 grads.others);
   });
 }
 

@@ -1,6 +1,8 @@
 // Adagrad.
 #include "tandem/nn/optim/adagrad.h"
 
+#include <typeinfo>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/optim/batch.h"
 
@@ -24,6 +26,7 @@ std::vector<Field> AdagradParamState::fields() {
   return {{.name = "step", .count = &step_}, {.name = "sum", .tensor = &sum_}};
 }
 
+bool Adagrad::sums_gradients() const { return typeid(*this) == typeid(Adagrad); }
 Tensor Adagrad::step(LossClosure closure) {
   const profiler::Record span("Adagrad::step", "optimizer");
   NoGradGuard no_grad;
@@ -32,7 +35,7 @@ Tensor Adagrad::step(LossClosure closure) {
     const auto& o = static_cast<const AdagradOptions&>(group.options());
     AdagradStep step{o.lr(), o.lr_decay(), o.eps(), o.weight_decay(), 0};
     for_batches(
-        name(), group.params(),
+        call(), group.params(),
         [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
         [&](const Tensor& p, Batch& batch) {
           auto& state = state_of<AdagradParamState>(p);
@@ -44,7 +47,7 @@ Tensor Adagrad::step(LossClosure closure) {
         },
         [&](const Batch& batch) {
           step.step = batch.step;
-          backend(batch.device).optim.adagrad(batch.params, batch.grads, batch.first, step);
+          backend(batch.device).optim.adagrad(batch.params, batch.gradients(), batch.first, step);
         });
   }
   return loss;

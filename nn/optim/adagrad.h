@@ -32,6 +32,7 @@ class Adagrad : public Optimizer {
   Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {})
       : Optimizer(std::move(params), std::make_unique<AdagradOptions>(defaults)) {}
   Tensor step(LossClosure closure = nullptr) override;
+  bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "Adagrad"; }

@@ -1,6 +1,8 @@
 // Adam and AdamW: one step, two ways of weight decay.
 #include "tandem/nn/optim/adam.h"
 
+#include <typeinfo>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/optim/batch.h"
 
@@ -29,13 +31,13 @@ void validate_options(const Options& o) {
 
 // Steps a group; `state_of(p)` gives a parameter's state.
 template <class Options, class StateOf>
-void step_group(const char* name, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
+void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
   const auto& o = static_cast<const Options&>(group.options());
   AdamStep step{
       o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
       o.maximize()};
   for_batches(
-      name, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
+      call, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
       [&](const Tensor& p, Batch& batch) {
         AdamParamState& state = state_of(p);
         ++state.step();
@@ -50,7 +52,7 @@ void step_group(const char* name, OptimizerParamGroup& group, bool decoupled, co
       [&](const Batch& batch) {
         step.step = batch.step;
         backend(batch.device)
-            .optim.adam(batch.params, batch.grads, batch.first, batch.second, batch.third, step);
+            .optim.adam(batch.params, batch.gradients(), batch.first, batch.second, batch.third, step);
       });
 }
 
@@ -68,23 +70,25 @@ std::vector<Field> AdamParamState::fields() {
           {.name = "max_exp_avg_sq", .tensor = &max_exp_avg_sq_}};
 }
 
+bool Adam::sums_gradients() const { return typeid(*this) == typeid(Adam); }
 Tensor Adam::step(LossClosure closure) {
   const profiler::Record span("Adam::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())
-    step_group<AdamOptions>(name(), group, false, [this](const Tensor& p) -> AdamParamState& {
+    step_group<AdamOptions>(call(), group, false, [this](const Tensor& p) -> AdamParamState& {
       return state_of<AdamParamState>(p);
     });
   return loss;
 }
 
+bool AdamW::sums_gradients() const { return typeid(*this) == typeid(AdamW); }
 Tensor AdamW::step(LossClosure closure) {
   const profiler::Record span("AdamW::step", "optimizer");
   NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
   for (auto& group : param_groups())
-    step_group<AdamWOptions>(name(), group, true, [this](const Tensor& p) -> AdamParamState& {
+    step_group<AdamWOptions>(call(), group, true, [this](const Tensor& p) -> AdamParamState& {
       return state_of<AdamParamState>(p);
     });
   return loss;

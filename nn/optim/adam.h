@@ -56,6 +56,7 @@ class Adam : public Optimizer {
   Adam(std::vector<Tensor> params, AdamOptions defaults = {})
       : Optimizer(std::move(params), std::make_unique<AdamOptions>(defaults)) {}
   Tensor step(LossClosure closure = nullptr) override;
+  bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "Adam"; }
@@ -71,6 +72,7 @@ class AdamW : public Optimizer {
   AdamW(std::vector<Tensor> params, AdamWOptions defaults = {})
       : Optimizer(std::move(params), std::make_unique<AdamWOptions>(defaults)) {}
   Tensor step(LossClosure closure = nullptr) override;
+  bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "AdamW"; }

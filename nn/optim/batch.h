@@ -9,10 +9,12 @@ namespace tandem::optim {
 /// without allocating. A kernel call takes those of one backend and one step count.
 struct Batch {
   std::vector<Tensor> params, grads, first, second, third;
+  TensorList others;  ///< see Gradients
   int64_t step = 0;
   DeviceType device = kCPU;
 
   bool empty() const { return params.empty(); }
+  Gradients gradients() const { return {grads, others}; }
   /// Whether a parameter at this step count must go to another call.
   bool takes(const Tensor& p, int64_t at_step) const {
     return empty() || (at_step == step && p.device().type() == device);
@@ -40,21 +42,22 @@ void check_unit(const char* what, double value);
 /// Steps each parameter of a group: `prepare(p)` makes p's state ready, adds it to the lists and gives p's
 /// step count before it; `kernel(batch)` runs once a set of parameters of one step count.
 template <class Count, class Prepare, class Run>
-void for_batches(const char* optimizer, const std::vector<Tensor>& params, const Count& count,
+void for_batches(const StepCall& call, const std::vector<Tensor>& params, const Count& count,
                  const Prepare& prepare, const Run& run) {
   Batch& batch = thread_batch();
+  batch.others = call.others;
   std::size_t begin = 0;  // params[begin …) may be in the batch
   const auto flush = [&](std::size_t end) {
     if (!batch.empty()) {
       run(batch);
-      put_back(batch, params.data() + begin, end - begin, optimizer);
+      put_back(batch, params.data() + begin, end - begin, call.optimizer);
       batch.clear();
     }
     begin = end;
   };
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
-    if (!has_gradient(optimizer, p)) continue;
+    if (!has_gradient(call.optimizer, p)) continue;
     const int64_t step = count(p);
     if (!batch.takes(p, step)) flush(i);
     batch.step = step;

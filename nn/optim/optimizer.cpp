@@ -1,10 +1,13 @@
 // Optimizer: groups, gradients, saving.
 #include "tandem/nn/optim/optimizer.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/core/kernels/optim.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/archive.h"
 
@@ -49,6 +52,29 @@ void Optimizer::zero_grad(bool set_to_none) {
         p.mutable_grad().zero_();
       }
     }
+}
+
+void Optimizer::step_with(TensorList others) {
+  check(size() == 1, name(), ".step_with: gradients are summed for one parameter alone, there are ", size());
+  const auto group =
+      std::find_if(groups_.begin(), groups_.end(), [](const auto& g) { return !g.params().empty(); });
+  Tensor grad = group->params()[0].grad();
+  check(grad.defined() && grad.is_contiguous(), name(), ".step_with: the parameter has no dense gradient");
+  for (const Tensor& other : others)
+    check(other.defined() && other.is_contiguous() && other.sizes() == grad.sizes() &&
+              other.dtype() == grad.dtype() && other.device() == grad.device(),
+          name(), ".step_with: the summands of a gradient differ\n  ", grad, "\n  ", other);
+  const std::size_t ahead = !sums_gradients()                        ? others.size()
+                            : others.size() > Gradients::kMostOthers ? others.size() - Gradients::kMostOthers
+                                                                     : 0;
+  NoGradGuard no_grad;
+  for (std::size_t i = 0; i < ahead; ++i) grad.add_(others[i]);
+  struct Reset {
+    TensorList& others;
+    ~Reset() { others = {}; }
+  } reset{others_};
+  others_ = others.slice(ahead, others.size() - ahead);
+  step();
 }
 
 std::vector<Tensor> Optimizer::parameters() const {

@@ -7,6 +7,7 @@
 // step() is one fused pass over each parameter that has a gradient; after the first step it allocates
 // nothing.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -90,12 +91,23 @@ class LossClosure {
  public:
   LossClosure(std::nullptr_t) {}
   template <class F>
-  requires std::is_invocable_r_v<Tensor, F&> LossClosure(F&& f) : function_(FunctionRef<Tensor()>(f)) {}
+  requires(!std::is_same_v<std::remove_cvref_t<F>, LossClosure> && std::is_invocable_r_v<Tensor, F&>)
+      LossClosure(F&& f)
+      : function_(FunctionRef<Tensor()>(f)) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<F>, std::function<Tensor()>>)
+      if (!f) function_.reset();
+  }
   explicit operator bool() const { return function_.has_value(); }
   Tensor operator()() const { return (*function_)(); }
 
  private:
   optional<FunctionRef<Tensor()>> function_;
+};
+
+/// What the parts of a step are to know of it.
+struct StepCall {
+  const char* optimizer;
+  TensorList others;  ///< of step_with
 };
 
 class Optimizer {
@@ -113,6 +125,13 @@ class Optimizer {
   /// Changes each parameter that has a gradient. Runs `closure`, where given, first, with recording on, and
   /// gives its loss.
   virtual Tensor step(LossClosure closure = nullptr) = 0;
+  /// Whether step() itself adds `call().others`: the ones here do, those derived from them say it anew, since
+  /// they may look at gradients.
+  virtual bool sums_gradients() const { return false; }
+  /// step() for grad() + others[0] + others[1] + …, which grad() then is: gradients of the same shape, dtype
+  /// and device, contiguous. In the same pass over memory where sums_gradients(). Throws Error on others, and
+  /// where there is not one parameter alone.
+  void step_with(TensorList others);
   void zero_grad(bool set_to_none = true);
   void add_param_group(const OptimizerParamGroup& group);
   void add_parameters(const std::vector<Tensor>& parameters) { add_param_group(parameters); }
@@ -132,6 +151,7 @@ class Optimizer {
 
  protected:
   virtual const char* name() const { return "Optimizer"; }
+  StepCall call() const { return {name(), others_}; }
   /// A fresh state for a parameter.
   virtual std::unique_ptr<OptimizerParamState> make_state() const { return nullptr; }
   template <class State>
@@ -145,6 +165,7 @@ class Optimizer {
   std::vector<OptimizerParamGroup> groups_;
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>> state_;
   std::unique_ptr<OptimizerOptions> defaults_;
+  TensorList others_;  // within step_with
 };
 
 }  // namespace optim

@@ -1,6 +1,8 @@
 // RMSprop.
 #include "tandem/nn/optim/rmsprop.h"
 
+#include <typeinfo>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/optim/batch.h"
 
@@ -28,6 +30,7 @@ std::vector<Field> RMSpropParamState::fields() {
           {.name = "momentum_buffer", .tensor = &momentum_buffer_}};
 }
 
+bool RMSprop::sums_gradients() const { return typeid(*this) == typeid(RMSprop); }
 Tensor RMSprop::step(LossClosure closure) {
   const profiler::Record span("RMSprop::step", "optimizer");
   NoGradGuard no_grad;
@@ -36,7 +39,7 @@ Tensor RMSprop::step(LossClosure closure) {
     const auto& o = static_cast<const RMSpropOptions&>(group.options());
     const RmsPropStep step{o.lr(), o.alpha(), o.eps(), o.weight_decay(), o.momentum()};
     for_batches(
-        name(), group.params(), [](const Tensor&) -> int64_t { return 0; },
+        call(), group.params(), [](const Tensor&) -> int64_t { return 0; },
         [&](const Tensor& p, Batch& batch) {
           auto& state = state_of<RMSpropParamState>(p);
           ++state.step();
@@ -53,7 +56,7 @@ Tensor RMSprop::step(LossClosure closure) {
         },
         [&](const Batch& batch) {
           backend(batch.device)
-              .optim.rmsprop(batch.params, batch.grads, batch.first, batch.second, batch.third, step);
+              .optim.rmsprop(batch.params, batch.gradients(), batch.first, batch.second, batch.third, step);
         });
   }
   return loss;

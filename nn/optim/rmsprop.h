@@ -35,6 +35,7 @@ class RMSprop : public Optimizer {
   RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {})
       : Optimizer(std::move(params), std::make_unique<RMSpropOptions>(defaults)) {}
   Tensor step(LossClosure closure = nullptr) override;
+  bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "RMSprop"; }

@@ -1,6 +1,8 @@
 // SGD.
 #include "tandem/nn/optim/sgd.h"
 
+#include <typeinfo>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/optim/batch.h"
 
@@ -23,6 +25,7 @@ void SGDOptions::validate() const {
         "Nesterov momentum requires a momentum and zero dampening");
 }
 
+bool SGD::sums_gradients() const { return typeid(*this) == typeid(SGD); }
 Tensor SGD::step(LossClosure closure) {
   const profiler::Record span("SGD::step", "optimizer");
   NoGradGuard no_grad;
@@ -32,7 +35,7 @@ Tensor SGD::step(LossClosure closure) {
     const bool momentum = o.momentum() != 0;
     SgdStep step{o.lr(), o.weight_decay(), o.momentum(), o.dampening(), o.nesterov(), o.maximize(), false};
     for_batches(
-        name(), group.params(),
+        call(), group.params(),
         [&](const Tensor& p) -> int64_t {
           return momentum && !state_of<SGDParamState>(p).momentum_buffer().defined() ? 0 : 1;
         },
@@ -44,7 +47,7 @@ Tensor SGD::step(LossClosure closure) {
         },
         [&](const Batch& batch) {
           step.first = batch.step == 0;
-          backend(batch.device).optim.sgd(batch.params, batch.grads, batch.first, step);
+          backend(batch.device).optim.sgd(batch.params, batch.gradients(), batch.first, step);
         });
   }
   return loss;

@@ -34,6 +34,7 @@ class SGD : public Optimizer {
       : Optimizer(std::move(params), std::make_unique<SGDOptions>(defaults)) {}
 
   Tensor step(LossClosure closure = nullptr) override;
+  bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "SGD"; }

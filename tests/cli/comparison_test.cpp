@@ -111,6 +111,14 @@ TEST_CASE("other programs are told of") {
   CHECK(has(disturbance(compared(halves(), 0.5, 1.1)), "cpu:0,cpu:1 had 1.10 of the 2"));
 }
 
+TEST_CASE("who sums the gradients is said where there are several devices and no shards") {
+  Comparison c = compared(halves(), 0.5);
+  CHECK(has(sums_note(c), "reduce is waiting"));
+  CHECK(has(comparison_svg(c), "reduce is waiting"));
+  c.shards = 4;
+  CHECK(sums_note(c).empty());
+}
+
 TEST_CASE("table, JSON and picture, also of a comparison that was stopped") {
   Comparison c = compared(halves(), 0.5);
   const Terminal plain;

@@ -119,6 +119,20 @@ TEST_CASE("a closure is run with recording") {
   });
   CHECK(loss.item<float>() == 9);
   CHECK(p.item<float>() == doctest::Approx(2.4));
+  p.mutable_grad() = ones({1});
+  CHECK(!optimizer.step(std::function<Tensor()>()).defined());
+  CHECK(p.item<float>() == doctest::Approx(2.3));
+}
+
+TEST_CASE("an optimizer derived from another hands the closure on") {
+  struct Warmed : optim::SGD {
+    using SGD::SGD;
+    Tensor step(LossClosure closure = nullptr) override { return SGD::step(closure); }
+  };
+  const Tensor p = full({1}, 3.0, requires_grad());
+  Warmed optimizer({p}, 0.1);
+  CHECK(optimizer.step([&] { return p * p; }).item<float>() == 9);
+  CHECK(!optimizer.step().defined());
 }
 
 TEST_CASE("impossible options and parameters") {

@@ -1,61 +1,27 @@
-// ParameterServer: equality with one device, shards bit for bit, accumulation, failures, memory.
+// ParameterServer: equality with one device, shards bit for bit, accumulation, replicas, saving.
 #include "tandem/parallel/parameter_server.h"
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "tandem/parallel/tree_sum.h"
 #include "tandem/testing.h"
-#include "tandem/tests/parallel/logical_devices.h"
+#include "tandem/tests/parallel/server_testing.h"
 
 using namespace tandem;
 using namespace tandem::parallel;
+using namespace tandem::server_testing;
 using testing::identical;
 
 namespace {
-
-struct NetImpl : nn::Cloneable<NetImpl> {
-  explicit NetImpl(double dropout = 0) : p(dropout) { reset(); }
-  void reset() override {
-    conv = register_module("conv", nn::Conv2d(nn::Conv2dOptions(1, 4, 3)));
-    fc1 = register_module("fc1", nn::Linear(4 * 3 * 3, 16));
-    fc2 = register_module("fc2", nn::Linear(16, 5));
-    drop = register_module("drop", nn::Dropout(p));
-  }
-  Tensor forward(Tensor x) {
-    x = max_pool2d(relu(conv(x)), {2, 2}, {2, 2}).flatten(1);
-    return fc2(drop(relu(fc1(x))));
-  }
-  double p;
-  nn::Conv2d conv{nullptr};
-  nn::Linear fc1{nullptr}, fc2{nullptr};
-  nn::Dropout drop{nullptr};
-};
-TANDEM_MODULE(Net);
-
-const auto loss_of = [](NetImpl& net, const Tensor& x, const Tensor& y) {
-  return nn::functional::cross_entropy(net.forward(x), y);
-};
-
-struct Data {
-  explicit Data(int64_t n) : x(randn({n, 1, 8, 8})), y(randint(0, 5, {n}, TensorOptions(kLong))) {}
-  Tensor x, y;
-};
 
 std::unique_ptr<optim::Optimizer> make_optimizer(int kind, std::vector<Tensor> parameters) {
   if (kind == 0)
     return std::make_unique<optim::SGD>(std::move(parameters),
                                         optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
   return std::make_unique<optim::Adam>(std::move(parameters), optim::AdamOptions(0.01));
-}
-
-Tensor values(const nn::Module& net) {
-  NoGradGuard no_grad;
-  std::vector<Tensor> parts;
-  for (const Tensor& p : net.parameters()) parts.push_back(p.reshape({-1}).to(Device("cpu:0")));
-  return cat(parts);
 }
 
 // Steps with a server from seed 1; the batches have 13 samples.
@@ -91,19 +57,6 @@ Tensor trained_alone(int kind, double dropout = 0) {
   return values(*net);
 }
 
-double furthest(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a server trains as one device does") {
@@ -118,6 +71,56 @@ TEST_CASE("a server trains as one device does") {
     }
   }
   CHECK(furthest(trained(cpu_devices(1), {}, 0, 0.5), trained_alone(0, 0.5)) == 0);
+}
+
+namespace {
+// Fails in its first step, before anything is written.
+struct Failing : optim::SGD {
+  using SGD::SGD;
+  Tensor step(LossClosure closure = nullptr) override {
+    check(std::exchange(fails, false) == false, "no step today");
+    return SGD::step(closure);
+  }
+  bool fails = true;
+};
+}  // namespace
+
+TEST_CASE("sums taken in the optimizer's pass are those taken before it") {
+  LogicalDevices ten(10);  // more peers than one pass sums
+  for (const int devices : {2, 3, 10}) {
+    const auto run = [&](const auto& step) {
+      manual_seed(11);
+      Net net;
+      ParameterServer server(net, cpu_devices(devices), {.root = cpu_device(1)});
+      optim::Adam optimizer(server.parameters(), optim::AdamOptions(0.01));
+      Tensors gradients;
+      for (int i = 0; i < 3; ++i) {
+        const Data batch(2 * devices + i);
+        step(server, optimizer, batch);
+        gradients.push_back(server.parameters()[0].grad().clone());
+        gradients.push_back(net->fc1->weight.grad().clone());  // a view of it
+      }
+      gradients.push_back(values(*net));
+      return gradients;
+    };
+    const Tensors together = run([](auto& server, auto& optimizer, const Data& batch) {
+      server.step(optimizer, batch.x, batch.y, loss_of);
+    });
+    const Tensors apart = run([](auto& server, auto& optimizer, const Data& batch) {
+      server.backward({batch.x, batch.y}, loss_of);
+      server.update(optimizer);
+    });
+    for (std::size_t i = 0; i < apart.size(); ++i) CHECK(identical(together[i], apart[i]));
+  }
+  Net net;
+  ParameterServer server(net, cpu_devices(3));
+  Failing optimizer(server.parameters(), 0.1);
+  const Data batch(6);
+  const Tensor before = values(*net);
+  CHECK(error_of([&] { server.step(optimizer, batch.x, batch.y, loss_of); }) == "no step today");
+  CHECK(identical(values(*net), before));
+  server.step(optimizer, batch.x, batch.y, loss_of);
+  CHECK(furthest(values(*net), before) > 0);
 }
 
 TEST_CASE("buckets, and the root, change no bit on two devices") {
@@ -201,101 +204,6 @@ TEST_CASE("accumulation without communication") {
     for (std::size_t i = 0; i < net->parameters().size(); ++i)
       CHECK(furthest(net->parameters()[i].grad(), other->parameters()[i].grad()) < 1e-6);
   }
-}
-
-TEST_CASE("a failing step leaves everything as it was, and the next one works") {
-  LogicalDevices three(3);
-  manual_seed(4);
-  Net net;
-  ParameterServer server(net, cpu_devices(3), {.root = cpu_device(1)});
-  optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
-  const Data batch(9);
-  server.step(optimizer, batch.x, batch.y, loss_of);
-  const Tensor before = values(*net);
-  const auto failing = [&](int device, const Tensor& x) {
-    return error_of([&] {
-      server.step(optimizer, x, batch.y, [&](NetImpl& n, const Tensor& in, const Tensor& y) {
-        check(in.device() != cpu_device(device), "something broke");
-        return loss_of(n, in, y);
-      });
-    });
-  };
-  for (const int device : {0, 1, 2}) {
-    const std::string text = failing(device, batch.x);
-    CHECK(has(text, concat("cpu:", device).c_str()));
-    CHECK(has(text, "something broke"));
-  }
-  CHECK(has(error_of([&] { server.update(optimizer); }), "no gradient"));
-  const auto held = [] {
-    int64_t sum = 0;
-    for (const Device& device : cpu_devices(3)) sum += memory_stats(device).current_bytes;
-    return sum;
-  };
-  const int64_t before_failure = held();
-  CHECK(error_of([&] {
-          server.step(optimizer, batch.x, batch.y, [&](NetImpl& n, const Tensor& x, const Tensor& y) {
-            if (x.device() == cpu_device(2)) x.new_empty({int64_t{1} << 50});  // more than there is
-            return loss_of(n, x, y);
-          });
-        }).find("cpu:2") != std::string::npos);
-  CHECK(held() == before_failure);
-  Tensor broken = batch.x.clone();
-  broken.narrow(0, 7, 1).fill_(std::nan(""));
-  CHECK(has(failing(8, broken), "the loss of piece 2 (samples 6 to 8 of the batch) is nan"));
-  CHECK(has(failing(8, batch.x.narrow(0, 0, 0)), "differ in the number of samples"));
-  CHECK(has(error_of([&] {
-              server.step(optimizer, Tensors{batch.x.narrow(0, 0, 0)},
-                          [](NetImpl& n, const Tensors& t) { return n.forward(t[0]).sum(); });
-            }),
-            "no samples"));
-  CHECK(has(error_of([&] {
-              server.step(optimizer, batch.x, batch.y,
-                          [](NetImpl& n, const Tensor& x, const Tensor&) { return n.forward(x); });
-            }),
-            "must be a number"));
-  CHECK(identical(values(*net), before));
-  optim::SGD foreign(Net()->parameters(), 0.1);
-  CHECK(has(error_of([&] { server.step(foreign, batch.x, batch.y, loss_of); }), "not the server's"));
-  CHECK(identical(values(*net), before));
-  server.step(optimizer, batch.x, batch.y, loss_of);
-  CHECK(furthest(values(*net), before) > 0);
-  server.step(optimizer, batch.x.narrow(0, 0, 1), batch.y.narrow(0, 0, 1), loss_of);  // one sample
-  net->to(cpu_device(0));
-  CHECK(has(error_of([&] { server.step(optimizer, batch.x, batch.y, loss_of); }), "make a new server"));
-}
-
-TEST_CASE("a loss that is not finite can be skipped or let through") {
-  LogicalDevices two(2);
-  Net net;
-  Data batch(4);
-  batch.x.narrow(0, 3, 1).fill_(std::nan(""));
-  ParameterServer server(net, cpu_devices(2), {.shards = 4, .not_finite = NotFinite::kSkip});
-  optim::SGD optimizer(server.parameters(), 0.1);
-  const Tensor before = values(*net);
-  const StepResult skipped = server.step(optimizer, batch.x, batch.y, loss_of);
-  CHECK(skipped.skipped);
-  CHECK(std::isnan(skipped.loss()));
-  CHECK(identical(values(*net), before));
-  Net wild;
-  ParameterServer careless(wild, cpu_devices(2), {.not_finite = NotFinite::kIgnore});
-  optim::SGD descent(careless.parameters(), 0.1);
-  CHECK(!careless.step(descent, batch.x, batch.y, loss_of).skipped);
-  CHECK(std::isnan(values(*wild)[0].item<float>()));
-}
-
-TEST_CASE("what cannot be served is refused") {
-  LogicalDevices two(2);
-  Net net;
-  const auto refused = [&](std::vector<Device> devices, ServerOptions options = {}) {
-    return error_of([&] { ParameterServer server(net, devices, options); });
-  };
-  CHECK(has(refused({cpu_device(0), cpu_device(0)}), "comes twice"));
-  CHECK(has(refused({cpu_device(0), cpu_device(5)}), "cpu:5"));
-  CHECK(has(refused({}), "no devices"));
-  CHECK(has(refused(cpu_devices(1), {.root = cpu_device(1)}), "not one of the devices"));
-  CHECK(has(refused(cpu_devices(2), {.shards = -1}), "shards"));
-  for (const Tensor& p : net->parameters()) p.requires_grad_(false);
-  CHECK(has(refused(cpu_devices(2)), "require a gradient"));
 }
 
 TEST_CASE("the model's frozen parameters, buffers and modes reach the replicas") {
@@ -403,46 +311,6 @@ TEST_CASE("parameters in groups, optimizer and server saved and loaded") {
     return values(*net);
   };
   CHECK(identical(run(true), run(false)));
-}
-
-TEST_CASE("the server has one gradient buffer and the optimizer's state more than the others, at most") {
-  LogicalDevices two(2);
-  const auto held = [](int i) { return memory_stats(cpu_device(i)).current_bytes; };
-  const int64_t before[] = {held(0), held(1)};
-  manual_seed(7);
-  Net net;
-  const Data batch(16);
-  const int64_t data = held(0) - before[0];
-  for (const int buckets : {0, 2}) {
-    ParameterServer server(net, cpu_devices(2), {.buckets = buckets});
-    optim::Adam optimizer(server.parameters(), 0.01);
-    for (int i = 0; i < 3; ++i) server.step(optimizer, batch.x, batch.y, loss_of);
-    const int64_t flat = static_cast<int64_t>(server.parameters()[0].nbytes());
-    const int64_t peer = held(1) - before[1], root = held(0) - before[0];
-    CHECK(peer <= 2 * flat + 64);
-    CHECK(root - data - peer <= 2 * flat + (buckets ? flat : 0) + 64);
-  }
-}
-
-TEST_CASE("a thousand steps hold no more memory than ten") {
-  LogicalDevices two(2);
-  for (const int64_t shards : {0, 4}) {
-    nn::Linear net(4, 3);
-    ParameterServer server(net, cpu_devices(2), {.shards = shards});
-    optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.01).momentum(0.9));
-    const Tensor x = randn({8, 4});
-    const auto loss = [](nn::LinearImpl& n, const Tensors& t) { return n.forward(t[0]).pow(2).mean(); };
-    int64_t held = 0;
-    for (int i = 0; i < 1000; ++i) {
-      server.step(optimizer, {x}, loss);
-      const int64_t now =
-          memory_stats(cpu_device(0)).current_bytes + memory_stats(cpu_device(1)).current_bytes;
-      if (i == 10) held = now;
-      if (i > 10) REQUIRE(now <= held);
-    }
-    CHECK(server.timings().steps == 1000);
-    CHECK(server.timings().devices[1].forward > 0);
-  }
 }
 
 namespace {
