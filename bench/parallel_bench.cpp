@@ -1,12 +1,10 @@
 // Training on several devices against training on one, side by side. Prints a table and what each ratio must
 // reach.
 //
-//   speedup         LeNet (P2), batch 256: 2 logical CPU devices of one core against 1 of one core  (>= 1.9
-//   x)
-//                   and against 1 device with 2 threads                                             (>= 1.0
-//                   x)
-//   overhead        reduce + optimizer + broadcast of a step, 129,068 parameters, 2 devices         (<= 0.3
-//   ms) shards          shards=8 against none, 1 device (<= 1.15 x)
+//   >= 1.9 x   speed-up: LeNet (P2), batch 256, 2 logical CPU devices of one core against 1 of one core
+//   >= 1.0 x   and against 1 device with 2 threads
+//   <= 0.3 ms  overhead: reduce + optimizer + broadcast of a step, 129,068 parameters, 2 devices
+//   <= 1.15 x  shards=8 against none, 1 device
 //
 //   bench_parallel [ROUNDS]
 //

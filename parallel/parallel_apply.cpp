@@ -13,11 +13,12 @@ void rethrow_as(const std::exception& error, const std::string& place) {
   if (typeid(error) == typeid(E)) throw E(place + error.what());
 }
 
-[[noreturn]] void rethrow(const std::exception_ptr& thrown, std::size_t index, Device device) {
+}  // namespace
+
+void rethrow_from(const std::string& place, const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    const std::string place = concat("replica ", index, " on ", device, ": ");
     rethrow_as<Error>(error, place);
     rethrow_as<IndexError>(error, place);
     rethrow_as<NotImplementedError>(error, place);
@@ -32,8 +33,6 @@ void rethrow_as(const std::exception& error, const std::string& place) {
   }
 }
 
-}  // namespace
-
 void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t)> job) {
   if (devices.size() == 0) return;
   const Generator::Draw draw = default_generator().next();
@@ -43,7 +42,7 @@ void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t)> job) 
     job(i);
   });
   for (std::size_t i = 0; i < errors.size(); ++i)
-    if (errors[i]) rethrow(errors[i], i, devices[i]);
+    if (errors[i]) rethrow_from(concat("replica ", i, " on ", devices[i], ": "), errors[i]);
 }
 
 }  // namespace tandem::parallel

@@ -7,11 +7,17 @@
 // is thrown again, with "replica i on DEVICE: " before its text, as the type it was (types other than
 // tandem's and the standard library's are thrown as they are).
 #pragma once
+#include <exception>
+#include <string>
+
 #include "tandem/core/device_threads.h"
 #include "tandem/nn/call.h"
 #include "tandem/parallel/comm.h"
 
 namespace tandem::parallel {
+
+/// Throws what `thrown` holds again, with `place` before its text.
+[[noreturn]] void rethrow_from(const std::string& place, const std::exception_ptr& thrown);
 
 /// job(i) for every device.
 void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t index)> job);

@@ -49,8 +49,9 @@ class ParameterServer : public ServerCore {
       : ParameterServer(net.ptr(), devices, options) {}
 
   /// One step: backward, then update. `loss(net, inputs, targets)` gives the loss of its piece, a number, on
-  /// the net's device; it is called on several threads at once. Throws Error where a replica does, on a batch
-  /// without samples, on a loss that is not finite: parameters are then as before.
+  /// the net's device; it is called on several threads at once. Throws what a replica does, with its device
+  /// before the text, and Error on a batch without samples and a loss that is not finite: parameters are then
+  /// as before.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
                   const Loss& loss) {

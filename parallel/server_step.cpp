@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/nn/archive.h"
+#include "tandem/parallel/parallel_apply.h"
 #include "tandem/parallel/server_impl.h"
 
 namespace tandem::parallel {
@@ -32,14 +33,8 @@ Tensor seen_from(Device device, const Tensor& from) {
 }
 
 void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices) {
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (!errors[i]) continue;
-    try {
-      std::rethrow_exception(errors[i]);
-    } catch (const std::exception& error) {
-      fail("ParameterServer: ", devices[i], ": ", error.what());
-    }
-  }
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    if (errors[i]) rethrow_from(concat("ParameterServer: ", devices[i], ": "), errors[i]);
 }
 
 void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Optimizer* next) {

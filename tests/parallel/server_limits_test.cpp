@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/server_testing.h"
@@ -36,6 +37,13 @@ TEST_CASE("a failing step leaves everything as it was, and the next one works") 
     CHECK(has(text, "something broke"));
   }
   CHECK(has(error_of([&] { server.update(optimizer); }), "no gradient"));
+  CHECK_THROWS_WITH_AS(server.step(optimizer, batch.x, batch.y,
+                                   [](NetImpl& n, const Tensor& x, const Tensor& y) {
+                                     if (x.device() == cpu_device(2))
+                                       throw std::out_of_range("no such class");
+                                     return loss_of(n, x, y);
+                                   }),
+                       "ParameterServer: cpu:2: no such class", std::out_of_range);
   const auto held = [] {
     int64_t sum = 0;
     for (const Device& device : cpu_devices(3)) sum += memory_stats(device).current_bytes;
