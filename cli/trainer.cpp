@@ -17,6 +17,20 @@ double now() {
 
 ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
 
+[[noreturn]] void broken(const Error& error) {
+  throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
+}
+
+nn::Sequential model_of(const Checkpoint& checkpoint) {
+  const RunConfig& c = checkpoint.config;
+  if (checkpoint.model.keys().empty()) return make_model(c.model, shape_of(c));
+  try {
+    return make_model_for(c.model, shape_of(c), checkpoint.model);
+  } catch (const Error& error) {
+    broken(error);
+  }
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
@@ -26,10 +40,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       data_(std::move(data)),
       terminal_(terminal),
       bar_(terminal),
-      model_(
-          checkpoint_.model.keys().empty()
-              ? make_model(checkpoint_.config.model, shape_of(checkpoint_.config))
-              : make_model_for(checkpoint_.config.model, shape_of(checkpoint_.config), checkpoint_.model)) {
+      model_(model_of(checkpoint_)) {
   initialise(*model_, checkpoint_.config.recipe);
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
   const Device root = options_.placement.root;
@@ -53,7 +64,7 @@ void Trainer::restore() try {
   default_generator().set_current_seed(checkpoint_.progress.random_seed);
   default_generator().set_offset(checkpoint_.progress.random_offset);
 } catch (const Error& error) {
-  throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
+  broken(error);
 }
 
 bool Trainer::run(const std::string& folder) {
