@@ -1,14 +1,18 @@
-// 2-d convolution by cuDNN. What is too large for its 32-bit offsets is cut along the batch. An algorithm
-// that there is no memory for, or that cuDNN refuses after all, gives way to the next one of its plan.
+// 2-d convolution by cuDNN. What is too large for it is cut along the batch. An algorithm that there is no
+// memory for, or that cuDNN refuses after all, gives way to the next one of its plan.
 #include <algorithm>
 
+#include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv_plan.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda {
 namespace {
 
+// cuDNN's offsets have 32 bits.
 constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+// Some of its kernels count images in a grid's y or z dimension, and fail or go wrong beyond its end.
+constexpr int64_t kMostImages = 65535;
 
 // Pointers to 1 and 0 in the type that cuDNN wants them in.
 const void* number(ScalarType dtype, bool one) {
@@ -26,11 +30,20 @@ void done(Context& c, const char* operation) {
   if (sync_after_launch()) sync_and_check(c, operation);
 }
 
-bool gives_way(cudnnStatus_t status) {
+bool refused(cudnnStatus_t status) {
   const int category = CUDNN_STATUS_CATEGORY(status);
-  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM ||
-         category == CUDNN_STATUS_INTERNAL_ERROR;
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
 }
+// Whether another algorithm is to be tried. Internal errors may pass: a want of memory is one of them.
+bool gives_way(cudnnStatus_t status) {
+  return refused(status) || CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_INTERNAL_ERROR;
+}
+// Whether it would be refused every time. What a capture forbids may work outside of it.
+bool refused_for_good(const Context& c, cudnnStatus_t status) {
+  return refused(status) && c.recording == nullptr;
+}
+// CUDA's last error, which a failed call may leave: CUB would take it for its own.
+void forget_error() { static_cast<void>(cudaGetLastError()); }
 
 // Memory for an algorithm; undefined when there is not enough and another one is left to try.
 Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
@@ -43,8 +56,8 @@ Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
   }
 }
 
-// run(plan, algorithm, workspace) of the first algorithm that works. What cuDNN refuses leaves the plan.
-// `first`: the result holds nothing yet, so that algorithms may be timed on it.
+// run(plan, algorithm, workspace) of the first algorithm that works. What cuDNN refuses for good leaves the
+// plan. `first`: the result holds nothing yet, so that algorithms may be timed on it.
 template <class Run>
 void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first,
                Run run) {
@@ -62,9 +75,13 @@ void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dPara
     ensure(cudnnSetConvolutionMathType(plan.conv.get(), algorithm.math), "cudnnSetConvolutionMathType");
     const cudnnStatus_t status = run(plan, algorithm, workspace.data_ptr());
     if (status == CUDNN_STATUS_SUCCESS) return;
-    check(!last || !gives_way(status), "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
     if (!gives_way(status)) ensure(status, "cudnnConvolution");
-    plan.algorithms.erase(plan.algorithms.begin() + static_cast<std::ptrdiff_t>(i));
+    forget_error();
+    check(!last, "conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
+    if (refused_for_good(c, status))
+      plan.algorithms.erase(plan.algorithms.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
   }
 }
 
@@ -75,18 +92,22 @@ Tensor images(const Tensor& t, int64_t first, int64_t count) {
   return alias(t, sizes, t.strides(), t.storage_offset() + first * t.strides()[0]);
 }
 
-// f(input, output, whether it is the first part) for parts of the batch that cuDNN can address.
+// f(input, output, whether it is the first part) for parts of the batch that cuDNN takes.
 template <class F>
-void for_batches(const Tensor& input, const Tensor& output, F f) {
-  const int64_t batch = input.size(0);
-  if (std::max(input.numel(), output.numel()) <= kMostElements) return f(input, output, true);
-  const int64_t image = std::max(input.numel(), output.numel()) / batch;
-  check(image <= kMostElements, "conv2d: cuDNN takes images of up to ", kMostElements, " elements\n  input  ",
-        input, "\n  output ", output);
-  const int64_t step = kMostElements / image;
+void for_batches(Context& c, const char* operation, const Tensor& input, const Tensor& output, F f) {
+  if (c.recording != nullptr && !detail::may_start(c, operation)) [[unlikely]]
+    return;
+  const int64_t batch = input.size(0), image = std::max(input.numel(), output.numel()) / batch;
+  const int64_t step = std::min(kMostImages, kMostElements / image);
+  check(step > 0, "conv2d: cuDNN takes images of up to ", kMostElements, " elements\n  input  ", input,
+        "\n  output ", output);
   for (int64_t first = 0; first < batch; first += step) {
     const int64_t count = std::min(step, batch - first);
-    f(images(input, first, count), images(output, first, count), first == 0);
+    if (count == batch)
+      f(input, output, true);
+    else
+      f(images(input, first, count), images(output, first, count), first == 0);
+    done(c, operation);
   }
 }
 
@@ -102,7 +123,8 @@ cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorit
         plan.conv.get(), algo, workspace, algorithm.workspace, zero, plan.output.get(), out, plan.bias.get(),
         bias.data_ptr(), plan.identity.get(), plan.output.get(), out);
     if (!gives_way(status)) return status;
-    plan.bias_fused = false;
+    forget_error();
+    plan.bias_fused = !refused_for_good(c, status);
   }
   const cudnnStatus_t status = cudnnConvolutionForward(
       c.dnn(), one, plan.input.get(), t.input.data_ptr(), plan.weight.get(), t.weight.data_ptr(),
@@ -120,7 +142,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
     if (!bias.defined()) return pointwise_kernels.fill(out, 0);
     return pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
   }
-  for_batches(input, out, [&](const Tensor& x, const Tensor& y, bool) {
+  for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
     const ConvTensors t{x, weight, y};
     with_plan(c, ConvPass::kForward, t, p, true,
               [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
@@ -130,7 +152,6 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
                     weight.data_ptr(), plan.conv.get(), static_cast<cudnnConvolutionFwdAlgo_t>(a.algorithm),
                     workspace, a.workspace, number(x.dtype(), false), plan.output.get(), y.data_ptr());
               });
-    done(c, "conv2d");
   });
 }
 
@@ -140,17 +161,17 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   supported(grad_input);
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return pointwise_kernels.fill(grad_input, 0);
-  for_batches(grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
-    with_plan(c, ConvPass::kInput, {dx, weight, dy}, p, true,
-              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                return cudnnConvolutionBackwardData(
-                    c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
-                    plan.output.get(), dy.data_ptr(), plan.conv.get(),
-                    static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace, a.workspace,
-                    number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
+  for_batches(c, "conv2d_backward_input", grad_input, grad_output,
+              [&](const Tensor& dx, const Tensor& dy, bool) {
+                with_plan(c, ConvPass::kInput, {dx, weight, dy}, p, true,
+                          [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                            return cudnnConvolutionBackwardData(
+                                c.dnn(), number(dx.dtype(), true), plan.weight.get(), weight.data_ptr(),
+                                plan.output.get(), dy.data_ptr(), plan.conv.get(),
+                                static_cast<cudnnConvolutionBwdDataAlgo_t>(a.algorithm), workspace,
+                                a.workspace, number(dx.dtype(), false), plan.input.get(), dx.data_ptr());
+                          });
               });
-    done(c, "conv2d_backward_input");
-  });
 }
 
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
@@ -159,13 +180,14 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_bias.numel() == 0) return;
   if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_bias, 0);
   const ScalarType dtype = grad_bias.dtype();
-  for_batches(grad_output, grad_output, [&](const Tensor& part, const Tensor&, bool first) {
-    const BiasPlan& plan = bias_plan(c, part);
-    ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
-                                        number(dtype, !first), plan.bias.get(), grad_bias.data_ptr()),
-           "cudnnConvolutionBackwardBias");
-    done(c, "conv2d_backward_bias");
-  });
+  for_batches(
+      c, "conv2d_backward_bias", grad_output, grad_output,
+      [&](const Tensor& part, const Tensor&, bool first) {
+        const BiasPlan& plan = bias_plan(c, part);
+        ensure(cudnnConvolutionBackwardBias(c.dnn(), number(dtype, true), plan.output.get(), part.data_ptr(),
+                                            number(dtype, !first), plan.bias.get(), grad_bias.data_ptr()),
+               "cudnnConvolutionBackwardBias");
+      });
 }
 
 // Parts of a batch are added up in their order.
@@ -176,17 +198,17 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_weight, 0);
-  for_batches(input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
-    with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
-              [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
-                return cudnnConvolutionBackwardFilter(
-                    c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(),
-                    dy.data_ptr(), plan.conv.get(), static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm),
-                    workspace, a.workspace, number(x.dtype(), !first), plan.weight.get(),
-                    grad_weight.data_ptr());
-              });
-    done(c, "conv2d_backward_weight");
-  });
+  for_batches(
+      c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
+        with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,
+                  [&](ConvPlan& plan, const ConvAlgorithm& a, void* workspace) {
+                    return cudnnConvolutionBackwardFilter(
+                        c.dnn(), number(x.dtype(), true), plan.input.get(), x.data_ptr(), plan.output.get(),
+                        dy.data_ptr(), plan.conv.get(),
+                        static_cast<cudnnConvolutionBwdFilterAlgo_t>(a.algorithm), workspace, a.workspace,
+                        number(x.dtype(), !first), plan.weight.get(), grad_weight.data_ptr());
+                  });
+      });
 }
 
 }  // namespace

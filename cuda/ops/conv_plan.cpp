@@ -1,8 +1,8 @@
 // Which algorithm a convolution takes: cuDNN's heuristic by default, or its timing of all of them when
-// globalContext().setBenchmarkCuDNN(true). Those that may give other bits a second time, and those with more
-// workspace than the limit, are left out.
+// globalContext().setBenchmarkCuDNN(true). Those that may give other bits a second time are left out.
 #include "tandem/cuda/ops/conv_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 
@@ -20,7 +20,7 @@ D create(Create function, const char* call) {
   return D(made);
 }
 
-// What the three passes differ in: their type of result, and two calls.
+// What the three passes differ in: their type of result, and three calls.
 struct ForwardSearch {
   using Result = cudnnConvolutionFwdAlgoPerf_t;
   static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
@@ -32,6 +32,11 @@ struct ForwardSearch {
     return cudnnFindConvolutionForwardAlgorithmEx(
         h, p.input.get(), t.input.data_ptr(), p.weight.get(), t.weight.data_ptr(), p.conv.get(),
         p.output.get(), t.output.data_ptr(), room, count, results, workspace, bytes);
+  }
+  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
+                                 std::size_t* bytes) {
+    return cudnnGetConvolutionForwardWorkspaceSize(h, p.input.get(), p.weight.get(), p.conv.get(),
+                                                   p.output.get(), algorithm, bytes);
   }
 };
 struct InputSearch {
@@ -46,6 +51,11 @@ struct InputSearch {
         h, p.weight.get(), t.weight.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
         p.input.get(), t.input.data_ptr(), room, count, results, workspace, bytes);
   }
+  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
+                                 std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardDataWorkspaceSize(h, p.weight.get(), p.output.get(), p.conv.get(),
+                                                        p.input.get(), algorithm, bytes);
+  }
 };
 struct WeightSearch {
   using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
@@ -59,6 +69,11 @@ struct WeightSearch {
         h, p.input.get(), t.input.data_ptr(), p.output.get(), t.output.data_ptr(), p.conv.get(),
         p.weight.get(), t.weight.data_ptr(), room, count, results, workspace, bytes);
   }
+  static cudnnStatus_t workspace(cudnnHandle_t h, const ConvPlan& p, decltype(Result::algo) algorithm,
+                                 std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardFilterWorkspaceSize(h, p.input.get(), p.output.get(), p.conv.get(),
+                                                          p.weight.get(), algorithm, bytes);
+  }
 };
 
 constexpr int kMostAlgorithms = 16;
@@ -71,36 +86,66 @@ cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEF
 
 template <class Result>
 bool usable(const Result& result, const ConvKey& key) {
-  return result.status == CUDNN_STATUS_SUCCESS && result.memory <= kConvWorkspaceLimit &&
+  return result.status == CUDNN_STATUS_SUCCESS &&
          (!key.deterministic || result.determinism == CUDNN_DETERMINISTIC);
 }
 
-// Timing needs the host to wait, which a capture cannot: the heuristic stands in there.
+template <class Search>
+using Results = std::vector<typename Search::Result>;
+
+// By cuDNN's timing; nothing where there is no memory for it, or where it fails: the heuristic's remain.
+template <class Search>
+Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, const ConvPlan& plan,
+                      const Results<Search>& guessed) try {
+  std::size_t bytes = 16;
+  for (const auto& result : guessed)
+    if (usable(result, key) && result.memory <= kConvWorkspaceLimit) bytes = std::max(bytes, result.memory);
+  const Tensor workspace = empty_raw({static_cast<int64_t>(bytes)}, kByte, c.device());
+  Results<Search> results(kMostAlgorithms);
+  int count = 0;
+  const cudnnStatus_t status =
+      Search::measure(c.dnn(), plan, t, kMostAlgorithms, &count, results.data(), workspace.data_ptr(), bytes);
+  if (status != CUDNN_STATUS_SUCCESS) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  results.resize(static_cast<std::size_t>(count));
+  return results;
+} catch (const Error&) {
+  return {};
+}
+
+// With the workspace for the math type that they will run with, which need not be the one proposed.
+template <class Search>
+void add_algorithms(Context& c, const ConvKey& key, const Results<Search>& results, ConvPlan& plan) {
+  for (const auto& result : results) {
+    ConvAlgorithm added{static_cast<int>(result.algo), 0, math_of(key, result.mathType)};
+    const bool known = std::ranges::any_of(plan.algorithms, [&](const ConvAlgorithm& other) {
+      return other.algorithm == added.algorithm && other.math == added.math;
+    });
+    if (known || !usable(result, key)) continue;
+    ensure(cudnnSetConvolutionMathType(plan.conv.get(), added.math), "cudnnSetConvolutionMathType");
+    if (Search::workspace(c.dnn(), plan, result.algo, &added.workspace) == CUDNN_STATUS_SUCCESS)
+      plan.algorithms.push_back(added);
+  }
+}
+
 template <class Search>
 void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan) {
-  std::array<typename Search::Result, kMostAlgorithms> results{};
+  Results<Search> guessed(kMostAlgorithms);
   int count = 0;
-  cudnnStatus_t status = Search::guess(c.dnn(), plan, kMostAlgorithms, &count, results.data());
-  if (key.benchmark && c.recording == nullptr && status == CUDNN_STATUS_SUCCESS) {
-    std::size_t bytes = 16;
-    for (int i = 0; i < count; ++i)
-      if (usable(results[static_cast<std::size_t>(i)], key))
-        bytes = std::max(bytes, results[static_cast<std::size_t>(i)].memory);
-    const Tensor workspace = empty_raw({static_cast<int64_t>(bytes)}, kByte, c.device());
-    status = Search::measure(c.dnn(), plan, t, kMostAlgorithms, &count, results.data(), workspace.data_ptr(),
-                             bytes);
-  }
-  bool chance = false;
-  for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < count; ++i) {
-    const auto& result = results[static_cast<std::size_t>(i)];
-    chance |= result.status == CUDNN_STATUS_SUCCESS && result.memory <= kConvWorkspaceLimit;
-    if (usable(result, key))
-      plan.algorithms.push_back(
-          {static_cast<int>(result.algo), result.memory, math_of(key, result.mathType)});
-  }
-  if (!plan.algorithms.empty()) return;
+  const cudnnStatus_t status = Search::guess(c.dnn(), plan, kMostAlgorithms, &count, guessed.data());
   if (status != CUDNN_STATUS_SUCCESS) fail("conv2d: cuDNN: ", cudnnGetErrorString(status), described(t));
-  if (chance)
+  guessed.resize(static_cast<std::size_t>(count));
+  if (key.benchmark) add_algorithms<Search>(c, key, timed<Search>(c, key, t, plan, guessed), plan);
+  add_algorithms<Search>(c, key, guessed, plan);
+  std::ranges::stable_sort(plan.algorithms, {}, [](const ConvAlgorithm& a) {
+    return a.workspace <= kConvWorkspaceLimit ? 0 : a.workspace;
+  });
+  if (!plan.algorithms.empty()) return;
+  if (std::ranges::any_of(guessed, [&](const auto& result) {
+        return result.status == CUDNN_STATUS_SUCCESS && !usable(result, key);
+      }))
     fail(
         "conv2d: cuDNN has no deterministic algorithm for these shapes; "
         "globalContext().setDeterministicCuDNN(false) allows the others",
@@ -178,9 +223,13 @@ struct ConvPlans {
 };
 }  // namespace
 
-ConvPlan& conv_plan(Context& c, const ConvKey& key, const ConvTensors& t) {
+ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   auto& plans = c.plans<ConvPlans>().plans;
-  const auto at = plans.find(key);
+  auto at = plans.find(key);
+  if (at == plans.end() && key.benchmark && c.recording != nullptr) {
+    key.benchmark = false;  // timing waits, which a capture cannot; it is done outside of one
+    at = plans.find(key);
+  }
   if (at != plans.end()) [[likely]]
     return at->second;
   ConvPlan plan;

@@ -37,7 +37,7 @@ struct ConvPlan {
   FilterDescriptor weight;
   ConvDescriptor conv;
   ActivationDescriptor identity;
-  std::vector<ConvAlgorithm> algorithms;  ///< best first; what fails is taken out
+  std::vector<ConvAlgorithm> algorithms;  ///< best first; what cuDNN refuses is taken out
   bool bias_fused = true;                 ///< until cuDNN refuses it
 };
 
@@ -46,12 +46,12 @@ struct ConvTensors {
   const Tensor &input, &weight, &output;
 };
 
-/// Larger workspaces are not asked for.
+/// Algorithms with a larger workspace are the last to be tried, the smallest first.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
 /// The cached plan. Throws Error with the shapes when cuDNN has no algorithm for them.
-ConvPlan& conv_plan(Context& c, const ConvKey& key, const ConvTensors& t);
+ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
 struct BiasPlan {
   TensorDescriptor output, bias;
 };

@@ -5,6 +5,7 @@
 
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/context.h"
+#include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/linear_plan.h"
 #include "tandem/cuda/ops/matrix.h"
 #include "tandem/cuda/tables.h"
@@ -52,6 +53,9 @@ union Factor {
 // out [B, M, N] from batch `first` on, `count` of them.
 void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha,
           int64_t first, int64_t count) {
+  Context& c = context(out.device());
+  if (c.recording != nullptr && !detail::may_start(c, "matmul")) [[unlikely]]
+    return;
   const ScalarType dtype = out.dtype();
   const cudaDataType type = dtype == kFloat ? CUDA_R_32F : CUDA_R_64F;
   const cublasComputeType_t compute = dtype == kDouble                    ? CUBLAS_COMPUTE_64F
@@ -66,7 +70,7 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   };
   const int64_t out_stride = out.size(-2) * out.size(-1);
   const Factor scale(dtype, alpha), keep(dtype, beta);
-  cublasHandle_t handle = context(out.device()).blas();
+  cublasHandle_t handle = c.blas();
   if (count == 1)
     ensure(cublasGemmEx(handle, operation(b), operation(a), n, m, k, &scale, at(b.tensor, b.batch_stride),
                         type, ldb, at(a.tensor, a.batch_stride), type, lda, &keep, at(out, out_stride), type,
@@ -80,7 +84,7 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
                                       compute, CUBLAS_GEMM_DEFAULT),
            "cublasGemmStridedBatchedEx");
   note_launch("matmul");
-  if (sync_after_launch()) sync_and_check(context(out.device()), "matmul");
+  if (sync_after_launch()) sync_and_check(c, "matmul");
 }
 
 // An empty sum: what is left is beta out.

@@ -10,8 +10,8 @@ struct LinearArguments {
   MatrixLayout x_layout, weight_layout;
 };
 
-/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size 0. False, with nothing done,
-/// where cuBLASLt has no algorithm.
+/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size 0. False, with out to be
+/// written yet, where cuBLASLt has no algorithm or fails.
 bool linear_with_bias(Context& c, const LinearArguments& arguments);
 
 }  // namespace tandem::cuda

@@ -1,6 +1,8 @@
 // CUDA's matrix products, convolutions and pooling against the CPU's.
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
@@ -93,6 +95,42 @@ TEST_CASE("linear with a bias is one kernel, whatever the layouts") {
       CHECK(after.syncs == before.syncs);
     }
 }
+
+namespace {
+
+struct Calls {
+  uint64_t library, kernels;
+  bool operator==(const Calls&) const = default;
+};
+// What f() gives to the device. No error of CUDA is left behind.
+template <class F>
+Calls calls_of(F f) {
+  const auto before = cuda_emulation::counters();
+  f();
+  const auto after = cuda_emulation::counters();
+  const cudaError_t left = cudaPeekAtLastError();
+  CHECK(left == cudaSuccess);
+  return {after.library_calls - before.library_calls, after.launches - before.launches};
+}
+constexpr Calls kBiasInEpilogue{1, 0}, kBiasFirst{1, 1};
+
+}  // namespace
+
+TEST_CASE("linear adds the bias first where cuBLASLt fails, and for a bias of small alignment") {
+  const auto linear = [](const Tensor& bias) {
+    return calls_of([&] {
+      nearly_same(empty({6, 8}), {randn({6, 3}), randn({8, 3}), bias}, 1e-5,
+                  [](const Backend& backend, const Tensor& o, const Inputs& in) {
+                    backend.linalg.linear(o, in[0], in[1], in[2]);
+                  });
+    });
+  };
+  CHECK(linear(randn({12}).narrow(0, 4, 8)) == kBiasInEpilogue);
+  CHECK(linear(randn({12}).narrow(0, 1, 8)) == kBiasFirst);
+  cuda_emulation::fail_next("cublasLtMatmul", cudaErrorUnknown);
+  CHECK(linear(randn({8})) == kBiasFirst);
+  CHECK(linear(randn({8})) == kBiasFirst);  // for good
+}
 #endif
 
 namespace {
@@ -179,6 +217,138 @@ TEST_CASE("a convolution's gradients have the same bits twice, unless other algo
     CHECK(testing::identical(gradient(pass), first));
   }
 }
+
+TEST_CASE("batches that are too large for cuDNN are cut, and gradients of the parts added up") {
+  if (!has_devices(1)) return;
+  constexpr int64_t images = 65535;
+  const Tensor input = randn({images + 4, 1, 2, 1}, kDouble), weight = randn({2, 1, 2, 1}, kDouble);
+  const Tensor g = randn({images + 4, 2, 1, 1}, kDouble), bias = randn({2}, kDouble);
+  nearly_same(empty(g.sizes(), kDouble), {input, weight, bias}, 1e-12,
+              [](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.forward(o, in[0], in[1], in[2], {});
+              });
+  nearly_same(empty(input.sizes(), kDouble), {g, weight}, 1e-12,
+              [](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.backward_input(o, in[0], in[1], {});
+              });
+  nearly_same(empty(weight.sizes(), kDouble), {g, input}, 1e-9,
+              [](const Backend& k, const Tensor& o, const Inputs& in) {
+                k.conv.backward_weight(o, {}, in[0], in[1], {});
+              });
+  nearly_same(empty({2}, kDouble), {g}, 1e-9,
+              [](const Backend& k, const Tensor& o, const Inputs& in) { k.conv.backward_bias(o, in[0]); });
+#ifdef TANDEM_CUDA_EMULATION
+  const Tensor dw = on_device(weight), dy = on_device(g), x = on_device(input);
+  CHECK(calls_of([&] { backend(kCUDA).conv.backward_weight(dw, {}, dy, x, {}); }).library == 2);
+#endif
+}
+
+#ifdef TANDEM_CUDA_EMULATION
+namespace {
+
+struct Capture {
+  const CaptureKernels& kernels = backend(kCUDA).capture;
+  void* capture = kernels.create(Device("cuda:0"));
+  ~Capture() { kernels.destroy(capture); }
+};
+
+// A convolution with a bias, which cuDNN adds on the way with the first algorithm alone: one call of its
+// library, else two.
+struct Convolution {
+  explicit Convolution(int64_t width) : input(randn({2, 3, 6, width})) {}
+  uint64_t calls() const {
+    const Tensor out = output("cuda:0"), expected = output("cpu:0");
+    const uint64_t calls = calls_on(out);
+    backend(kCPU).conv.forward(expected, input, weight, bias, {});
+    CHECK(testing::close(on_host(out), expected, 2e-5));
+    return calls;
+  }
+  uint64_t captured_calls() const { return calls_on(output("cuda:0"), /*captured=*/true); }
+  /// Whether a refusal of the first algorithm leaves nothing to try.
+  bool has_no_other() const {
+    cuda_emulation::fail_next("cudnnConvolutionForward", cudaErrorNotSupported);
+    try {
+      calls();
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+
+ private:
+  Tensor output(const char* device) const {
+    return empty_raw({2, 4, 6, input.size(3)}, kFloat, Device(device));
+  }
+  uint64_t calls_on(const Tensor& out, bool captured = false) const {
+    const Tensor x = on_device(input), w = on_device(weight), b = on_device(bias);
+    const Capture capture;
+    if (captured) capture.kernels.begin(capture.capture);
+    const Calls calls = calls_of([&] { backend(kCUDA).conv.forward(out, x, w, b, {}); });
+    if (captured) CHECK(capture.kernels.end(capture.capture).refusal == "");
+    return calls.library;
+  }
+  Tensor input, weight = randn({4, 3, 1, 1}), bias = randn({4});
+};
+
+void fail_first_algorithm(cudaError_t error) {
+  cuda_emulation::fail_next("cudnnConvolutionBiasActivationForward", error);
+  cuda_emulation::fail_next("cudnnConvolutionForward", error);
+}
+
+}  // namespace
+
+TEST_CASE("an algorithm that cuDNN refuses is given up, one that lacks memory or is captured is not") {
+  const Convolution refused(5), failed(6), captured(7);
+  for (const Convolution* one : {&refused, &failed, &captured}) CHECK(one->calls() == 1);
+  fail_first_algorithm(cudaErrorNotSupported);
+  CHECK(refused.calls() == 2);
+  CHECK(refused.calls() == 2);
+  CHECK(refused.has_no_other());
+  fail_first_algorithm(cudaErrorMemoryAllocation);
+  CHECK(failed.calls() == 2);
+  CHECK(failed.calls() == 1);
+  fail_first_algorithm(cudaErrorNotSupported);
+  CHECK(captured.captured_calls() == 2);
+  CHECK(captured.calls() == 1);
+}
+
+TEST_CASE("algorithms are timed outside of captures, and where timing fails the heuristic's are used") {
+  const Convolution captured(8), untimed(9);
+  globalContext().setBenchmarkCuDNN(true);
+  CHECK(captured.captured_calls() == 1);
+  CHECK(captured.calls() == 1 + 1);  // the timing and the convolution
+  CHECK(captured.calls() == 1);
+  fail_first_algorithm(cudaErrorNotSupported);
+  CHECK(captured.calls() == 2);
+  CHECK(captured.has_no_other());  // none stands in the plan twice
+  cuda_emulation::fail_next("cudnnFindConvolutionForwardAlgorithmEx", cudaErrorUnknown);
+  CHECK(untimed.calls() == 1);
+  globalContext().setBenchmarkCuDNN(false);
+}
+
+TEST_CASE("products and convolutions start nothing while a captured step's numbers are taken") {
+  const Tensor a = on_device(randn({4, 4})), b = on_device(randn({4, 4})), bias = on_device(randn({4}));
+  const Tensor images = on_device(randn({2, 4, 3, 3})), weight = on_device(randn({4, 4, 1, 1}));
+  const auto out = [](IntArrayRef sizes) { return empty_raw(sizes, kFloat, Device("cuda:0")); };
+  const Tensor product = out({4, 4}), convolved = out({2, 4, 3, 3}), gradient = out({4, 4, 1, 1});
+  const Backend& k = backend(kCUDA);
+  const std::vector<std::pair<const char*, std::function<void()>>> operations = {
+      {"matmul", [&] { k.linalg.matmul(product, a, b, 0, 1); }},
+      {"linear", [&] { k.linalg.linear(product, a, b, bias); }},
+      {"conv2d", [&] { k.conv.forward(convolved, images, weight, bias, {}); }},
+      {"conv2d_backward_input", [&] { k.conv.backward_input(convolved, images, weight, {}); }},
+      {"conv2d_backward_weight", [&] { k.conv.backward_weight(gradient, {}, images, images, {}); }},
+      {"conv2d_backward_bias", [&] { k.conv.backward_bias(bias, images); }},
+  };
+  for (const auto& [name, run] : operations) {
+    Capture capture;
+    capture.kernels.begin_numbers(capture.capture);
+    CHECK(calls_of(run) == Calls{0, 0});
+    CHECK(capture.kernels.end_numbers(capture.capture) ==
+          concat("launches ", name, " in an optimizer's step"));
+  }
+}
+#endif
 
 TEST_CASE("convolutions of nothing") {
   if (!has_devices(1)) return;

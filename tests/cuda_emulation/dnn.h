@@ -63,11 +63,17 @@ struct Pointers {
 };
 void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed);
 
-/// Body of a cuDNN function.
+/// Body of a cuDNN function. An injected cudaErrorNotSupported or cudaErrorMemoryAllocation is returned as
+/// such.
 template <class Body>
 cudnnStatus_t dnn_call(const char* api, cudnnHandle_t handle, Body&& body) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-  return library_call(api, CUDNN_STATUS_EXECUTION_FAILED, body);
+  return library_call(
+      api, CUDNN_STATUS_EXECUTION_FAILED, body, +[](cudaError_t fault) {
+        return fault == cudaErrorNotSupported       ? CUDNN_STATUS_NOT_SUPPORTED
+               : fault == cudaErrorMemoryAllocation ? CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+                                                    : CUDNN_STATUS_EXECUTION_FAILED;
+      });
 }
 inline double scalar(const void* p, cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);

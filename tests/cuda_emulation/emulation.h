@@ -36,7 +36,7 @@ void check_argument(const char* operation, const T& argument) {
 }
 
 /// The next call of `api` ("cudaMalloc", "cublasGemmEx", "launch", …) does nothing and returns `error`;
-/// libraries return their status for a failed execution. "execution": the next kernel that runs fails, and
+/// libraries return the status that goes with it. "execution": the next kernel that runs fails, and
 /// every call returns `error` from then on, until clear_fault().
 void fail_next(const char* api, cudaError_t error);
 /// Forgets injected faults, and the error of a failed kernel.

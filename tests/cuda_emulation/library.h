@@ -10,13 +10,17 @@
 
 namespace tandem::cuda_emulation {
 
-/// Body of a library's function: takes the lock; `failed` for injected faults and after a failed kernel.
+/// Body of a library's function: takes the lock; `failed` after a failed kernel and for injected faults,
+/// which `of_fault` may tell apart.
 template <class Status, class Body>
-Status library_call(const char* api, Status failed, Body&& body) {
+Status library_call(const char* api, Status failed, Body&& body, Status (*of_fault)(cudaError_t) = nullptr) {
   if (host_thread().in_host_function) return failed;
   std::lock_guard lock(state().mutex);
   if (state().cards.empty() || state().sticky != cudaSuccess) return failed;
-  if (take_fault(api) != cudaSuccess) return failed;
+  if (const cudaError_t fault = take_fault(api); fault != cudaSuccess) {
+    host_thread().last_error = fault;
+    return of_fault != nullptr ? of_fault(fault) : failed;
+  }
   return body();
 }
 
