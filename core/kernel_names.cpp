@@ -168,6 +168,7 @@ void KernelArguments::note(Device device) {
 void KernelArguments::note(TensorList tensors) {
   for (const Tensor& t : tensors) note(t);
 }
+void KernelArguments::note(const Gradients& gradients) { note(gradients.of); }
 
 namespace {
 

@@ -1,6 +1,7 @@
 // Generators of the replicas, and the one exception that comes out.
 #include "tandem/parallel/parallel_apply.h"
 
+#include <new>
 #include <typeinfo>
 
 #include "tandem/core/mixed.h"
@@ -29,6 +30,7 @@ void rethrow_from(const std::string& place, const std::exception_ptr& thrown) {
     rethrow_as<std::domain_error>(error, place);
     rethrow_as<std::length_error>(error, place);
     rethrow_as<std::range_error>(error, place);
+    if (typeid(error) == typeid(std::bad_alloc)) fail(place, error.what());
     throw;
   }
 }

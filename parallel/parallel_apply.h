@@ -4,8 +4,8 @@
 // one. Random numbers: the default generator of call i is one of its own, whose seed comes from the seed of
 // the caller's, one number that is drawn from it for the whole step, and i. So nothing depends on which
 // device is first, and a seed repeats. Exceptions: all calls end; then that of the first device in the list
-// is thrown again, with "replica i on DEVICE: " before its text, as the type it was (types other than
-// tandem's and the standard library's are thrown as they are).
+// is thrown again, with "replica i on DEVICE: " before its text, as the type it was. std::bad_alloc becomes
+// Error; types other than tandem's and those of <stdexcept> are thrown as they are.
 #pragma once
 #include <exception>
 #include <string>

@@ -49,7 +49,8 @@ struct ServerTimings {
   int64_t steps = 0;
   double total = 0;      ///< inside of step
   double data_wait = 0;  ///< between two steps
-  /// With step, and the optimizer made on parameters(), its pass sums the gradients: that is its time then.
+  /// With step, no shards and an optimizer of all parameters that sums_gradients(), its pass sums them: then
+  /// reduce is waiting for them.
   double reduce = 0, optimizer = 0;
   std::vector<DeviceTimings> devices;
 };
@@ -69,7 +70,8 @@ class ServerCore {
   const ServerOptions& options() const;
 
   /// The optimizer's step on the root; replicas fetch the result at their next step. Throws Error when a
-  /// parameter of the optimizer is not the server's, or there is no gradient.
+  /// parameter of the optimizer is not the server's, or there is no gradient. Where the optimizer throws
+  /// within step, the gradients are gone.
   void update(optim::Optimizer& optimizer);
   /// While it lives, backward adds up on each device and sends nothing. (With shards it does send: the order
   /// of the sums is fixed.) A call that fails loses what was held back.

@@ -27,7 +27,7 @@ struct ServerCore::Impl {
   Buckets buckets;
   Tensors inboxes;  // on the root, by replica; undefined where it reads directly
   Tensor leaf;
-  Tensors summands;  // of the leaf's gradient, which the optimizer's pass is to add
+  optim::FlatGradients summands;  // which the optimizer's pass is to sum; none: they are summed
   bool has_buffers = false;
   bool accumulating = false;  // gradients of earlier calls are to be added to
   int held_back = 0;          // NoSync guards
@@ -47,11 +47,12 @@ struct ServerCore::Impl {
   void reduce(int64_t pieces, std::size_t used, const optim::Optimizer* next);
   Tensors gradients_of_peers(std::size_t used);
   void add_to_root(const Tensors& others);
+  bool steps_all(const optim::Optimizer& optimizer);
   void end_reading();
   void reduce_tree(int64_t shards, std::size_t used);
   void add_timings(std::size_t used, double elapsed);
   void forget() {
-    summands.clear();
+    summands = {};
     for (auto& r : replicas) r->forget_gradients();
     leaf.mutable_grad().reset();
     accumulating = false;

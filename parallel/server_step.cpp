@@ -48,13 +48,31 @@ void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Opt
     reduce_tree(pieces, used);
   } else {
     if (!master().has_gradient) master().flat.zero_grad();
-    summands = gradients_of_peers(used);
-    const bool together =
-        next != nullptr && next->sums_gradients() && next->size() == 1 && next->parameters()[0].is_same(leaf);
-    if (!together) add_to_root(std::exchange(summands, {}));
+    Tensors others = gradients_of_peers(used);
+    if (next != nullptr && next->sums_gradients() && steps_all(*next))
+      summands = {master().flat.grad(), std::move(others)};
+    else
+      add_to_root(others);
   }
   leaf.mutable_grad() = master().flat.grad();
   accumulating = held_back > 0;
+}
+
+// Whether all trained parameters are the optimizer's, as the leaf or one by one: then its pass sees every
+// gradient. (It has none twice.)
+bool ServerCore::Impl::steps_all(const optim::Optimizer& optimizer) {
+  const std::vector<Tensor>& all = master().flat.parameters();
+  int64_t here = 0, there = 0;
+  for (const Tensor& p : all) here += p.numel();
+  for (const auto& group : optimizer.param_groups())
+    for (const Tensor& p : group.params()) {
+      if (p.is_same(leaf)) return optimizer.size() == 1;
+      if (!p.grad().defined() || p.grad().storage() != master().flat.grad().storage() ||
+          !p.grad().is_contiguous())
+        return false;
+      there += p.numel();
+    }
+  return here == there && optimizer.size() == all.size();
 }
 
 // The root's own gradient comes first in the sum, then those of the others in the order of the devices.
@@ -118,12 +136,13 @@ void ServerCore::update(optim::Optimizer& optimizer) {
             "; make it on server.parameters()");
   const DeviceGuard guard(s.master().device);
   PhaseClock clock(s.master().device, s.options.synchronize_timings);
-  if (const Tensors others = std::exchange(s.summands, {}); others.empty()) {
+  if (const optim::FlatGradients gradients = std::exchange(s.summands, {}); !gradients.own.defined()) {
     optimizer.step();
   } else {
     try {
-      optimizer.step_with(others);
+      optimizer.step_with(gradients);
     } catch (...) {
+      s.end_reading();
       s.forget();  // half a sum is none
       throw;
     }

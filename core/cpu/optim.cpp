@@ -14,11 +14,12 @@ T* data(TensorList list, std::size_t i) {
 }
 
 template <class T>
-void add_others(const Gradients& grads, int64_t begin, int64_t end) {
-  T* __restrict sum = grads.of[0].ptr<T>();
+void add_others(const Gradients& grads, std::size_t i, int64_t begin, int64_t end) {
+  T* __restrict sum = grads.of[i].ptr<T>() + begin;
+  const int64_t place = sum - grads.own->ptr<T>();
   for (const Tensor& other : grads.others) {
-    const T* __restrict g = other.ptr<T>();
-    for (int64_t k = begin; k < end; ++k) sum[k] += g[k];
+    const T* __restrict g = other.ptr<T>() + place;
+    for (int64_t k = 0; k < end - begin; ++k) sum[k] += g[k];
   }
 }
 
@@ -33,7 +34,7 @@ void for_params(TensorList params, const Gradients& grads, const char* operation
         if (grads.others.empty()) return run(type, i, begin, end);
         for (int64_t at = begin; at < end; at += kPart) {
           const int64_t stop = std::min(at + kPart, end);
-          add_others<T>(grads, at, stop);
+          add_others<T>(grads, i, at, stop);
           run(type, i, at, stop);
         }
       });

@@ -4,6 +4,7 @@
 #include "tandem/core/tensor.h"
 
 namespace tandem {
+struct Gradients;
 struct Operand;
 struct StreamHandle;
 }  // namespace tandem
@@ -24,6 +25,7 @@ struct KernelArguments {
   void note(Device device);
   void note(std::size_t count) { bytes = count; }
   void note(TensorList tensors);
+  void note(const Gradients& gradients);
   template <class T>
   void note(const T&) {}
 };

@@ -28,12 +28,15 @@ struct AdagradStep {
   int64_t step;  ///< 1 for the first
 };
 
-/// Of each parameter one. `others`: further summands of the gradient, where there is one parameter alone;
-/// they are added in their order in the same pass, which leaves the sum in of[0].
+/// Of each parameter one. `others`, kMostOthers at most: further summands, flat; each gradient of `of` then
+/// lies in the flat memory `own`, and what stands at its place in the others is added, in their order and in
+/// the same pass, which leaves the sum in `own`.
 struct Gradients {
   static constexpr std::size_t kMostOthers = 7;
-  Gradients(TensorList of, TensorList others = {}) : of(of), others(others) {}
+  Gradients(TensorList of) : of(of) {}
+  Gradients(TensorList of, const Tensor& own, TensorList others) : of(of), others(others), own(&own) {}
   TensorList of, others;
+  const Tensor* own = nullptr;
 };
 
 struct OptimKernels {

@@ -1,5 +1,5 @@
 // Optimizer steps: one launch for a whole list of parameters. Where each tensor lies goes to the kernel by
-// value (4 KB), so longer lists take a further launch for some 70 to 170 tensors more.
+// value (4 KB), so longer lists take a further launch for some 75 to 140 tensors more.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -77,20 +77,21 @@ struct alignas(16) Pack {
   T value[16 / sizeof(T)];
 };
 
-/// Gradients of other devices, to be added to that of the only tensor.
+/// Gradients of other devices, to be added to those in `own`.
 template <class T>
 struct Others {
   const T* at[Gradients::kMostOthers] = {};
+  const T* own = nullptr;
   int count = 0;
 };
 
 template <class Update, class T = typename Update::Value>
 __device__ void update_one(const Update& update, T* const* data, const bool* has, const Others<T>& others,
-                           int64_t begin, int i) {
+                           int64_t place, int i) {
   constexpr int L = Update::kLists;
   T x[L];
   for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? data[l][i] : T(0);
-  for (int k = 0; k < others.count; ++k) x[1] += others.at[k][begin + i];
+  for (int k = 0; k < others.count; ++k) x[1] += others.at[k][place + i];
   if (others.count > 0) data[1][i] = x[1];
   update(x, has);
   for (int l = 0; l < L; ++l)
@@ -99,13 +100,13 @@ __device__ void update_one(const Update& update, T* const* data, const bool* has
 
 template <class Update, class T = typename Update::Value>
 __device__ void update_pack(const Update& update, T* const* data, const bool* has, const Others<T>& others,
-                            int64_t begin, int i) {
+                            int64_t place, int i) {
   constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
   Pack<T> packs[L];
   for (int l = 0; l < L; ++l)
     if (!Update::kOptional || has[l]) packs[l] = *reinterpret_cast<const Pack<T>*>(data[l] + i);
   for (int o = 0; o < others.count; ++o) {
-    const auto other = *reinterpret_cast<const Pack<T>*>(others.at[o] + begin + i);
+    const auto other = *reinterpret_cast<const Pack<T>*>(others.at[o] + place + i);
     for (int k = 0; k < kWidth; ++k) packs[1].value[k] += other.value[k];
   }
   if (others.count > 0) *reinterpret_cast<Pack<T>*>(data[1] + i) = packs[1];
@@ -145,34 +146,37 @@ __global__ void __launch_bounds__(kThreads)
     data[l] = static_cast<T*>(table.data[low][l]) + (has[l] ? begin : 0);
     bits |= reinterpret_cast<uintptr_t>(data[l]);
   }
-  for (int k = 0; k < others.count; ++k) bits |= reinterpret_cast<uintptr_t>(others.at[k]);
+  const int64_t place = others.count > 0 ? data[1] - others.own : 0;
+  for (int k = 0; k < others.count; ++k) bits |= reinterpret_cast<uintptr_t>(others.at[k] + place);
   const Update update = live.now();
   const int packed = bits % 16 == 0 ? count / kWidth * kWidth : 0;
   for (int i = static_cast<int>(threadIdx.x) * kWidth; i < packed; i += kThreads * kWidth)
-    update_pack(update, data, has, others, begin, i);
+    update_pack(update, data, has, others, place, i);
   for (int i = packed + static_cast<int>(threadIdx.x); i < count; i += kThreads)
-    update_one(update, data, has, others, begin, i);
+    update_one(update, data, has, others, place, i);
 }
 
 // Launches for the parameters of one device and dtype; lists[l] may be empty where the update allows it.
 template <class Update>
 void launch_all(const char* operation, Device device, const Update& update,
-                const TensorList (&lists)[Update::kLists], TensorList others) {
+                const TensorList (&lists)[Update::kLists], const Gradients& grads) {
   using T = typename Update::Value;
   static constexpr char kind = 0;  // its address names the update
   static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) + sizeof(Others<T>) <= 4096);
   Context& c = context(device);
-  if (!others.empty()) refuse_in_capture(c, "sums gradients of several devices");
+  check(grads.others.size() <= Gradients::kMostOthers, operation, ": too many gradients to sum");
+  if (!grads.others.empty()) refuse_in_capture(c, "sums gradients of several devices");
   uint64_t signature = call_signature(&kind, {});
   for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
   const auto live = live_numbers(c, update, signature, lists[0], lists[1]);
   if (!live) return;
   Table<Update::kLists> table;
-  Others<T> summands;
-  for (const Tensor& other : others) summands.at[summands.count++] = other.ptr<T>();
+  Others<T> others;
+  if (!grads.others.empty()) others.own = grads.own->ptr<T>();
+  for (const Tensor& other : grads.others) others.at[others.count++] = other.ptr<T>();
   uint32_t blocks = 0;
   const auto flush = [&] {
-    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live, summands);
+    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live, others);
     table.count = 0;
     blocks = 0;
   };
@@ -206,11 +210,11 @@ void sgd(TensorList params, const Gradients& grads, TensorList buffers, const Sg
   for_kinds(params, "SGD", [&]<class T>(Device device, Type<T>) {
     const ops::Sgd<T> update(step);
     if (buffers.empty())
-      launch_all<SgdPlain<T>>("SGD", device, {update}, {params, grads.of}, grads.others);
+      launch_all<SgdPlain<T>>("SGD", device, {update}, {params, grads.of}, grads);
     else if (step.first)
-      launch_all<SgdMomentum<T, true>>("SGD", device, {update}, {params, grads.of, buffers}, grads.others);
+      launch_all<SgdMomentum<T, true>>("SGD", device, {update}, {params, grads.of, buffers}, grads);
     else
-      launch_all<SgdMomentum<T, false>>("SGD", device, {update}, {params, grads.of, buffers}, grads.others);
+      launch_all<SgdMomentum<T, false>>("SGD", device, {update}, {params, grads.of, buffers}, grads);
   });
 }
 
@@ -219,11 +223,10 @@ void adam(TensorList params, const Gradients& grads, TensorList means, TensorLis
   for_kinds(params, "Adam", [&]<class T>(Device device, Type<T>) {
     const ops::Adam<T> update(step);
     if (max_squares.empty())
-      launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads.of, means, squares},
-                                       grads.others);
+      launch_all<AdamUpdate<T, false>>("Adam", device, {update}, {params, grads.of, means, squares}, grads);
     else
       launch_all<AdamUpdate<T, true>>("Adam", device, {update},
-                                      {params, grads.of, means, squares, max_squares}, grads.others);
+                                      {params, grads.of, means, squares, max_squares}, grads);
   });
 }
 
@@ -231,14 +234,13 @@ void rmsprop(TensorList params, const Gradients& grads, TensorList squares, Tens
              TensorList buffers, const RmsPropStep& step) {
   for_kinds(params, "RMSprop", [&]<class T>(Device device, Type<T>) {
     launch_all<RmsPropUpdate<T>>("RMSprop", device, {ops::RmsProp<T>(step)},
-                                 {params, grads.of, squares, means, buffers}, grads.others);
+                                 {params, grads.of, squares, means, buffers}, grads);
   });
 }
 
 void adagrad(TensorList params, const Gradients& grads, TensorList sums, const AdagradStep& step) {
   for_kinds(params, "Adagrad", [&]<class T>(Device device, Type<T>) {
-    launch_all<AdagradUpdate<T>>("Adagrad", device, {ops::Adagrad<T>(step)}, {params, grads.of, sums},
-                                 grads.others);
+    launch_all<AdagradUpdate<T>>("Adagrad", device, {ops::Adagrad<T>(step)}, {params, grads.of, sums}, grads);
   });
 }
 

@@ -45,6 +45,7 @@ void put_back(const Batch& batch, const Tensor* originals, std::size_t count, co
     if (!p.defined() || !p.grad().defined()) continue;
     if (!p.is_contiguous()) backend(p).pointwise.copy(p, batch.params[at]);
     autograd::wrote(p, optimizer);
+    if (batch.flat != nullptr) autograd::wrote(p.grad(), optimizer);
     ++at;
   }
 }

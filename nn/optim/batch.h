@@ -9,12 +9,14 @@ namespace tandem::optim {
 /// without allocating. A kernel call takes those of one backend and one step count.
 struct Batch {
   std::vector<Tensor> params, grads, first, second, third;
-  TensorList others;  ///< see Gradients
+  const FlatGradients* flat = nullptr;  ///< of step_with
   int64_t step = 0;
   DeviceType device = kCPU;
 
   bool empty() const { return params.empty(); }
-  Gradients gradients() const { return {grads, others}; }
+  Gradients gradients() const {
+    return flat == nullptr ? Gradients(grads) : Gradients(grads, flat->own, flat->others);
+  }
   /// Whether a parameter at this step count must go to another call.
   bool takes(const Tensor& p, int64_t at_step) const {
     return empty() || (at_step == step && p.device().type() == device);
@@ -45,7 +47,7 @@ template <class Count, class Prepare, class Run>
 void for_batches(const StepCall& call, const std::vector<Tensor>& params, const Count& count,
                  const Prepare& prepare, const Run& run) {
   Batch& batch = thread_batch();
-  batch.others = call.others;
+  batch.flat = call.flat;
   std::size_t begin = 0;  // params[begin …) may be in the batch
   const auto flush = [&](std::size_t end) {
     if (!batch.empty()) {

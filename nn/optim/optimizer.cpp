@@ -54,26 +54,29 @@ void Optimizer::zero_grad(bool set_to_none) {
     }
 }
 
-void Optimizer::step_with(TensorList others) {
-  check(size() == 1, name(), ".step_with: gradients are summed for one parameter alone, there are ", size());
-  const auto group =
-      std::find_if(groups_.begin(), groups_.end(), [](const auto& g) { return !g.params().empty(); });
-  Tensor grad = group->params()[0].grad();
-  check(grad.defined() && grad.is_contiguous(), name(), ".step_with: the parameter has no dense gradient");
-  for (const Tensor& other : others)
-    check(other.defined() && other.is_contiguous() && other.sizes() == grad.sizes() &&
-              other.dtype() == grad.dtype() && other.device() == grad.device(),
-          name(), ".step_with: the summands of a gradient differ\n  ", grad, "\n  ", other);
-  const std::size_t ahead = !sums_gradients()                        ? others.size()
-                            : others.size() > Gradients::kMostOthers ? others.size() - Gradients::kMostOthers
-                                                                     : 0;
+void Optimizer::step_with(const FlatGradients& gradients) {
+  Tensor own = gradients.own;
+  check(own.defined() && own.is_contiguous(), name(), ".step_with: no flat gradients");
+  for (const auto& group : groups_)
+    for (const Tensor& p : group.params())
+      check(p.grad().defined() && p.grad().is_contiguous() && p.grad().storage() == own.storage() &&
+                p.grad().storage_offset() >= own.storage_offset() &&
+                p.grad().storage_offset() + p.grad().numel() <= own.storage_offset() + own.numel(),
+            name(), ".step_with: a gradient is no view of the flat one, that of ", p);
+  for (const Tensor& other : gradients.others)
+    check(other.defined() && other.is_contiguous() && other.sizes() == own.sizes() &&
+              other.dtype() == own.dtype() && other.device() == own.device(),
+          name(), ".step_with: the summands of a gradient differ\n  ", own, "\n  ", other);
+  const std::size_t count = gradients.others.size(), most = sums_gradients() ? Gradients::kMostOthers : 0;
+  const auto rest = gradients.others.begin() + static_cast<std::ptrdiff_t>(count - std::min(count, most));
   NoGradGuard no_grad;
-  for (std::size_t i = 0; i < ahead; ++i) grad.add_(others[i]);
+  for (auto other = gradients.others.begin(); other != rest; ++other) own.add_(*other);
+  const FlatGradients left{own, {rest, gradients.others.end()}};
   struct Reset {
-    TensorList& others;
-    ~Reset() { others = {}; }
-  } reset{others_};
-  others_ = others.slice(ahead, others.size() - ahead);
+    const FlatGradients*& flat;
+    ~Reset() { flat = nullptr; }
+  } reset{flat_};
+  if (!left.others.empty()) flat_ = &left;
   step();
 }
 

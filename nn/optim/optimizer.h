@@ -104,10 +104,15 @@ class LossClosure {
   optional<FunctionRef<Tensor()>> function_;
 };
 
+/// Gradients of all parameters in one flat tensor, `own`, and the same of other devices, all on its device.
+struct FlatGradients {
+  Tensor own;
+  std::vector<Tensor> others;
+};
 /// What the parts of a step are to know of it.
 struct StepCall {
   const char* optimizer;
-  TensorList others;  ///< of step_with
+  const FlatGradients* flat;  ///< of step_with, else null
 };
 
 class Optimizer {
@@ -125,13 +130,13 @@ class Optimizer {
   /// Changes each parameter that has a gradient. Runs `closure`, where given, first, with recording on, and
   /// gives its loss.
   virtual Tensor step(LossClosure closure = nullptr) = 0;
-  /// Whether step() itself adds `call().others`: the ones here do, those derived from them say it anew, since
+  /// Whether step() itself sums `call().flat`: the ones here do, those derived from them say it anew, since
   /// they may look at gradients.
   virtual bool sums_gradients() const { return false; }
-  /// step() for grad() + others[0] + others[1] + …, which grad() then is: gradients of the same shape, dtype
-  /// and device, contiguous. In the same pass over memory where sums_gradients(). Throws Error on others, and
-  /// where there is not one parameter alone.
-  void step_with(TensorList others);
+  /// step() for own + others[0] + others[1] + …, added in this order, which `own` then holds; in the same
+  /// pass over memory where sums_gradients(). Throws Error where a gradient is no view of `own`, and on
+  /// others of another size, dtype or device.
+  void step_with(const FlatGradients& gradients);
   void zero_grad(bool set_to_none = true);
   void add_param_group(const OptimizerParamGroup& group);
   void add_parameters(const std::vector<Tensor>& parameters) { add_param_group(parameters); }
@@ -151,7 +156,7 @@ class Optimizer {
 
  protected:
   virtual const char* name() const { return "Optimizer"; }
-  StepCall call() const { return {name(), others_}; }
+  StepCall call() const { return {name(), flat_}; }
   /// A fresh state for a parameter.
   virtual std::unique_ptr<OptimizerParamState> make_state() const { return nullptr; }
   template <class State>
@@ -165,7 +170,7 @@ class Optimizer {
   std::vector<OptimizerParamGroup> groups_;
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>> state_;
   std::unique_ptr<OptimizerOptions> defaults_;
-  TensorList others_;  // within step_with
+  const FlatGradients* flat_ = nullptr;  // within step_with
 };
 
 }  // namespace optim

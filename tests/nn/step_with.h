@@ -8,29 +8,36 @@
 
 namespace tandem {
 
-/// Three steps by step_with, and three with gradients that were summed before, give the same bits in the
-/// parameter and its gradient.
+/// Three steps of two parameters by step_with, and three of one with gradients that were summed before, give
+/// the same bits in parameters and gradients.
 template <class Optimizer, class Options>
 void expect_summed(Device device, ScalarType dtype, int64_t size, std::size_t others,
                    const Options& options) {
   const Tensor start = randn({size}, TensorOptions(dtype)).to(device);
-  const Tensor p = start.clone().requires_grad_(), q = start.clone().requires_grad_();
-  Optimizer together(std::vector<Tensor>{p}, options), apart(std::vector<Tensor>{q}, options);
+  const Tensor q = start.clone().requires_grad_();
+  std::vector<Tensor> parameters;  // the first third, the rest
+  for (const int64_t part : {size / 3, size - size / 3})
+    parameters.push_back(start.narrow(0, parameters.empty() ? 0 : size / 3, part).clone().requires_grad_());
+  Optimizer together(parameters, options), apart(std::vector<Tensor>{q}, options);
   CHECK(together.sums_gradients());
   for (int step = 0; step < 3; ++step) {
-    std::vector<Tensor> summands;
+    optim::FlatGradients gradients{randn({size}, TensorOptions(dtype)).to(device), {}};
     for (std::size_t i = 0; i < others; ++i)
-      summands.push_back(randn({size}, TensorOptions(dtype)).to(device));
-    p.mutable_grad() = randn({size}, TensorOptions(dtype)).to(device);
-    Tensor sum = p.grad().clone();
-    for (const Tensor& other : summands) sum.add_(other);
+      gradients.others.push_back(randn({size}, TensorOptions(dtype)).to(device));
+    const Tensor sum = gradients.own.clone();
+    for (const Tensor& other : gradients.others) Tensor(sum).add_(other);
+    int64_t at = 0;
+    for (const Tensor& p : parameters) {
+      p.mutable_grad() = gradients.own.narrow(0, at, p.numel());
+      at += p.numel();
+    }
     q.mutable_grad() = sum;
-    together.step_with(summands);
+    together.step_with(gradients);
     apart.step();
-    CHECK(testing::identical(p.grad(), sum));
-    CHECK(testing::identical(p.detach(), q.detach()));
+    CHECK(testing::identical(gradients.own, sum));
+    CHECK(testing::identical(cat(parameters).detach(), q.detach()));
   }
-  CHECK(!testing::identical(p.detach(), start));
+  CHECK(!testing::identical(q.detach(), start));
 }
 
 inline void test_step_with(Device device, ScalarType dtype, int64_t size, std::size_t others) {

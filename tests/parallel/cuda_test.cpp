@@ -101,3 +101,36 @@ TEST_CASE("no_sync, replicas and a failing one on CUDA devices") {
   CHECK_THROWS_WITH_AS(model(ones({6, 4})), doctest::Contains("replica 0 on cuda:0: "), Error);
   CHECK(close(model(x).detach().cpu(), net(x.to(two_devices()[0])).detach().cpu(), 1e-5));
 }
+
+TEST_CASE("the server's sums in the optimizer's pass are those before it, on CUDA devices") {
+  if (!has_devices(2)) return;
+  for (const Device& root : two_devices())
+    for (const bool one_by_one : {false, true}) {
+      const auto run = [&](bool together) {
+        manual_seed(3);
+        Mlp net;
+        parallel::ParameterServer server(net, two_devices(), {.root = root});
+        optim::SGD optimizer(one_by_one ? net->parameters() : server.parameters(),
+                             optim::SGDOptions(0.05).momentum(0.9));
+        const auto loss = [](MlpImpl& mlp, const Tensor& x, const Tensor& y) {
+          return (mlp.forward(x) - y).pow(2).mean();
+        };
+        std::vector<Tensor> out;
+        for (int i = 0; i < 5; ++i) {
+          const Tensor x = randn({7, 5}), y = randn({7, 1});
+          if (together) {
+            server.step(optimizer, x, y, loss);
+          } else {
+            server.backward({x, y}, loss);
+            server.update(optimizer);
+          }
+          out.push_back(server.parameters()[0].grad().clone());
+          out.push_back(server.parameters()[0].detach().clone());
+        }
+        return out;
+      };
+      const std::vector<Tensor> together = run(true), apart = run(false);
+      for (std::size_t i = 0; i < apart.size(); ++i) CHECK(identical(together[i], apart[i]));
+      CHECK(!identical(together[1], together[3]));
+    }
+}

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -74,52 +75,69 @@ TEST_CASE("a server trains as one device does") {
 }
 
 namespace {
-// Fails in its first step, before anything is written.
-struct Failing : optim::SGD {
-  using SGD::SGD;
+// Tells how many gradients it was given to sum, and fails where asked to.
+struct Told : optim::Adam {
+  using Adam::Adam;
+  bool sums_gradients() const override { return true; }
   Tensor step(LossClosure closure = nullptr) override {
-    check(std::exchange(fails, false) == false, "no step today");
-    return SGD::step(closure);
+    summed = call().flat == nullptr ? 0 : call().flat->others.size();
+    check(!std::exchange(fails, false), "no step today");
+    return Adam::step(closure);
   }
-  bool fails = true;
+  std::size_t summed = 0;
+  bool fails = false;
 };
 }  // namespace
 
 TEST_CASE("sums taken in the optimizer's pass are those taken before it") {
   LogicalDevices ten(10);  // more peers than one pass sums
-  for (const int devices : {2, 3, 10}) {
-    const auto run = [&](const auto& step) {
-      manual_seed(11);
-      Net net;
-      ParameterServer server(net, cpu_devices(devices), {.root = cpu_device(1)});
-      optim::Adam optimizer(server.parameters(), optim::AdamOptions(0.01));
-      Tensors gradients;
-      for (int i = 0; i < 3; ++i) {
-        const Data batch(2 * devices + i);
-        step(server, optimizer, batch);
-        gradients.push_back(server.parameters()[0].grad().clone());
-        gradients.push_back(net->fc1->weight.grad().clone());  // a view of it
-      }
-      gradients.push_back(values(*net));
-      return gradients;
-    };
-    const Tensors together = run([](auto& server, auto& optimizer, const Data& batch) {
-      server.step(optimizer, batch.x, batch.y, loss_of);
-    });
-    const Tensors apart = run([](auto& server, auto& optimizer, const Data& batch) {
-      server.backward({batch.x, batch.y}, loss_of);
-      server.update(optimizer);
-    });
-    for (std::size_t i = 0; i < apart.size(); ++i) CHECK(identical(together[i], apart[i]));
-  }
+  for (const bool one_by_one : {false, true})
+    for (const int devices : {2, 3, 10}) {
+      const auto run = [&](bool together) {
+        manual_seed(11);
+        Net net;
+        ParameterServer server(net, cpu_devices(devices), {.root = cpu_device(1)});
+        Told optimizer(one_by_one ? net->parameters() : server.parameters(), optim::AdamOptions(0.01));
+        Tensors out;
+        for (int i = 0; i < 3; ++i) {
+          const Data batch(2 * devices + i);
+          if (together) {
+            server.step(optimizer, batch.x, batch.y, loss_of);
+          } else {
+            server.backward({batch.x, batch.y}, loss_of);
+            server.update(optimizer);
+          }
+          CHECK(optimizer.summed == (together ? static_cast<std::size_t>(std::min(devices - 1, 7)) : 0));
+          out.push_back(server.parameters()[0].grad().clone());
+          out.push_back(net->fc1->weight.grad().clone());
+        }
+        out.push_back(values(*net));
+        return out;
+      };
+      const Tensors together = run(true), apart = run(false);
+      for (std::size_t i = 0; i < apart.size(); ++i) CHECK(identical(together[i], apart[i]));
+    }
+}
+
+TEST_CASE("an optimizer of a part of the model gets the sums before its step") {
+  LogicalDevices two(2);
   Net net;
-  ParameterServer server(net, cpu_devices(3));
-  Failing optimizer(server.parameters(), 0.1);
+  ParameterServer server(net, cpu_devices(2));
+  Told part(net->fc2->parameters(), optim::AdamOptions(0.01));
   const Data batch(6);
+  server.backward({batch.x, batch.y}, loss_of);
+  const Tensor expected = net->conv->weight.grad().clone();
+  server.step(part, batch.x, batch.y, loss_of);
+  CHECK(part.summed == 0);
+  CHECK(identical(net->conv->weight.grad(), expected));
+  Told all(server.parameters(), optim::AdamOptions(0.01));
   const Tensor before = values(*net);
-  CHECK(error_of([&] { server.step(optimizer, batch.x, batch.y, loss_of); }) == "no step today");
+  all.fails = true;
+  CHECK(error_of([&] { server.step(all, batch.x, batch.y, loss_of); }) == "no step today");
+  CHECK(all.summed == 1);
+  CHECK(has(error_of([&] { server.update(all); }), "no gradient"));
   CHECK(identical(values(*net), before));
-  server.step(optimizer, batch.x, batch.y, loss_of);
+  server.step(all, batch.x, batch.y, loss_of);
   CHECK(furthest(values(*net), before) > 0);
 }
 
