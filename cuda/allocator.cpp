@@ -116,6 +116,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, Stream
 void* CachingAllocator::request(std::size_t bytes) {
   ++stats_.segments;
   if (void* data = source_.allocate(bytes)) return data;
+  if (!source_.may_wait()) return nullptr;
   release_reached(/*wait=*/true);
   std::size_t freed = 0;
   for (auto& [id, pool] : pools_)
@@ -157,9 +158,8 @@ void CachingAllocator::free(void* memory) noexcept try {
   stats_.allocated -= block->size;
   --pools_[block->pool].live;
   if (block->users.empty()) return release(block);
-  for (StreamId stream : block->users) block->marks.push_back(source_.mark(stream));
-  block->users.clear();
   waiting_.push_back(block);
+  mark_users(block);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: %s: %s\n", name_.c_str(), error.what());
 }
@@ -197,19 +197,30 @@ void CachingAllocator::join(Block* block, Block* neighbour) {
   delete neighbour;
 }
 
-void CachingAllocator::release_reached(bool wait) {
-  if (waiting_.empty()) return;
-  if (wait) source_.synchronize();
-  std::erase_if(waiting_, [&](Block* block) {
-    std::erase_if(block->marks, [&](EventId event) {
-      const bool done = source_.reached(event);
-      if (done) source_.drop(event);
-      return done;
-    });
-    if (!block->marks.empty()) return false;
-    release(block);
+// Streams that are being captured get their mark when that has ended.
+void CachingAllocator::mark_users(Block* block) {
+  std::erase_if(block->users, [&](StreamId stream) {
+    if (source_.records(stream)) return false;
+    block->marks.push_back(source_.mark(stream));
     return true;
   });
+}
+
+void CachingAllocator::release_reached(bool wait) {
+  if (waiting_.empty()) return;
+  for (Block* block : waiting_)
+    if (!block->users.empty()) mark_users(block);
+  if (wait) source_.synchronize();
+  for (Block* block : waiting_)
+    while (!block->marks.empty() && source_.reached(block->marks.back())) {
+      source_.drop(block->marks.back());
+      block->marks.pop_back();
+    }
+  const auto waits = [](const Block* block) { return !block->marks.empty() || !block->users.empty(); };
+  const auto done = std::stable_partition(waiting_.begin(), waiting_.end(), waits);
+  const std::vector<Block*> released(done, waiting_.end());
+  waiting_.erase(done, waiting_.end());
+  for (Block* block : released) release(block);
 }
 
 // Bytes given back.
@@ -229,6 +240,7 @@ std::size_t CachingAllocator::free_segments(Pool& pool) {
 
 void CachingAllocator::empty_cache() {
   std::lock_guard lock(mutex_);
+  if (!source_.may_wait()) return release_reached(/*wait=*/false);
   release_reached(/*wait=*/true);
   for (auto& [id, pool] : pools_)
     if (id == 0 || pool.retired) free_segments(pool);

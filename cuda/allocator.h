@@ -45,7 +45,8 @@ class CachingAllocator {
   /// `stream` works with the block too: it is not reused before what it holds now has ended.
   void used_by(void* memory, StreamId stream);
 
-  /// Gives free segments back to the card; waits for it first where blocks wait for streams.
+  /// Gives free segments back to the card; waits for it first where blocks wait for streams. Does nothing
+  /// while a step is being captured on the card.
   void empty_cache();
   PoolId new_pool();
   /// No more is allocated from it: its memory goes back to the card when the last block is freed.
@@ -75,6 +76,7 @@ class CachingAllocator {
   void split(Block* block, std::size_t bytes);
   void release(Block* block);
   void join(Block* block, Block* neighbour);
+  void mark_users(Block* block);
   void release_reached(bool wait);
   std::size_t free_segments(Pool& pool);
   [[noreturn]] void exhausted(std::size_t bytes);

@@ -21,10 +21,10 @@ struct Division {
   using In = T;
   using Out = T;
   Fault* fault;
-  const char* operation;
+  HostText operation;
   __device__ T operator()(T a, T b) const {
     if (b != T(0)) return Op::apply(a, b);
-    raise_fault(fault, {static_cast<int32_t>(FaultKind::kDivisionByZero), 0, operation, 0, 0, 0, nullptr});
+    raise_fault(fault, {static_cast<int32_t>(FaultKind::kDivisionByZero), 0, operation, 0, 0, 0, {}});
     return T(0);
   }
 };

@@ -1,47 +1,21 @@
 // Captured steps: recording and replay.
 #include "tandem/cuda/capture.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "tandem/core/mixed.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda {
 namespace {
 
 Recording& recording_of(void* capture) { return *static_cast<Recording*>(capture); }
-
-// Streams of captures that are gone. Memory may still name them, so they are used again, never destroyed.
-struct SpareStreams {
-  std::mutex mutex;
-  std::map<int, std::vector<cudaStream_t>> of_device;
-};
-SpareStreams& spare_streams() {
-  static SpareStreams* instance = new SpareStreams;
-  return *instance;
-}
-
-cudaStream_t take_stream(int device) {
-  {
-    SpareStreams& spare = spare_streams();
-    std::lock_guard lock(spare.mutex);
-    auto& streams = spare.of_device[device];
-    if (!streams.empty()) {
-      const cudaStream_t stream = streams.back();
-      streams.pop_back();
-      return stream;
-    }
-  }
-  use_card(device);
-  cudaStream_t stream = nullptr;
-  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  return stream;
-}
 
 // `behind` goes on when `other` has done what it holds now.
 void order(DeviceState& state, cudaStream_t behind, cudaStream_t other) {
@@ -92,7 +66,7 @@ void begin(void* capture) {
   r.draws = 0;
   r.outer_stream = c.stream();
   r.outer_pool = c.pool;
-  ensure(cudaStreamBeginCapture(r.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  ensure(begin_capture(r.device, r.stream), "cudaStreamBeginCapture");
   r.phase = Recording::Phase::kCapturing;
   go_to(c, r.stream, r.pool, &r);
 }
@@ -108,7 +82,7 @@ CaptureResult end(void* capture) {
   cudaGraph_t graph = nullptr;
   try {
     Context& c = context(r.device);
-    const cudaError_t status = cudaStreamEndCapture(r.stream, &graph);
+    const cudaError_t status = end_capture(r.device, r.stream, &graph);
     r.phase = Recording::Phase::kIdle;
     go_to(c, r.outer_stream, r.outer_pool, nullptr);
     const Generator& generator = default_generator();
@@ -160,6 +134,8 @@ void replay(void* capture) {
   }
   r.upload(c.stream());
   ensure(cudaGraphLaunch(r.graph, c.stream()), "cudaGraphLaunch");
+  if (std::ranges::find(r.replayed_in, c.stream()) == r.replayed_in.end())
+    r.replayed_in.push_back(c.stream());
   note_launch("captured step");
   if (sync_after_launch()) [[unlikely]]
     sync_and_check(c, "captured step");
@@ -173,7 +149,9 @@ Recording::Recording(int device)
 // Its last replay may still be running.
 Recording::~Recording() {
   log_failure(cudaSetDevice(card_of(device).index), "cudaSetDevice");
-  log_failure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  replayed_in.push_back(stream);  // eager steps before the capture
+  for (const cudaStream_t used : replayed_in)
+    log_failure(wait_for_stream(device, used), "cudaStreamSynchronize");
   if (graph != nullptr) log_failure(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   CachingAllocator& allocator = *device_state(device).allocator;
   allocator.free(live);
@@ -182,9 +160,7 @@ Recording::~Recording() {
   if (ring_ != nullptr) free_pinned(ring_);
   for (cudaEvent_t event : read_)
     if (event != nullptr) log_failure(cudaEventDestroy(event), "cudaEventDestroy");
-  SpareStreams& spare = spare_streams();
-  std::lock_guard lock(spare.mutex);
-  spare.of_device[device].push_back(stream);
+  give_stream(device, stream);
 }
 
 void Recording::refuse(std::string reason) {

@@ -41,6 +41,7 @@ struct Recording {
   Phase phase = Phase::kIdle;
   std::string refusal;
   cudaGraphExec_t graph = nullptr;
+  std::vector<cudaStream_t> replayed_in;
 
   // Live memory: a Generator::Draw, then the slots.
   static constexpr std::size_t kLiveBytes = 16384;

@@ -8,23 +8,10 @@
 #include "tandem/cuda/allocator.h"
 #include "tandem/cuda/cards.h"
 #include "tandem/cuda/check.h"
+#include "tandem/cuda/streams.h"
 
 namespace tandem::cuda {
 namespace {
-
-// cudaMalloc and cudaFree are forbidden while any stream of the process is being captured, but in this mode.
-class RelaxedCapture {
- public:
-  RelaxedCapture() {
-    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-  }
-  ~RelaxedCapture() {
-    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-  }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 void* or_null(cudaError_t status, void* memory, const char* call) {
   if (status == cudaErrorMemoryAllocation) {
@@ -77,10 +64,9 @@ MemorySource::Room CardMemory::room() {
   ensure(cudaMemGetInfo(&room.free, &room.total), "cudaMemGetInfo");
   return room;
 }
-void CardMemory::synchronize() {
-  use_card(device_);
-  ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-}
+bool CardMemory::may_wait() { return !capturing_on(device_); }
+void CardMemory::synchronize() { ensure(wait_for_card(device_), "cudaDeviceSynchronize"); }
+bool CardMemory::records(StreamId stream) { return is_captured(static_cast<cudaStream_t>(stream)); }
 
 EventId CardMemory::mark(StreamId stream) {
   use_card(device_);
@@ -115,12 +101,18 @@ class PinnedMemory final : public MemorySource {
     log_failure(cudaFreeHost(memory), "cudaFreeHost");
   }
   Room room() override { return {0, 0}; }
+  bool may_wait() override {
+    for (int i = 0; i < device_count(); ++i)
+      if (capturing_on(i)) return false;
+    return true;
+  }
   void synchronize() override {
     for (int i = 0; i < device_count(); ++i) {
       CardGuard guard(i);
-      ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+      ensure(wait_for_card(i), "cudaDeviceSynchronize");
     }
   }
+  bool records(StreamId stream) override { return is_captured(static_cast<cudaStream_t>(stream)); }
   EventId mark(StreamId stream) override {
     int card = 0, previous = 0;  // an event belongs to the card of its stream
     ensure(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &card), "cudaStreamGetDevice");

@@ -14,7 +14,9 @@ class CardMemory final : public MemorySource {
   void* allocate(std::size_t bytes) override;
   void free(void* memory) noexcept override;
   Room room() override;
+  bool may_wait() override;
   void synchronize() override;
+  bool records(StreamId stream) override;
   EventId mark(StreamId stream) override;
   bool reached(EventId event) override;
   void drop(EventId event) noexcept override;

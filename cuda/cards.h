@@ -3,6 +3,8 @@
 // cuda:k is card k, unless TANDEM_CUDA_DEVICES=n asks for n logical devices: then cuda:k lives on card k
 // modulo the number of cards. CUDA_VISIBLE_DEVICES decides which cards there are.
 #pragma once
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <string>
 
@@ -27,6 +29,9 @@ int sharers(int device);
 /// Logical devices wanted on so many cards by the value of TANDEM_CUDA_DEVICES (null or empty: one a card).
 /// Throws Error unless it is a number from 1 to 64.
 int logical_devices(const char* wanted, int cards);
+
+/// Success where the current card can run the kernels of this build.
+cudaError_t probe_card();
 
 /// Makes the card of `device` current for the calling thread until the guard goes out of scope.
 class CardGuard {

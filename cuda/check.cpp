@@ -84,6 +84,7 @@ void log_failure(cudaError_t status, const char* call) noexcept {
   // At the end of a process the driver may be gone before the last destructor.
   if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed)
     return;
+  static_cast<void>(cudaGetLastError());  // CUB would take it for its own
   std::fprintf(stderr, "tandem: CUDA: %s from %s\n", cudaGetErrorString(status), call);
 }
 

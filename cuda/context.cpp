@@ -3,6 +3,7 @@
 #include "tandem/cuda/context.h"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -12,6 +13,7 @@
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/fault.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/streams.h"
 
 namespace tandem::cuda {
 namespace {
@@ -27,8 +29,14 @@ Fault* make_fault() {
 DeviceState* make_state(int device) {
   const Card& card = card_of(device);
   use_card(device);
-  cudaStream_t stream = nullptr;
-  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  const cudaError_t status = probe_card();
+  if (status != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    fail("cuda:", device, ": ", card.name, ", compute capability ", card.major, ".", card.minor,
+         ", cannot run the kernels of this build (", cudaGetErrorString(status),
+         "); build with -Dcuda-arch=sm_", card.major, card.minor);
+  }
+  const cudaStream_t stream = take_stream(device);
   auto source = std::make_unique<CardMemory>(device);
   auto allocator = std::make_unique<CachingAllocator>(*source, concat("cuda:", device));
   return new DeviceState{device, card, stream, std::move(source), std::move(allocator), make_fault()};
@@ -54,6 +62,7 @@ struct ThreadContexts {
         contexts[i]->set_stream(nullptr);
         contexts[i]->pool = 0;
         contexts[i]->recording = nullptr;
+        contexts[i]->rebind();  // nothing that a recording owned
         shared().idle[i].push_back(contexts[i]);
       }
   }
@@ -141,12 +150,13 @@ void* Context::workspace() {
 }
 
 void check_fault(DeviceState& state) {
-  auto* fault = reinterpret_cast<volatile Fault*>(state.fault);
-  if (fault->kind == 0) [[likely]]
+  Fault& fault = *state.fault;
+  if (std::atomic_ref(fault.kind).load(std::memory_order_acquire) == 0) [[likely]]
     return;
-  const Fault f{fault->kind, 0, fault->operation, fault->value, fault->dim, fault->size, fault->text};
-  fault->kind = 0;
-  const char* operation = f.operation != nullptr ? f.operation : "an operation";
+  const Fault f = fault;
+  std::atomic_ref(fault.kind).store(0, std::memory_order_relaxed);
+  std::atomic_ref(fault.claimed).store(0, std::memory_order_release);
+  const char* operation = f.operation.text != nullptr ? f.operation.text : "an operation";
   const std::string where = concat(" (found on cuda:", state.index, ", reported at this synchronisation)");
   switch (static_cast<FaultKind>(f.kind)) {
     case FaultKind::kIndex:
@@ -158,9 +168,9 @@ void check_fault(DeviceState& state) {
     case FaultKind::kDivisionByZero:
       fail(operation, ": integer division by zero", where);
     case FaultKind::kWeights:
-      fail(operation, ": row ", f.value, ": ", f.text, where);
+      fail(operation, ": row ", f.value, ": ", f.text.text, where);
     default:
-      fail(operation, ": ", f.text != nullptr ? f.text : "a bad value", where);
+      fail(operation, ": ", f.text.text != nullptr ? f.text.text : "a bad value", where);
   }
 }
 

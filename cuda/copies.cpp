@@ -12,6 +12,20 @@
 namespace tandem::cuda {
 namespace {
 
+// Whether the driver has taken the bytes when the call returns: from pageable memory, where the card does not
+// read that by itself. Memory that others have pinned is read later.
+bool is_staged(int card, const void* host) {
+  static const bool by_itself = [card] {
+    int yes = 0;
+    ensure(cudaDeviceGetAttribute(&yes, cudaDevAttrPageableMemoryAccess, card), "cudaDeviceGetAttribute");
+    return yes != 0;
+  }();
+  if (by_itself) return false;
+  cudaPointerAttributes attributes{};
+  ensure(cudaPointerGetAttributes(&attributes, host), "cudaPointerGetAttributes");
+  return attributes.type == cudaMemoryTypeUnregistered;
+}
+
 void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
                cudaMemcpyKind kind, bool non_blocking) {
   refuse_in_capture(
@@ -19,8 +33,8 @@ void host_copy(Context& c, void* to, const void* from, const void* host, std::si
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
   note_launch(kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
   if (non_blocking && pinned_used_by(host, c.stream())) return;
-  // From pageable memory the driver has taken the bytes when the call returns.
-  if (kind == cudaMemcpyHostToDevice && !pinned_used_by(host, c.stream())) return;
+  if (kind == cudaMemcpyHostToDevice && !pinned_used_by(host, c.stream()) && is_staged(c.card().index, host))
+    return;
   ensure(cudaStreamSynchronize(c.stream()), "cudaStreamSynchronize");
   check_fault(c.state());
 }
@@ -48,7 +62,8 @@ void enable_peers(int a, int b) {
     if (can == 0) continue;
     ensure(cudaSetDevice(from), "cudaSetDevice");
     const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
-    if (status == cudaErrorPeerAccessAlreadyEnabled)
+    // Too many: the driver goes through the host.
+    if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers)
       static_cast<void>(cudaGetLastError());
     else
       ensure(status, "cudaDeviceEnablePeerAccess");

@@ -8,15 +8,24 @@ namespace tandem::cuda {
 
 enum class FaultKind : int32_t { kNone, kIndex, kDivisionByZero, kTarget, kWeights, kOther };
 
-/// In host memory that the card writes to. Pointers are the host's: string literals.
+/// A string literal in the host's memory. It is made by the host's code alone: a literal in a kernel lies in
+/// the card's memory, where the host cannot read it.
+struct HostText {
+  HostText() = default;
+  HostText(const char* literal) : text(literal) {}
+  const char* text = nullptr;
+};
+
+/// In host memory that the card writes to. A kernel claims it, fills it in, and sets `kind` last; the host
+/// reads it when `kind` is set, and gives it back.
 struct Fault {
   int32_t kind = 0;  ///< FaultKind
-  int32_t pad = 0;
-  const char* operation = nullptr;
+  int32_t claimed = 0;
+  HostText operation;
   int64_t value = 0;  ///< the index, target or row
   int64_t dim = 0,
           size = 0;  ///< of kIndex: the dimension and its size; of kTarget: size is the number of classes
-  const char* text = nullptr;  ///< of kOther and kWeights: the rest of the message, in the host's memory
+  HostText text;     ///< of kOther and kWeights: the rest of the message
 };
 
 }  // namespace tandem::cuda

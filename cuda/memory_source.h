@@ -20,9 +20,16 @@ class MemorySource {
     std::size_t free, total;
   };
   virtual Room room() = 0;
+  /// Whether the device can be waited for, and memory given back to it: not while a step is being captured.
+  virtual bool may_wait() { return true; }
   /// Waits until all work on the device has ended.
   virtual void synchronize() = 0;
 
+  /// Whether `stream` is being captured: an event recorded there would never be reached.
+  virtual bool records(StreamId stream) {
+    static_cast<void>(stream);
+    return false;
+  }
   /// An event recorded in `stream`.
   virtual EventId mark(StreamId stream) = 0;
   virtual bool reached(EventId event) = 0;

@@ -7,17 +7,18 @@ namespace tandem::cuda {
 
 /// Called in kernels. `to` is Context::fault().
 __device__ inline void raise_fault(Fault* to, const Fault& fault) {
-  if (atomicCAS(&to->kind, 0, static_cast<int32_t>(FaultKind::kOther)) != 0) return;
+  if (atomicCAS(&to->claimed, 0, 1) != 0) return;
   to->operation = fault.operation;
   to->value = fault.value;
   to->dim = fault.dim;
   to->size = fault.size;
   to->text = fault.text;
-  to->kind = fault.kind;
+  __threadfence_system();
+  *const_cast<volatile int32_t*>(&to->kind) = fault.kind;
 }
-__device__ inline void raise_index_fault(Fault* to, const char* operation, int64_t index, int64_t dim,
+__device__ inline void raise_index_fault(Fault* to, HostText operation, int64_t index, int64_t dim,
                                          int64_t size) {
-  raise_fault(to, {static_cast<int32_t>(FaultKind::kIndex), 0, operation, index, dim, size, nullptr});
+  raise_fault(to, {static_cast<int32_t>(FaultKind::kIndex), 0, operation, index, dim, size, {}});
 }
 
 }  // namespace tandem::cuda

@@ -6,6 +6,7 @@
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/copies.h"
+#include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda {
@@ -47,14 +48,12 @@ MemoryUse memory_use(Device device) {
 
 StreamHandle create_stream(Device device) {
   context(device);
-  cudaStream_t stream = nullptr;
-  ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  return handle_of(device, stream);
+  return handle_of(device, take_stream(device.index()));
 }
 void destroy_stream(StreamHandle stream) {
   Context& c = context(stream.device);
   if (c.stream() == stream_of(stream)) c.set_stream(nullptr);
-  log_failure(cudaStreamDestroy(stream_of(stream)), "cudaStreamDestroy");  // its work still ends
+  give_stream(stream.device.index(), stream_of(stream));
 }
 
 // Made where it is first recorded: an event belongs to a card.
@@ -103,7 +102,7 @@ double elapsed_ms(void* from, void* to) {
 void synchronize(Device device) {
   Context& c = context(device);
   refuse_in_capture(c, "waits for the device");
-  ensure(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  ensure(wait_for_card(device.index()), "cudaDeviceSynchronize");
   check_fault(c.state());
 }
 void synchronize_stream(StreamHandle stream) {

@@ -15,6 +15,7 @@ constexpr int kPixels = 4;
 
 // An image is `packs` groups of four pixels, the last one maybe not full.
 struct Batch {
+  HostText operation;
   float* out;
   int64_t* label_out;
   const uint8_t* images;
@@ -31,7 +32,7 @@ __global__ void gather_kernel(const Batch b, const PixelScale scale, Fault* faul
   const uint32_t row = b.packs.quotient(thread), pack = thread - row * b.packs.divisor;
   int64_t from_row = b.index[row];
   if (static_cast<uint64_t>(from_row) >= static_cast<uint64_t>(b.total)) {
-    if (pack == 0) raise_index_fault(fault, "gather_normalized", from_row, 0, b.total);
+    if (pack == 0) raise_index_fault(fault, b.operation, from_row, 0, b.total);
     from_row = 0;
   }
   if (pack == 0) b.label_out[row] = b.labels[from_row];
@@ -62,7 +63,8 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
   Context& c = context(out.device());
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first) * packs;
-    const Batch batch{.out = out.ptr<float>() + first * pixel_count,
+    const Batch batch{.operation = "gather_normalized",
+                      .out = out.ptr<float>() + first * pixel_count,
                       .label_out = label_out.ptr<int64_t>() + first,
                       .images = images.ptr<uint8_t>(),
                       .labels = labels.ptr<int64_t>(),

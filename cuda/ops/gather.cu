@@ -22,7 +22,7 @@ __device__ inline void for_each(uint32_t n, F f) {
 }
 
 struct Bounds {
-  const char* operation;
+  HostText operation;
   int64_t dim, size, stride;
   bool wrap, first;  // first: writes, else adds
 };
@@ -65,6 +65,7 @@ __global__ void get_rows_kernel(uint32_t n, Walk<3> walk, Bits* out, const Bits*
 }
 
 struct GatherAlong {
+  HostText operation;
   int64_t dim, size, step;
 };
 
@@ -75,7 +76,7 @@ __global__ void gather_kernel(uint32_t n, Walk<3> walk, GatherAlong along, Bits*
     const auto o = walk.offsets(p);
     const int64_t i = index[o.at[2]];
     const bool fine = static_cast<uint64_t>(i) < static_cast<uint64_t>(along.size);
-    if (!fine) raise_index_fault(fault, "gather", i, along.dim, along.size);
+    if (!fine) raise_index_fault(fault, along.operation, i, along.dim, along.size);
     out[o.at[0]] = fine ? in[o.at[1] + i * along.step] : Bits(0);
   });
 }
@@ -128,7 +129,7 @@ void get(const Tensor& out, const Tensor& in, const Tensor& offsets) {
 void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index) {
   Context& c = context(out.device());
   Dims strides(in.strides());
-  const GatherAlong along{dim, in.size(dim), stride_of(in, dim)};
+  const GatherAlong along{"gather", dim, in.size(dim), stride_of(in, dim)};
   strides[static_cast<std::size_t>(dim)] = 0;
   const Tensor start = alias(in, index.sizes(), strides, in.storage_offset());
   dispatch_bits(in.element_size(), [&]<class Bits>(Type<Bits>) {

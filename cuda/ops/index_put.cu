@@ -31,7 +31,7 @@ struct Accumulate {
 
 // Along `dim`: how many, and steps in elements.
 struct Along {
-  const char* operation;
+  HostText operation;
   int64_t count, dim, size;  // size: of the dimension; offsets of `put` are checked already
   int64_t to, at, from;
 };

@@ -27,8 +27,8 @@ struct Places {
   const T* w;
   int64_t ignore;
   Reduction reduction;
-  T sharp, smooth;        // weights of the target and of every class
-  const char* operation;  // the host's
+  T sharp, smooth;  // weights of the target and of every class
+  HostText operation;
 
   __device__ int64_t first(int64_t place) const {
     if (inner == 1) return place * classes;
@@ -41,8 +41,7 @@ struct Places {
   __device__ T weight(int64_t c) const { return w != nullptr ? w[c] : T(1); }
   __device__ void check(Fault* fault, int64_t place) const {
     if (!counts(place) && y[place] != ignore)
-      raise_fault(fault,
-                  {static_cast<int32_t>(FaultKind::kTarget), 0, operation, y[place], 1, classes, nullptr});
+      raise_fault(fault, {static_cast<int32_t>(FaultKind::kTarget), 0, operation, y[place], 1, classes, {}});
   }
 };
 

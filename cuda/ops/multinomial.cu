@@ -19,10 +19,10 @@ constexpr int kThreads = 256;
 
 // What is reported, in the host's memory.
 struct Texts {
-  const char* operation = "multinomial";
-  const char* bad = "weights must be finite and not negative";
-  const char* zero = "all weights are 0";
-  const char* few = "fewer positive weights than samples without replacement";
+  HostText operation = "multinomial";
+  HostText bad = "weights must be finite and not negative";
+  HostText zero = "all weights are 0";
+  HostText few = "fewer positive weights than samples without replacement";
 };
 
 __device__ double uniform_at(const Generator::Draw& draw, int64_t element) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncwarp();  // the last sum is written
   if (lane != 0 || (!bad && positive >= least)) return;
   sums[row * columns + columns - 1] = NAN;
-  const char* text = bad ? texts.bad : positive == 0 ? texts.zero : texts.few;
+  const HostText text = bad ? texts.bad : positive == 0 ? texts.zero : texts.few;
   raise_fault(fault, {static_cast<int32_t>(FaultKind::kWeights), 0, texts.operation, row, 0, 0, text});
 }
 

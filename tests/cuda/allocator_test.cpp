@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tandem/core/error.h"
 
@@ -35,7 +36,10 @@ class FakeSource final : public MemorySource {
     ++synchronizations;
     pending_.clear();
   }
+  bool may_wait() override { return captured.empty(); }
+  bool records(StreamId of) override { return captured.contains(of); }
   EventId mark(StreamId of) override {
+    CHECK(!captured.contains(of));
     ++events;
     pending_.emplace(++event_, of);
     return reinterpret_cast<EventId>(event_);
@@ -52,6 +56,7 @@ class FakeSource final : public MemorySource {
   }
 
   int allocations = 0, bad_frees = 0, synchronizations = 0, events = 0;
+  std::set<StreamId> captured;
 
  private:
   std::size_t total_;
@@ -135,6 +140,39 @@ TEST_CASE("a block that another stream uses waits for it") {
   CHECK(source.events == 0);
   CHECK(source.synchronizations == 0);
   a.free(rest);
+}
+
+TEST_CASE("a block that a stream uses while it is being captured is marked after the capture") {
+  FakeSource source(100 * kMiB);
+  CachingAllocator a(source, "cuda:0");
+  void* x = a.allocate(20 * kMiB, stream(1));
+  a.used_by(x, stream(2));
+  a.used_by(x, stream(3));
+  source.captured = {stream(2)};
+  a.free(x);
+  CHECK(source.events == 1);
+  source.run(stream(3));
+  CHECK(a.allocate(20 * kMiB, stream(1)) != x);
+  source.captured.clear();
+  CHECK(a.allocate(20 * kMiB, stream(1)) != x);  // marked now
+  CHECK(source.events == 1);
+  source.run(stream(2));
+  CHECK(a.allocate(20 * kMiB, stream(1)) == x);
+  CHECK(source.events == 0);
+}
+
+TEST_CASE("while a step is being captured nothing waits for the card or gives memory back") {
+  FakeSource source(40 * kMiB);
+  CachingAllocator a(source, "cuda:0");
+  a.free(a.allocate(20 * kMiB, stream(1)));
+  source.captured = {stream(9)};
+  a.empty_cache();
+  CHECK(a.stats().reserved == 20 * kMiB);
+  CHECK_THROWS_WITH_AS(a.allocate(30 * kMiB, stream(1)), doctest::Contains("out of memory"), Error);
+  CHECK(source.synchronizations == 0);
+  CHECK(a.stats().reserved == 20 * kMiB);
+  source.captured.clear();
+  CHECK(a.allocate(30 * kMiB, stream(1)) != nullptr);
 }
 
 TEST_CASE("users are forgotten with the block") {

@@ -1,6 +1,8 @@
 // Captured steps on a device: the bits of eager steps, what a replay costs, and every way back to eager.
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "tandem/core/backend.h"
 #include "tandem/core/profile.h"
 #include "tandem/tandem.h"
@@ -113,6 +115,32 @@ TEST_CASE("a replay is one launch, without allocations and waits") {
   CHECK(after.mallocs == before.mallocs);
   CHECK(after.pinned_mallocs == before.pinned_mallocs);
 #endif
+}
+
+TEST_CASE("other threads wait for the card while a step is being captured") {
+  if (!has_devices(1)) return;
+  Model model;
+  optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
+  const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
+  cuda::CapturedStep step(
+      [&](const Tensor& a, const Tensor& b) {
+        const Tensor loss = model.step(adam, a, b);
+        std::thread([] {
+          const Device last(kCUDA,
+                            static_cast<DeviceIndex>(device_count(kCUDA) - 1));  // the same card, if emulated
+          for (const Device& device : {kDevice, last}) {
+            const Tensor t = full({100}, 2.0, TensorOptions(device));
+            synchronize(device);
+            CHECK(t.sum().item<float>() == 200);
+            backend(device).runtime.empty_cache(device);
+          }
+        }).join();
+        return loss;
+      },
+      {&adam});
+  for (int i = 0; i < 6; ++i) step(x, y);
+  CHECK(step.captured());
+  CHECK(step.message().empty());
 }
 
 TEST_CASE("numbers of many replays ahead are those of their step") {

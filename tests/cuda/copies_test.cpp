@@ -65,3 +65,26 @@ TEST_CASE("streams and events order work") {
   CHECK(ready.elapsed_ms(done) >= 0);
   synchronize(device);
 }
+
+TEST_CASE("a stream that is gone leaves nothing to the next one but its place") {
+  if (!has_devices(1)) return;
+  const Device device("cuda:0");
+  for (int round = 0; round < 20; ++round) {
+    const Tensor a = full({1000}, round, TensorOptions(device));
+    Tensor b;
+    {
+      const Stream stream(device);
+      Event ready(kCUDA);
+      ready.record(Stream::current(device));
+      ready.wait(stream);
+      const StreamGuard guard(stream);
+      b = a * 2 + 1;  // its memory is the stream's, whose work may still be running when it is gone
+    }
+    const Stream next(device);
+    const StreamGuard guard(next);
+    const Tensor c = full({1000}, -1.0, TensorOptions(device));
+    synchronize(device);
+    CHECK(b.cpu().max().item<float>() == 2.0f * static_cast<float>(round) + 1);
+    CHECK(c.cpu().min().item<float>() == -1);
+  }
+}

@@ -48,6 +48,9 @@ cudaError_t attribute(int* out, cudaDeviceAttr attr, int card) {
   if (out == nullptr) return cudaErrorInvalidValue;
   if (!valid(card)) return cudaErrorInvalidDevice;
   switch (attr) {
+    case cudaDevAttrPageableMemoryAccess:
+      *out = 0;
+      break;
     case cudaDevAttrMultiProcessorCount:
       *out = kMultiprocessors;
       break;

@@ -105,7 +105,7 @@ cudaError_t call(const char* api, Body&& body) {
                            : state().sticky;
   if (status == cudaSuccess) status = take_fault(api);
   if (status == cudaSuccess) status = body();
-  if (status != cudaSuccess) own.last_error = status;
+  if (status != cudaSuccess && status != cudaErrorNotReady) own.last_error = status;  // that is no error
   return status;
 }
 

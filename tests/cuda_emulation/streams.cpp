@@ -56,7 +56,13 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   return capturing(stream) && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
+// In any mode and from any thread, captures of the card end invalid.
 cudaError_t synchronize_device() {
+  bool captured = false;
+  for (const auto& capture : state().captures)
+    for (const CUstream_st* stream : capture->streams)
+      if (stream->card == host_thread().card) captured = capture->invalid = true;
+  if (captured) return cudaErrorStreamCaptureUnsupported;
   if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
   ++state().counters.syncs;
   drain_card(host_thread().card);
