@@ -93,7 +93,7 @@ CaptureResult end(void* capture) {
     generator.set_current_seed(r.first_draw.seed);
     generator.set_offset(r.first_draw.offset);
     if (status != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());
+      forget_error();
       r.refuse(concat("does what CUDA does not record (", cudaGetErrorString(status), ")"));
     }
     if (r.refusal.empty()) instantiate(r, graph, result.nodes);

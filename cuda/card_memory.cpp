@@ -15,7 +15,7 @@ namespace {
 
 void* or_null(cudaError_t status, void* memory, const char* call) {
   if (status == cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());
+    forget_error();
     return nullptr;
   }
   ensure(status, call);

@@ -30,7 +30,7 @@ Found look() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
-    static_cast<void>(cudaGetLastError());
+    forget_error();
     int driver = 0;
     const bool none = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
     found.reason = concat("no CUDA device: ", none                    ? "there is no NVIDIA driver"

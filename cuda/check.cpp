@@ -59,7 +59,7 @@ std::string recent_launches() {
 }
 
 void failed(cudaError_t status, const char* call, const Where& where) {
-  static_cast<void>(cudaGetLastError());  // an error that can be survived is not reported twice
+  forget_error();  // an error that can be survived is not reported twice
   std::string text = concat("CUDA: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ") from ",
                             call, " at ", place(where));
   if (asynchronous(status)) {
@@ -84,7 +84,7 @@ void log_failure(cudaError_t status, const char* call) noexcept {
   // At the end of a process the driver may be gone before the last destructor.
   if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed)
     return;
-  static_cast<void>(cudaGetLastError());  // CUB would take it for its own
+  forget_error();
   std::fprintf(stderr, "tandem: CUDA: %s from %s\n", cudaGetErrorString(status), call);
 }
 

@@ -39,6 +39,10 @@ inline void ensure(cudnnStatus_t status, const char* call, const Where& where = 
     failed(status, call, where);
 }
 
+/// Clears the last error, which a failed call may leave: CUB would take it for its own. One that stays shows
+/// again.
+inline void forget_error() noexcept { static_cast<void>(cudaGetLastError()); }
+
 /// For destructors: writes a line to stderr instead of throwing. Silent while the process ends.
 void log_failure(cudaError_t status, const char* call) noexcept;
 

@@ -31,7 +31,7 @@ DeviceState* make_state(int device) {
   use_card(device);
   const cudaError_t status = probe_card();
   if (status != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
+    forget_error();
     fail("cuda:", device, ": ", card.name, ", compute capability ", card.major, ".", card.minor,
          ", cannot run the kernels of this build (", cudaGetErrorString(status),
          "); build with -Dcuda-arch=sm_", card.major, card.minor);
@@ -192,14 +192,14 @@ void sync_and_check(Context& c, const char* operation) {
 }
 
 namespace detail {
-bool may_start(Context& c, const char* operation) {
+bool may_start_in_recording(Context& c, const char* operation) {
   if (c.recording->phase == Recording::Phase::kCapturing) return true;
   c.recording->refuse(concat("launches ", operation, " in an optimizer's step"));
   return false;
 }
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid) {
   if (status != cudaSuccess) [[unlikely]] {
-    static_cast<void>(cudaGetLastError());
+    forget_error();
     fail(operation, ": CUDA: ", cudaGetErrorString(status), " launching ", grid.blocks, " blocks of ",
          grid.threads, " threads with ", grid.shared_bytes,
          " bytes of shared memory on cuda:", c.state().index);

@@ -28,13 +28,12 @@ bool is_staged(int card, const void* host) {
 
 void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
                cudaMemcpyKind kind, bool non_blocking) {
-  refuse_in_capture(
-      c, kind == cudaMemcpyDeviceToHost ? "reads a value on the host" : "copies from the host to the device");
+  const bool to_card = kind == cudaMemcpyHostToDevice;
+  refuse_in_capture(c, to_card ? "copies from the host to the device" : "reads a value on the host");
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
-  note_launch(kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
-  if (non_blocking && pinned_used_by(host, c.stream())) return;
-  if (kind == cudaMemcpyHostToDevice && !pinned_used_by(host, c.stream()) && is_staged(c.card().index, host))
-    return;
+  note_launch(to_card ? "copy to the device" : "copy to the host");
+  const bool pinned = (non_blocking || to_card) && pinned_used_by(host, c.stream());
+  if (pinned ? non_blocking : to_card && is_staged(c.card().index, host)) return;
   ensure(cudaStreamSynchronize(c.stream()), "cudaStreamSynchronize");
   check_fault(c.state());
 }
@@ -64,7 +63,7 @@ void enable_peers(int a, int b) {
     const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
     // Too many: the driver goes through the host.
     if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers)
-      static_cast<void>(cudaGetLastError());
+      forget_error();
     else
       ensure(status, "cudaDeviceEnablePeerAccess");
   }

@@ -27,18 +27,21 @@ inline Grid strided_grid(const Card& card, int64_t n, int per_thread = 1, int th
 }
 
 namespace detail {
-/// While a captured step's numbers are taken, nothing is to be launched: notes it and gives false.
-bool may_start(Context& c, const char* operation);
+bool may_start_in_recording(Context& c, const char* operation);
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid);
 }  // namespace detail
+
+/// While a captured step's numbers are taken, nothing is to be started: notes it and gives false.
+inline bool may_start(Context& c, const char* operation) {
+  return c.recording == nullptr || detail::may_start_in_recording(c, operation);
+}
 
 /// Starts `kernel` in the context's stream. `operation`: a string literal, for messages.
 template <class... Parameters, class... Arguments>
 void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
   if (grid.blocks == 0) return;
-  if (c.recording != nullptr && !detail::may_start(c, operation)) [[unlikely]]
-    return;
+  if (!may_start(c, operation)) return;
   const auto start = [&](Parameters... values) {
     const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
 #ifdef TANDEM_CUDA_EMULATION

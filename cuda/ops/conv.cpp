@@ -42,8 +42,6 @@ bool gives_way(cudnnStatus_t status) {
 bool refused_for_good(const Context& c, cudnnStatus_t status) {
   return refused(status) && c.recording == nullptr;
 }
-// CUDA's last error, which a failed call may leave: CUB would take it for its own.
-void forget_error() { static_cast<void>(cudaGetLastError()); }
 
 // Memory for an algorithm; undefined when there is not enough and another one is left to try.
 Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
@@ -95,8 +93,7 @@ Tensor images(const Tensor& t, int64_t first, int64_t count) {
 // f(input, output, whether it is the first part) for parts of the batch that cuDNN takes.
 template <class F>
 void for_batches(Context& c, const char* operation, const Tensor& input, const Tensor& output, F f) {
-  if (c.recording != nullptr && !detail::may_start(c, operation)) [[unlikely]]
-    return;
+  if (!may_start(c, operation)) return;
   const int64_t batch = input.size(0), image = std::max(input.numel(), output.numel()) / batch;
   const int64_t step = std::min(kMostImages, kMostElements / image);
   check(step > 0, "conv2d: cuDNN takes images of up to ", kMostElements, " elements\n  input  ", input,

@@ -106,7 +106,7 @@ Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, cons
   const cudnnStatus_t status =
       Search::measure(c.dnn(), plan, t, kMostAlgorithms, &count, results.data(), workspace.data_ptr(), bytes);
   if (status != CUDNN_STATUS_SUCCESS) {
-    static_cast<void>(cudaGetLastError());
+    forget_error();
     return {};
   }
   results.resize(static_cast<std::size_t>(count));

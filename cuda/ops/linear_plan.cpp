@@ -41,10 +41,6 @@ struct LinearPlans {
   std::unordered_map<LinearKey, LinearPlan, PlanHash> plans;
 };
 
-// CUDA's last error, which a failed call may leave: CUB would take it for its own. One that stays shows
-// again.
-void forget_error() { static_cast<void>(cudaGetLastError()); }
-
 template <class T>
 void set(const MatmulDesc& desc, cublasLtMatmulDescAttributes_t attribute, const T& value) {
   ensure(cublasLtMatmulDescSetAttribute(desc.get(), attribute, &value, sizeof value),
@@ -125,8 +121,7 @@ LinearKey key_of(const LinearArguments& a) {
 }  // namespace
 
 bool linear_with_bias(Context& c, const LinearArguments& a) {
-  if (c.recording != nullptr && !detail::may_start(c, "linear")) [[unlikely]]
-    return true;
+  if (!may_start(c, "linear")) return true;
   const LinearKey key = key_of(a);
   if (key.alignment[3] < kBiasAlignment) return false;
   auto& plans = c.plans<LinearPlans>().plans;

@@ -4,6 +4,7 @@
 
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/tests/parallel/logical_devices.h"
+#include "tandem/tests/temp_folder.h"
 
 namespace tandem::server_testing {
 
@@ -44,15 +45,7 @@ inline Tensor values(const nn::Module& net) {
 
 inline double furthest(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
+using test::error_of;
 inline bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace tandem::server_testing
