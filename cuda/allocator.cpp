@@ -6,7 +6,7 @@
 
 #include "tandem/core/error.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 namespace {
 constexpr std::size_t kAlignment = 512, kMiB = std::size_t{1} << 20;
@@ -274,4 +274,4 @@ void CachingAllocator::reset_peaks() {
   stats_.reserved_peak = stats_.reserved;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -20,7 +20,7 @@
 
 #include "tandem/cuda/memory_source.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// A set of segments that serves captured steps alone; 0: everybody's.
 using PoolId = uint64_t;
@@ -92,4 +92,4 @@ class CachingAllocator {
   PoolId next_pool_ = 1;
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,28 +5,28 @@
 namespace tandem {
 namespace {
 constinit const Backend table{
-    .runtime = cuda::runtime_kernels,
-    .pointwise = cuda::pointwise_kernels,
-    .reduce = cuda::reduce_kernels,
-    .scan = cuda::scan_kernels,
-    .softmax = cuda::softmax_kernels,
-    .sort = cuda::sort_kernels,
-    .index = cuda::index_kernels,
-    .linalg = cuda::linalg_kernels,
-    .random = cuda::random_kernels,
-    .conv = cuda::conv_kernels,
-    .pool = cuda::pool_kernels,
-    .loss = cuda::loss_kernels,
-    .norm = cuda::norm_kernels,
-    .optim = cuda::optim_kernels,
-    .capture = cuda::capture_kernels,
-    .data = cuda::data_kernels,
+    .runtime = cuda_impl::runtime_kernels,
+    .pointwise = cuda_impl::pointwise_kernels,
+    .reduce = cuda_impl::reduce_kernels,
+    .scan = cuda_impl::scan_kernels,
+    .softmax = cuda_impl::softmax_kernels,
+    .sort = cuda_impl::sort_kernels,
+    .index = cuda_impl::index_kernels,
+    .linalg = cuda_impl::linalg_kernels,
+    .random = cuda_impl::random_kernels,
+    .conv = cuda_impl::conv_kernels,
+    .pool = cuda_impl::pool_kernels,
+    .loss = cuda_impl::loss_kernels,
+    .norm = cuda_impl::norm_kernels,
+    .optim = cuda_impl::optim_kernels,
+    .capture = cuda_impl::capture_kernels,
+    .data = cuda_impl::data_kernels,
 };
 }  // namespace
 
 const Backend* cuda_backend() {
-  static const Backend* const found = cuda::device_count() > 0 ? &table : nullptr;
+  static const Backend* const found = cuda_impl::device_count() > 0 ? &table : nullptr;
   return found;
 }
-const char* cuda_reason() { return cuda::why_none().c_str(); }
+const char* cuda_reason() { return cuda_impl::why_none().c_str(); }
 }  // namespace tandem

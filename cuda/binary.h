@@ -5,7 +5,7 @@
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/raise_fault.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <class Op, class T>
 struct Binary {
@@ -47,4 +47,4 @@ struct BinaryMaker {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

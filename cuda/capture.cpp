@@ -12,7 +12,7 @@
 #include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 Recording& recording_of(void* capture) { return *static_cast<Recording*>(capture); }
@@ -260,4 +260,4 @@ constinit const CaptureKernels capture_kernels{
     .replay = replay,
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

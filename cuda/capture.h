@@ -13,7 +13,7 @@
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/live.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct Recording {
   enum class Phase { kIdle, kCapturing, kNumbers };
@@ -87,4 +87,4 @@ std::optional<Live<T>> live_numbers(Context& c, const T& value, uint64_t signatu
   return Live<T>{value, static_cast<const T*>(place)};
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

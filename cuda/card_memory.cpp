@@ -10,7 +10,7 @@
 #include "tandem/cuda/check.h"
 #include "tandem/cuda/streams.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 void* or_null(cudaError_t status, void* memory, const char* call) {
@@ -172,4 +172,4 @@ bool pinned_used_by(const void* data, StreamId stream) {
   return true;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,7 +5,7 @@
 
 #include "tandem/cuda/memory_source.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 class CardMemory final : public MemorySource {
  public:
@@ -34,4 +34,4 @@ void free_pinned(void* data);
 /// A copy in `stream` reads or writes the block that holds `data`; false when it is not pinned memory.
 bool pinned_used_by(const void* data, StreamId stream);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/core/error.h"
 #include "tandem/cuda/check.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 struct Found {
@@ -97,4 +97,4 @@ CardGuard::CardGuard(int device) : previous_(-1) {
 }
 CardGuard::~CardGuard() { log_failure(cudaSetDevice(previous_), "cudaSetDevice"); }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct Card {
   int index = 0;
@@ -47,4 +47,4 @@ class CardGuard {
 /// Makes it current for good: what every operation does first. Asks the driver only where there are several.
 void use_card(int device);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -7,7 +7,7 @@
 
 #include "tandem/core/error.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr unsigned kRemembered = 6;
@@ -88,4 +88,4 @@ void log_failure(cudaError_t status, const char* call) noexcept {
   std::fprintf(stderr, "tandem: CUDA: %s from %s\n", cudaGetErrorString(status), call);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

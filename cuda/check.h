@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// Where a call stands. (clang 14 has no std::source_location with libstdc++.)
 struct Where {
@@ -51,4 +51,4 @@ void note_launch(const char* operation) noexcept;
 /// "conv2d, relu, add (the last)", or empty.
 std::string recent_launches();
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

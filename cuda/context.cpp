@@ -15,7 +15,7 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/streams.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr std::size_t kMaxDevices = 64;
@@ -210,4 +210,4 @@ void started(Context& c, const char* operation, cudaError_t status, const Grid& 
 }
 }  // namespace detail
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -14,7 +14,7 @@
 #include "tandem/cuda/cards.h"
 #include "tandem/cuda/check.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct Fault;
 
@@ -97,4 +97,4 @@ void check_fault(DeviceState& state);
 bool sync_after_launch();
 void sync_and_check(Context& context, const char* operation);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/context.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 // Whether the driver has taken the bytes when the call returns: from pageable memory, where the card does not
@@ -95,4 +95,4 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   host_copy(context(from_device), to, from, to, bytes, cudaMemcpyDeviceToHost, non_blocking);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

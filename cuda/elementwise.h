@@ -10,7 +10,7 @@
 #include "tandem/cuda/elementwise_plan.h"
 #include "tandem/cuda/launch.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <class T, int V>
 struct alignas(sizeof(T) * V) Vector {
@@ -188,4 +188,4 @@ void elementwise(const char* operation, const F& f, const Tensor& out, const Ope
   run_elementwise<F, N>(operation, context(out.device()), f, numbers, make_plan<N + 1>(tensors));
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

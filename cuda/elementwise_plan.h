@@ -3,7 +3,7 @@
 #pragma once
 #include "tandem/cuda/strided.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int kElementThreads = 128;
 inline constexpr uint32_t kNoElement = 0xffffffffu;
@@ -63,4 +63,4 @@ void for_elementwise_pieces(const LoopPlan<N>& plan, int count, const PieceCall<
              [&](const Piece<N>& piece) { f(piece, moves_in_vectors<N>(piece, plan.item_sizes, count)); });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -8,7 +8,7 @@
 
 #include "tandem/core/host_device.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -32,4 +32,4 @@ struct FastDivide {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

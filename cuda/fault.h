@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 enum class FaultKind : int32_t { kNone, kIndex, kDivisionByZero, kTarget, kWeights, kOther };
 
@@ -28,4 +28,4 @@ struct Fault {
   HostText text;     ///< of kOther and kWeights: the rest of the message
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

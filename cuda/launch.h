@@ -7,7 +7,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct Grid {
   int64_t blocks = 0;  ///< 0: nothing is launched
@@ -42,20 +42,10 @@ void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(
             Arguments&&... arguments) {
   if (grid.blocks == 0) return;
   if (!may_start(c, operation)) return;
-  const auto start = [&](Parameters... values) {
-    const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
-#ifdef TANDEM_CUDA_EMULATION
-    (cuda_emulation::check_argument(operation, values), ...);
-    return cuda_emulation::launch(operation, c.stream(), blocks, threads, grid.shared_bytes,
-                                  [=] { kernel(values...); });
-#else
-    void* pointers[sizeof...(values) + 1] = {const_cast<void*>(static_cast<const void*>(&values))...,
-                                             nullptr};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), blocks, threads, pointers,
-                            grid.shared_bytes, c.stream());
-#endif
-  };
+  const LaunchShape shape{c.stream(), dim3(static_cast<unsigned>(grid.blocks)),
+                          dim3(static_cast<unsigned>(grid.threads)), grid.shared_bytes};
+  const auto start = [&](Parameters... values) { return enqueue(operation, shape, kernel, values...); };
   detail::started(c, operation, start(static_cast<Parameters>(arguments)...), grid);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

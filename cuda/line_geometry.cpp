@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 constexpr std::size_t kWarpShared = 32 << 10, kMostShared = 48 << 10;  // bytes a block
 }
@@ -28,4 +28,4 @@ int column_rows(int64_t n) {
       std::min<uint64_t>(8, std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, n / 4)))));
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

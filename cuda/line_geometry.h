@@ -3,7 +3,7 @@
 #include "tandem/core/line_split.h"
 #include "tandem/cuda/fast_divide.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int kLineThreads = 256;
 
@@ -20,4 +20,4 @@ RowGeometry make_row_geometry(int64_t n, int vector, int inputs, int64_t item_si
 /// Columns (inner > 1): a block works on kLineThreads / rows neighbouring lines, `rows` threads on each.
 int column_rows(int64_t n);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 #include "tandem/core/host_device.h"
 #include "tandem/cuda/context.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// A kernel parameter; T is trivially copyable.
 template <class T>
@@ -30,4 +30,4 @@ struct LiveDraw {
 /// `draw` as kernels of this context have to see it.
 LiveDraw live_draw(Context& c, const Generator::Draw& draw);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

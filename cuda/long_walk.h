@@ -7,7 +7,7 @@
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/unroll.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// A kernel parameter.
 template <int N>
@@ -47,4 +47,4 @@ struct LongWalk {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// A stream or an event as the allocator sees them: handles to compare and to hand back.
 using StreamId = void*;
@@ -36,4 +36,4 @@ class MemorySource {
   virtual void drop(EventId event) noexcept = 0;
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/core/dtype.h"
 #include "tandem/core/mixed.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <class T>
 constexpr uint64_t hash_field(uint64_t seed, const T& value) {
@@ -94,4 +94,4 @@ inline int32_t alignment_of(const void* data) {
   return static_cast<int32_t>(address & (~address + 1));
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -2,17 +2,10 @@
 #include "tandem/cuda/cards.h"
 #include "tandem/cuda/device.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 __global__ void probe_kernel() {}
 
-cudaError_t probe_card() {
-#ifdef TANDEM_CUDA_EMULATION
-  return cudaSuccess;
-#else
-  cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe_kernel));
-#endif
-}
+cudaError_t probe_card() { return can_run(probe_kernel); }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

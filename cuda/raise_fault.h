@@ -3,7 +3,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fault.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// Called in kernels. `to` is Context::fault().
 __device__ inline void raise_fault(Fault* to, const Fault& fault) {
@@ -21,4 +21,4 @@ __device__ inline void raise_index_fault(Fault* to, HostText operation, int64_t 
   raise_fault(to, {static_cast<int32_t>(FaultKind::kIndex), 0, operation, index, dim, size, {}});
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 // Fixed, not the card's: the order of a sum must not depend on the card. Enough blocks that the last wave of
@@ -96,4 +96,4 @@ ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, u
 
 int join_lanes(int64_t parts) { return parts >= 256 ? kReduceThreads : parts >= 32 ? 32 : 1; }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -12,7 +12,7 @@
 #include "tandem/core/reduce_dims.h"
 #include "tandem/cuda/long_walk.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int kReduceThreads = 256;
 /// Elements that a thread loads at once: 16 bytes.
@@ -44,4 +44,4 @@ ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, u
 /// Threads that fold the parts of one output: 1, 32 or 256.
 int join_lanes(int64_t parts);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 cudaStream_t stream_of(StreamHandle stream) { return static_cast<cudaStream_t>(stream.handle); }
@@ -153,4 +153,4 @@ constinit const RuntimeKernels runtime_kernels{
     .elapsed_ms = elapsed_ms,
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

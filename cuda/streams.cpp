@@ -8,7 +8,7 @@
 
 #include "tandem/cuda/cards.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 struct CardStreams {
@@ -88,4 +88,4 @@ cudaError_t wait_for_stream(int device, cudaStream_t stream) {
   return is_captured(stream) ? cudaSuccess : cudaStreamSynchronize(stream);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 
 #include "tandem/cuda/check.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// One that was given back, else a new one, which does not wait for the legacy stream.
 cudaStream_t take_stream(int device);
@@ -41,4 +41,4 @@ class RelaxedCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/core/loop_plan.h"
 #include "tandem/cuda/fast_divide.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// A kernel parameter.
 template <int N>
@@ -95,4 +95,4 @@ void for_pieces(LoopPlan<N> plan, F&& f) {
   for_pieces(rest, f);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/core/backend.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 extern const RuntimeKernels runtime_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const ReduceKernels reduce_kernels;
@@ -19,4 +19,4 @@ extern const NormKernels norm_kernels;
 extern const OptimKernels optim_kernels;
 extern const CaptureKernels capture_kernels;
 extern const DataKernels data_kernels;
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

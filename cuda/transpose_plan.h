@@ -3,7 +3,7 @@
 #pragma once
 #include "tandem/cuda/strided.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int kTransposeThreads = 256;
 /// Side of a tile of elements of so many bytes: rows of 64 bytes at least.
@@ -60,4 +60,4 @@ struct TransposePlan {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

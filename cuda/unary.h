@@ -4,7 +4,7 @@
 #include "tandem/core/kernels/pointwise.h"
 #include "tandem/cuda/elementwise.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <class Op, class T>
 struct Unary {
@@ -54,4 +54,4 @@ struct GradientMaker {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -4,7 +4,7 @@
 
 #include "tandem/cuda/device.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr unsigned kFullMask = 0xffffffffu;
 
@@ -57,4 +57,4 @@ __device__ inline T fold_block(T value, T* shared, Combine combine) {
   return value;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,9 +5,9 @@
 #include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/unary.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<ActivationOps, UnarySignature> activation_kernels =
     KernelArray<ActivationOps, UnarySignature>::from<UnaryMaker>();
 constinit const KernelArray<ActivationOps, GradientSignature> activation_gradients =
     KernelArray<ActivationOps, GradientSignature>::from<GradientMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,7 +5,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<ArithmeticOps, BinarySignature> arithmetic_kernels =
     KernelArray<ArithmeticOps, BinarySignature>::from<BinaryMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,7 +5,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<BitwiseOps, BinarySignature> bitwise_kernels =
     KernelArray<BitwiseOps, BinarySignature>::from<BinaryMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -7,7 +7,7 @@
 #include "tandem/cuda/strided.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class Unit>
@@ -144,4 +144,4 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

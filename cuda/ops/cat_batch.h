@@ -6,7 +6,7 @@
 
 #include "tandem/cuda/fast_divide.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// `rows` rows of `length` units; in the result they are `pitch` units apart.
 struct CatPart {
@@ -65,4 +65,4 @@ inline int64_t cat_unit(uint64_t bits) {
   return static_cast<int64_t>(bits & (~bits + 1));
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class Op, class T>
@@ -32,4 +32,4 @@ struct Maker {
 
 constinit const CompareKernels compare_kernels = CompareKernels::from<Maker>();
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 #include "tandem/cuda/ops/conv_plan.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 // cuDNN's offsets have 32 bits.
@@ -215,4 +215,4 @@ constinit const ConvKernels conv_kernels{.forward = forward,
                                          .backward_weight = backward_weight,
                                          .backward_bias = backward_bias};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -8,7 +8,7 @@
 
 #include "tandem/core/math_mode.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 cudnnDataType_t type_of(ScalarType dtype) { return dtype == kFloat ? CUDNN_DATA_FLOAT : CUDNN_DATA_DOUBLE; }
@@ -258,4 +258,4 @@ BiasPlan& bias_plan(Context& c, const Tensor& output) {
   return plans.emplace(key, std::move(plan)).first->second;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/plan_key.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <auto destroy>
 struct DestroyDescriptor {
@@ -59,4 +59,4 @@ BiasPlan& bias_plan(Context& c, const Tensor& output);
 /// "\n  input  [...] ...\n  weight ..."
 std::string described(const ConvTensors& t);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -8,7 +8,7 @@
 #include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/transpose_plan.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class To, class From>
@@ -91,4 +91,4 @@ void fill(const Tensor& out, const Scalar& value) {
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

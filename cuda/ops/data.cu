@@ -8,7 +8,7 @@
 #include "tandem/cuda/strided.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kPixels = 4;
@@ -84,4 +84,4 @@ void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor&
 
 constinit const DataKernels data_kernels{.gather_normalized = gather_normalized};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

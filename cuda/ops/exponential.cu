@@ -5,9 +5,9 @@
 #include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/unary.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<ExponentialOps, UnarySignature> exponential_kernels =
     KernelArray<ExponentialOps, UnarySignature>::from<UnaryMaker>();
 constinit const KernelArray<ExponentialOps, GradientSignature> exponential_gradients =
     KernelArray<ExponentialOps, GradientSignature>::from<GradientMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -7,7 +7,7 @@
 #include "tandem/cuda/raise_fault.h"
 #include "tandem/cuda/strided.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kEach = 4;  // elements a thread, a block's width apart
@@ -141,4 +141,4 @@ void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& inde
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -3,7 +3,7 @@
 #include "tandem/core/kernels/index.h"
 #include "tandem/cuda/context.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 /// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
 inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
@@ -35,4 +35,4 @@ void nonzero(const Tensor& out, const Tensor& in);
 void cat(const Tensor& out, TensorList parts, int64_t dim);
 void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

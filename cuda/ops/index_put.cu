@@ -13,7 +13,7 @@
 #include "tandem/cuda/strided.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 struct Assign {
@@ -290,4 +290,4 @@ constinit const IndexKernels index_kernels{
     .triangle = triangle,
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

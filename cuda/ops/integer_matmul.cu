@@ -5,7 +5,7 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/matrix.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kTile = 16;
@@ -69,4 +69,4 @@ void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const S
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

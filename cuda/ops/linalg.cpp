@@ -10,7 +10,7 @@
 #include "tandem/cuda/ops/matrix.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 // Batches beyond it are cut: a grid's z dimension ends there.
@@ -125,4 +125,4 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
 
 constinit const LinalgKernels linalg_kernels{.matmul = matmul, .linear = linear};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

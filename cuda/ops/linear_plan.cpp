@@ -10,7 +10,7 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/plan_key.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <auto destroy>
@@ -152,4 +152,4 @@ bool linear_with_bias(Context& c, const LinearArguments& a) {
   return true;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

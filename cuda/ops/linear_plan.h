@@ -3,7 +3,7 @@
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/ops/matrix.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct LinearArguments {
   const Tensor &out, &x, &weight, &bias;
@@ -14,4 +14,4 @@ struct LinearArguments {
 /// written yet, where cuBLASLt has no algorithm or fails.
 bool linear_with_bias(Context& c, const LinearArguments& arguments);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -14,7 +14,7 @@
 #include "tandem/cuda/raise_fault.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int64_t kMostBlocks = 1024;
@@ -309,4 +309,4 @@ constinit const LossKernels loss_kernels{.cross_entropy = cross_entropy,
                                          .nll = nll,
                                          .nll_backward = nll_backward};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -4,7 +4,7 @@
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct MatrixLayout {
   bool dense = false;  ///< false: neither form; a copy is needed
@@ -33,4 +33,4 @@ inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_str
 void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
                     const Scalar& alpha);
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 template <class T>
 struct MaxSum {
@@ -36,8 +36,8 @@ struct MaxSum {
                          : MaxSum{b.max, b.sum + a.sum * fast_exp(a.max - b.max)};
   }
   friend __device__ MaxSum shuffle_xor(MaxSum value, int apart) {
-    return {cuda::shuffle_xor(value.max, apart), cuda::shuffle_xor(value.sum, apart)};
+    return {cuda_impl::shuffle_xor(value.max, apart), cuda_impl::shuffle_xor(value.sum, apart)};
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

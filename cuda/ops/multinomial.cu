@@ -12,7 +12,7 @@
 #include "tandem/cuda/raise_fault.h"
 #include "tandem/cuda/warp.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kThreads = 256;
@@ -121,4 +121,4 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
   sort_kernels.topk(smallest, out, times, 1, samples, false);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

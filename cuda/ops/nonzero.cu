@@ -9,7 +9,7 @@
 #include "tandem/cuda/strided.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kRounds = 16;
@@ -170,4 +170,4 @@ void nonzero(const Tensor& out, const Tensor& in) {
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

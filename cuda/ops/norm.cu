@@ -12,7 +12,7 @@
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int64_t kMostBlocks = 4096;
@@ -281,4 +281,4 @@ constinit const NormKernels norm_kernels{.batch_statistics = batch_statistics,
                                          .batch_normalize = batch_normalize,
                                          .batch_backward = batch_backward};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -9,7 +9,7 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 // Updates of one element: x[0] the parameter, x[1] the gradient, then the state. kOptional: whether lists
@@ -248,4 +248,4 @@ void adagrad(TensorList params, const Gradients& grads, TensorList sums, const A
 
 constinit const OptimKernels optim_kernels{.sgd = sgd, .adam = adam, .rmsprop = rmsprop, .adagrad = adagrad};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -1,7 +1,7 @@
 // The table of elementwise kernels.
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const PointwiseKernels pointwise_kernels{
     .unary = {.rounding = rounding_kernels,
               .algebraic = algebraic_kernels,
@@ -19,4 +19,4 @@ constinit const PointwiseKernels pointwise_kernels{
     .copy = copy,
     .fill = fill,
 };
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

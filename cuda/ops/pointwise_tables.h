@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 extern const KernelArray<RoundingOps, UnarySignature> rounding_kernels;
 extern const KernelArray<AlgebraicOps, UnarySignature> algebraic_kernels;
 extern const KernelArray<AlgebraicOps, GradientSignature> algebraic_gradients;
@@ -19,4 +19,4 @@ extern const TernaryKernels ternary_kernels;
 void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b);
 void copy(const Tensor& out, const Tensor& in);
 void fill(const Tensor& out, const Scalar& value);
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

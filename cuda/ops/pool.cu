@@ -11,7 +11,7 @@
 #include "tandem/cuda/ops/pool_windows.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 struct Shape {
@@ -355,4 +355,4 @@ constinit const PoolKernels pool_kernels{.avg_forward = avg_forward,
                                          .adaptive_avg_forward = adaptive_avg_forward,
                                          .adaptive_avg_backward = adaptive_avg_backward};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 
 #include "tandem/core/host_device.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 struct Range {
   int32_t begin, end;
@@ -52,4 +52,4 @@ struct AdaptiveAxis {
   }
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

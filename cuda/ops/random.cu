@@ -9,7 +9,7 @@
 #include "tandem/cuda/live.h"
 #include "tandem/cuda/ops/random_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class Op, class T>
@@ -51,4 +51,4 @@ struct Maker {
 constinit const FillRandomKernels fill_random_kernels = FillRandomKernels::from<Maker>();
 constinit const RandomKernels random_kernels{.fill = fill_random_kernels, .multinomial = multinomial};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

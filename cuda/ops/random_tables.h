@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 extern const FillRandomKernels fill_random_kernels;
 void multinomial(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw);
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

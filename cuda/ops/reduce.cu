@@ -3,7 +3,7 @@
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 using namespace folds;
@@ -60,4 +60,4 @@ constinit const ReduceKernels reduce_kernels{
     .min_index = min_index,
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 using namespace folds;
@@ -52,4 +52,4 @@ void norm(const Tensor& out, const Tensor& in, uint32_t mask, double p) {
   });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -4,7 +4,7 @@
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 using namespace folds;
@@ -16,7 +16,7 @@ struct Found {
 };
 template <class T>
 __device__ Found<T> shuffle_down(Found<T> found, int apart) {
-  return {cuda::shuffle_down(found.value, apart), cuda::shuffle_down(found.index, apart)};
+  return {cuda_impl::shuffle_down(found.value, apart), cuda_impl::shuffle_down(found.index, apart)};
 }
 
 // Of equal values the first.
@@ -64,4 +64,4 @@ void min_index(const Tensor& values, const Tensor& indices, const Tensor& in, in
   search<Smallest>("min", values, indices, in, dim);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

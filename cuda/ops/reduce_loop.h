@@ -13,7 +13,7 @@
 #include "tandem/cuda/reduce_geometry.h"
 #include "tandem/cuda/warp.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 inline constexpr int kReduceRounds = 16;  // loads before accumulators are renewed
 
@@ -315,4 +315,4 @@ void reduce(const char* operation, const R& r, const Tensor& out, const Tensor& 
                 out, in, mask);
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

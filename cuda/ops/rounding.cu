@@ -5,7 +5,7 @@
 #include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/unary.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<RoundingOps, UnarySignature> rounding_kernels =
     KernelArray<RoundingOps, UnarySignature>::from<UnaryMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

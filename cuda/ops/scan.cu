@@ -13,7 +13,7 @@
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 using ScanTypes = TypeList<float, double, int64_t>;
@@ -60,7 +60,7 @@ template <class A>
 struct Step {
   A a, b;
   friend __device__ Step shuffle_up(Step s, int apart) {
-    return {cuda::shuffle_up(s.a, apart), cuda::shuffle_up(s.b, apart)};
+    return {cuda_impl::shuffle_up(s.a, apart), cuda_impl::shuffle_up(s.b, apart)};
   }
 };
 template <class T_>
@@ -220,4 +220,4 @@ void linear_recurrence(const Tensor& out, const Tensor& a, const Tensor& b, int6
 constinit const ScanKernels scan_kernels{
     .cumsum = cumsum, .cumprod = cumprod, .linear_recurrence = linear_recurrence};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -10,7 +10,7 @@
 #include "tandem/cuda/ops/max_sum.h"
 #include "tandem/cuda/tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class T, int kCount>
@@ -175,4 +175,4 @@ constinit const SoftmaxKernels softmax_kernels{
     .log_softmax_backward = backward<LogSoftmaxBackward>,
 };
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

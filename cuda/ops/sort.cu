@@ -15,7 +15,7 @@
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/unroll.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 constexpr int kThreads = 256, kTile = 1024, kItems = kTile / kThreads;
@@ -272,4 +272,4 @@ void kth(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t 
 
 constinit const SortKernels sort_kernels{.sort = sort, .topk = topk, .kth = kth};
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

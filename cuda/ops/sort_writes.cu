@@ -5,7 +5,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/index.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 
 SortedWrites sort_writes(Context& c, const SortedWrites& writes, int bits) {
   const auto count = static_cast<int>(writes.keys.numel());
@@ -26,4 +26,4 @@ SortedWrites sort_writes(Context& c, const SortedWrites& writes, int bits) {
   return out;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

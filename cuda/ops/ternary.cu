@@ -6,7 +6,7 @@
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class Op, class T>
@@ -33,4 +33,4 @@ struct Maker {
 
 constinit const TernaryKernels ternary_kernels = TernaryKernels::from<Maker>();
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -5,9 +5,9 @@
 #include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/unary.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 constinit const KernelArray<TrigonometricOps, UnarySignature> trigonometric_kernels =
     KernelArray<TrigonometricOps, UnarySignature>::from<UnaryMaker>();
 constinit const KernelArray<TrigonometricOps, GradientSignature> trigonometric_gradients =
     KernelArray<TrigonometricOps, GradientSignature>::from<GradientMaker>();
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -6,7 +6,7 @@
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
-namespace tandem::cuda {
+namespace tandem::cuda_impl {
 namespace {
 
 template <class Bits>
@@ -82,4 +82,4 @@ void where(const Tensor& out, const Tensor& condition, const Operand& a, const O
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { where_bits<Bits>(out, condition, a, b); });
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem::cuda_impl

@@ -10,7 +10,7 @@
 #include "tandem/core/error.h"
 
 using namespace tandem;
-using namespace tandem::cuda;
+using namespace tandem::cuda_impl;
 
 namespace {
 

@@ -12,14 +12,14 @@
 using namespace tandem;
 
 TEST_CASE("TANDEM_CUDA_DEVICES: a number of logical devices, or one a card") {
-  CHECK(cuda::logical_devices(nullptr, 3) == 3);
-  CHECK(cuda::logical_devices("", 2) == 2);
-  CHECK(cuda::logical_devices("2", 1) == 2);
-  CHECK(cuda::logical_devices("64", 1) == 64);
+  CHECK(cuda_impl::logical_devices(nullptr, 3) == 3);
+  CHECK(cuda_impl::logical_devices("", 2) == 2);
+  CHECK(cuda_impl::logical_devices("2", 1) == 2);
+  CHECK(cuda_impl::logical_devices("64", 1) == 64);
   for (const char* bad : {"0", "65", "-1", "2x", " 2", "two", "99999999999"}) {
     CAPTURE(bad);
     try {
-      cuda::logical_devices(bad, 1);
+      cuda_impl::logical_devices(bad, 1);
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(std::string(error.what()).find(std::string("TANDEM_CUDA_DEVICES=") + bad) == 0);
@@ -39,6 +39,6 @@ TEST_CASE("a device that is not there") {
   const int count = device_count(kCUDA);
   CHECK_THROWS_WITH_AS(resolve(Device(kCUDA, static_cast<DeviceIndex>(count))),
                        doctest::Contains("this process has"), Error);
-  CHECK_THROWS_AS(cuda::card_of(count), Error);
-  CHECK(cuda::card_of(0).memory > 0);
+  CHECK_THROWS_AS(cuda_impl::card_of(count), Error);
+  CHECK(cuda_impl::card_of(0).memory > 0);
 }

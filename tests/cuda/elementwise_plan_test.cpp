@@ -7,7 +7,7 @@
 #include "tandem/tandem.h"
 
 using namespace tandem;
-using namespace tandem::cuda;
+using namespace tandem::cuda_impl;
 
 namespace {
 

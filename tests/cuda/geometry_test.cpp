@@ -7,7 +7,7 @@
 #include "tandem/tandem.h"
 
 using namespace tandem;
-using namespace tandem::cuda;
+using namespace tandem::cuda_impl;
 
 TEST_CASE("a quotient by multiplication is the quotient") {
   const uint32_t divisors[] = {1,     2,       3,          5,          7,          10,         12,

@@ -10,7 +10,7 @@
 #include "tandem/cuda/plan_key.h"
 
 using namespace tandem;
-using namespace tandem::cuda;
+using namespace tandem::cuda_impl;
 
 namespace {
 

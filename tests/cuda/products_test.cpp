@@ -12,7 +12,7 @@
 #endif
 
 using namespace tandem;
-using tandem::cuda::ConvPass;
+using tandem::cuda_impl::ConvPass;
 
 namespace {
 

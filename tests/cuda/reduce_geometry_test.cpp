@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 using namespace tandem;
-using namespace tandem::cuda;
+using namespace tandem::cuda_impl;
 
 namespace {
 

@@ -1,0 +1,39 @@
+// CUDA's device language as nvcc compiles it. The build chooses this header by include path; an emulation of
+// the device puts its own in this one's place.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace tandem::cuda_impl {
+
+/// The launch's dynamic shared memory.
+template <class T>
+__device__ inline T* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char tandem_shared_memory[];
+  return reinterpret_cast<T*>(tandem_shared_memory);
+}
+
+/// Where and how a kernel runs.
+struct LaunchShape {
+  cudaStream_t stream;
+  dim3 blocks, threads;
+  std::size_t shared_bytes;
+};
+
+/// Enqueues `kernel`; returns what cudaLaunchKernel returns. `operation`: a string literal.
+template <class... Values>
+cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& shape,
+                    void (*kernel)(Values...), const Values&... values) {
+  void* pointers[sizeof...(values) + 1] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.blocks, shape.threads, pointers,
+                          shape.shared_bytes, shape.stream);
+}
+
+/// Success where the current GPU can run `kernel` as it was compiled.
+inline cudaError_t can_run(void (*kernel)()) {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+}
+
+}  // namespace tandem::cuda_impl

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Finds definitions that share a mangled name: an inline function in one object, an ordinary one in another.
+
+    tests/twins_test.py FOLDER...     objects below the folders, as one program links them
+
+The linker takes one of such a pair without a word (a violation of the one-definition rule). The last line is
+`N passed, N failed`.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+INLINE, ORDINARY = set("WVu"), set("TDBR")
+
+
+def twins(objects):
+    """Lines that name what is defined as inline in one of the objects and as ordinary in another."""
+    found = {}
+    text = subprocess.run(["nm", "-A", "-P", "--defined-only", *map(str, objects)], check=True, capture_output=True, text=True)
+    for line in text.stdout.splitlines():
+        place, symbol, kind = line.split()[:3]
+        if kind in INLINE | ORDINARY:
+            found.setdefault(symbol, {}).setdefault("inline" if kind in INLINE else "ordinary", []).append(place.rstrip(":"))
+    pairs = {s: p for s, p in found.items() if len(p) == 2}
+    names = subprocess.run(["c++filt", *pairs], capture_output=True, text=True).stdout.splitlines() if pairs else []
+    return [f"{n}: inline in {p['inline'][0]}, ordinary in {p['ordinary'][0]}" for n, p in zip(names, pairs.values())]
+
+
+def finds_a_pair():
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {"one": "inline int twin() { return 1; } int (*use)() = twin;", "two": "long twin() { return 2; }"}
+        for name, text in sources.items():
+            (pathlib.Path(folder) / f"{name}.cpp").write_text(text)
+            subprocess.run(["c++", "-c", f"{name}.cpp"], cwd=folder, check=True)
+        return len(twins(pathlib.Path(folder).glob("*.o"))) == 1
+
+
+def main():
+    objects = [o for folder in sys.argv[1:] for o in pathlib.Path(folder).rglob("*.o")]
+    bad = twins(objects) if objects else ["no objects in " + " ".join(sys.argv[1:])]
+    if not finds_a_pair():
+        bad.append("the check finds no pair where there is one")
+    print(*bad, sep="\n")
+    print(f"{0 if bad else 1} passed, {1 if bad else 0} failed")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
