@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 
 namespace tandem::autograd {
 namespace {

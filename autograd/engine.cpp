@@ -16,7 +16,8 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/tasks.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/core/profile.h"
 

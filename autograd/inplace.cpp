@@ -7,7 +7,8 @@
 #include "tandem/autograd/ops/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 

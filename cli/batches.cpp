@@ -2,7 +2,8 @@
 #include "tandem/cli/batches.h"
 
 #include "tandem/cli/evaluate.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/datasets/loader.h"
 
 namespace tandem::cli {

@@ -8,7 +8,8 @@
 
 #include "tandem/cli/options.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/suggest.h"
 

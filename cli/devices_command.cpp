@@ -3,7 +3,8 @@
 
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem::cli {
 

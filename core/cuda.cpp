@@ -1,7 +1,8 @@
 // Memory of CUDA devices, by way of the backend's table.
 #include "tandem/core/cuda.h"
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem::cuda {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <charconv>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem {
 

@@ -12,7 +12,8 @@
 #include <mutex>
 #include <thread>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/thread_state.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem {

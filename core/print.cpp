@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/options.h"
 
 namespace tandem {

@@ -13,7 +13,8 @@
 #include <optional>
 
 #include "tandem/core/atomic_file.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/profile_spans.h"
 
 namespace tandem::profiler {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/device.h"
 
 namespace tandem::profiler::detail {

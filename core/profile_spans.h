@@ -7,8 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/kernels/runtime.h"
 #include "tandem/core/profile.h"
+#include "tandem/core/stream.h"
+
+namespace tandem {
+struct RuntimeKernels;
+}
 
 namespace tandem::profiler::detail {
 
@@ -121,13 +125,5 @@ struct Trace {
 };
 /// Gives the number of spans.
 int64_t write_trace(const std::string& path, const Trace& trace);
-
-/// The name that the profile shows for a kernel of a backend's table; nullptr: not shown. `queued`: of a
-/// backend whose kernels return before their work is done.
-struct KernelName {
-  const char* name = nullptr;
-  bool queued = false;
-};
-KernelName name_of_kernel(const void* kernel);
 
 }  // namespace tandem::profiler::detail

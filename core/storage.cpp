@@ -3,7 +3,8 @@
 
 #include <new>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu_allocator.h"
 
 namespace tandem {

@@ -1,7 +1,8 @@
 // Streams and events by way of the backend's table.
 #include "tandem/core/stream.h"
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem {
 

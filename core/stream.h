@@ -3,9 +3,15 @@
 #pragma once
 #include <utility>
 
-#include "tandem/core/kernels/runtime.h"
+#include "tandem/core/device.h"
 
 namespace tandem {
+
+/// A queue of work on one device; `handle` is the backend's. CPU kernels run at once: theirs is null.
+struct StreamHandle {
+  Device device;
+  void* handle = nullptr;
+};
 
 class Stream {
  public:

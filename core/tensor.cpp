@@ -1,7 +1,8 @@
 // Facts about a tensor and the making of raw ones.
 #include "tandem/core/tensor.h"
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/stream.h"
 
 namespace tandem {

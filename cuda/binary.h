@@ -1,7 +1,7 @@
 // Two-argument functions as entries of kernel tables: tensors or numbers on either side.
 #pragma once
-#include "tandem/core/kernels/apply.h"
-#include "tandem/core/kernels/pointwise.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/formulas/apply.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/raise_fault.h"
 

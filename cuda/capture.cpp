@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tandem/core/backend/capture.h"
 #include "tandem/core/mixed.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/launch.h"

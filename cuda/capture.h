@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/capture.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/live.h"
 

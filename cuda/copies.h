@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cuda_impl {

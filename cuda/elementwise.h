@@ -6,7 +6,7 @@
 #pragma once
 #include <utility>
 
-#include "tandem/core/kernels/kernel.h"
+#include "tandem/core/backend/kernel.h"
 #include "tandem/cuda/elementwise_plan.h"
 #include "tandem/cuda/launch.h"
 

@@ -1,5 +1,5 @@
 // Linked where there is no CUDA backend.
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 
 namespace tandem {
 const Backend* cuda_backend() { return nullptr; }

@@ -1,6 +1,7 @@
 // Memory, copies, streams and events of CUDA devices.
 #include <algorithm>
 
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/card_memory.h"

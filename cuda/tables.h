@@ -1,6 +1,6 @@
 // CUDA's kernel tables, one a family; backend.cpp puts them together.
 #pragma once
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 
 namespace tandem::cuda_impl {
 extern const RuntimeKernels runtime_kernels;

@@ -1,7 +1,7 @@
 // One-argument functions and their gradients as entries of kernel tables.
 #pragma once
-#include "tandem/core/kernels/apply.h"
-#include "tandem/core/kernels/pointwise.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/formulas/apply.h"
 #include "tandem/cuda/elementwise.h"
 
 namespace tandem::cuda_impl {

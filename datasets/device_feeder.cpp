@@ -1,7 +1,8 @@
 // Copies run in a stream of their own.
 #include "tandem/datasets/device_feeder.h"
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem::data {
 

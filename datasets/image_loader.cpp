@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/data.h"
 #include "tandem/datasets/order.h"
 
 namespace tandem::data {

@@ -6,7 +6,7 @@
 #pragma once
 #include <optional>
 
-#include "tandem/core/kernels/data.h"
+#include "tandem/core/backend/data.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
 

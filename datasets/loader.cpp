@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/datasets/order.h"
 
 namespace tandem::data {

@@ -8,7 +8,10 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/capture.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"

@@ -4,7 +4,8 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {

@@ -9,7 +9,8 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem::parallel {
 

@@ -3,7 +3,9 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/mixed.h"
 
 namespace tandem::parallel {

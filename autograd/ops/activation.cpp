@@ -1,5 +1,5 @@
 // Activation functions. Gradients by hand below; the fused forms stand beside the functions themselves, in
-// core/kernels.
+// core/formulas.
 #include "tandem/autograd/ops/unary.h"
 
 #include "tandem/autograd/ops/activation.h"

@@ -4,7 +4,9 @@
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

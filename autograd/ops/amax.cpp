@@ -1,7 +1,8 @@
 // amax, amin, max and min of a whole tensor. Gradient: g shared evenly by the elements that equal the
 // extreme.
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/reduce.h"
 
 namespace tandem {
 namespace {
@@ -11,8 +12,8 @@ struct Names {
   const char *forward, *backward;
 };
 
-Tensor extreme(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKernels::Fold& kernel,
-               Names names) {
+Tensor extreme(const Tensor& self, IntArrayRef dim, bool keepdim,
+               const KernelFunction<ReduceKernels::Fold>& kernel, Names names) {
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), self.dtype(), self.device());
   check(self.numel() != 0 || out.numel() == 0, names.forward, ": nothing to choose from: ", self);

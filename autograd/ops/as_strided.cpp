@@ -7,7 +7,8 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

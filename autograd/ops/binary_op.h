@@ -3,11 +3,12 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
-#include "tandem/core/kernels/arithmetic_ops.h"
-#include "tandem/core/kernels/bitwise_ops.h"
-#include "tandem/core/kernels/compare_ops.h"
-#include "tandem/core/kernels/ternary_ops.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
+#include "tandem/core/formulas/bitwise_ops.h"
+#include "tandem/core/formulas/compare_ops.h"
+#include "tandem/core/formulas/ternary_ops.h"
 
 namespace tandem::autograd {
 

@@ -6,7 +6,8 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/index.h"
 
 namespace tandem {
 namespace {

@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/comparison.h"
 
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

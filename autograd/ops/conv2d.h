@@ -10,7 +10,7 @@
 #include <concepts>
 #include <string_view>
 
-#include "tandem/core/kernels/conv.h"
+#include "tandem/core/backend/conv.h"
 
 namespace tandem {
 

@@ -1,5 +1,5 @@
 // cross_entropy_loss. With classes: one fused kernel forward, one backward; gradient
-// (softmax(x) sum of t - t) g, t the smoothed and weighted target (see core/kernels/loss.h).
+// (softmax(x) sum of t - t) g, t the smoothed and weighted target (see core/backend/loss.h).
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -8,7 +8,8 @@
 #include "tandem/autograd/ops/softmax.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/loss.h"
 
 #include <limits>
 

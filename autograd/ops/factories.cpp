@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/promotion.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,9 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/index.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -80,7 +82,10 @@ void scatter_into(const Tensor& out, int64_t dim, const Tensor& index, const Ten
   const auto& kernels = backend(out).index;
   const Tensor to = at_least_1d(out), at = at_least_1d(index);
   const Tensor from = src.storage() == out.storage() ? at_least_1d(src.clone()) : at_least_1d(src);
-  (add ? kernels.scatter_add : kernels.scatter)(to, dim, at, from);
+  if (add)
+    kernels.scatter_add(to, dim, at, from);
+  else
+    kernels.scatter(to, dim, at, from);
 }
 
 Tensor scatter_new(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, bool add) {

@@ -8,7 +8,9 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/index.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 namespace {
@@ -101,9 +103,13 @@ void write(const Tensor& out, const AdvancedIndex& at, const Tensor& given, bool
   sizes[layout.first] = 1;
   strides.insert(layout.first, 0);
   const auto& kernels = backend(out).index;
-  (accumulate ? kernels.put_add : kernels.put)(alias(out, sizes, strides, out.storage_offset()),
-                                               static_cast<int64_t>(layout.first),
-                                               alias(offsets, {offsets.numel()}, {1}, 0), rows);
+  const Tensor to = alias(out, sizes, strides, out.storage_offset());
+  const Tensor places = alias(offsets, {offsets.numel()}, {1}, 0);
+  const auto dim = static_cast<int64_t>(layout.first);
+  if (accumulate)
+    kernels.put_add(to, dim, places, rows);
+  else
+    kernels.put(to, dim, places, rows);
 }
 
 // Index tensors kept for backward.

@@ -7,7 +7,8 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/where.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/index.h"
 
 namespace tandem {
 namespace {

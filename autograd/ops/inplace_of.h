@@ -1,6 +1,7 @@
 // In-place forms of composites: self = f(self).
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 

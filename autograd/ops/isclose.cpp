@@ -9,7 +9,8 @@
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

@@ -3,7 +3,8 @@
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/linalg.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,7 @@
 // max and min along one dimension with indices; argmax, argmin. Gradient: g at the index.
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/reduce.h"
 
 namespace tandem {
 namespace {
@@ -11,7 +12,7 @@ struct Names {
 };
 
 std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
-                                const ReduceKernels::FoldIndex& kernel, Names names) {
+                                const KernelFunction<ReduceKernels::FoldIndex>& kernel, Names names) {
   dim = wrap_dim(dim, self.dim());
   const uint32_t mask = 1u << dim;
   const Dims sizes = reduced_sizes(self.sizes(), mask, true);
@@ -27,7 +28,7 @@ std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
 }
 
 Tensor find_index(const Tensor& self, optional<int64_t> dim, bool keepdim,
-                  const ReduceKernels::FoldIndex& kernel, const char* name) {
+                  const KernelFunction<ReduceKernels::FoldIndex>& kernel, const char* name) {
   NoGradGuard no_grad;
   if (dim) return std::get<1>(find(self.detach(), *dim, keepdim, kernel, {name, ""}));
   Tensor out = std::get<1>(find(self.detach().reshape({-1}), 0, false, kernel, {name, ""}));

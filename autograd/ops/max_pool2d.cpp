@@ -2,7 +2,8 @@
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pool.h"
 
 namespace tandem {
 namespace {

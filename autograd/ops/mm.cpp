@@ -1,7 +1,8 @@
 // mm and bmm: C = A B. Gradients: dA = G Bᵀ, dB = Aᵀ G, batch by batch.
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/linalg.h"
 
 namespace tandem {
 namespace autograd {

@@ -4,7 +4,8 @@
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/loss.h"
 
 namespace tandem {
 namespace autograd {

@@ -4,7 +4,7 @@
 #pragma once
 #include <tuple>
 
-#include "tandem/core/kernels/pool.h"
+#include "tandem/core/backend/pool.h"
 
 namespace tandem {
 

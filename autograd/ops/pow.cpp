@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

@@ -9,6 +9,9 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/random.h"
+#include "tandem/core/formulas/random_ops.h"
 
 namespace tandem {
 namespace {

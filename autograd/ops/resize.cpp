@@ -1,6 +1,7 @@
 // resize_.
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 

@@ -12,7 +12,9 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/reduce.h"
+#include "tandem/core/backend/scan.h"
 
 namespace tandem {
 namespace autograd {
@@ -59,7 +61,7 @@ struct LinearRecurrenceBackward final : Node {
   bool reverse = false;
 };
 
-Tensor scan(const Tensor& x, int64_t dim, bool reverse, const ScanKernels::Scan& kernel) {
+Tensor scan(const Tensor& x, int64_t dim, bool reverse, const KernelFunction<ScanKernels::Scan>& kernel) {
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
   kernel(out, x.detach().contiguous(), dim, reverse);
   return out;

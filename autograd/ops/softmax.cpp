@@ -5,14 +5,16 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/softmax.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
 
 // A gradient by one fused pass, for when it is not recorded itself.
-Tensor fused(const SoftmaxKernels::Backward& kernel, const Tensor& g, const Tensor& y, int64_t dim) {
+Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tensor& g, const Tensor& y,
+             int64_t dim) {
   Tensor out = empty_raw(y.sizes(), y.dtype(), y.device());
   kernel(out, g.contiguous(), y, dim);
   return out;
@@ -48,7 +50,7 @@ struct LogSoftmaxBackward final : Node {
 
 template <class Backward>
 Tensor forward(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
-               const SoftmaxKernels::Forward& kernel, const char* name) {
+               const KernelFunction<SoftmaxKernels::Forward>& kernel, const char* name) {
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   check(x.is_floating_point(), name, ": expected a floating point tensor, got ", x, "; pass dtype");
   dim = wrap_dim(dim, x.dim());

@@ -7,7 +7,8 @@
 #include "tandem/autograd/ops/index_add.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/sort.h"
 
 namespace tandem {
 namespace {

@@ -2,7 +2,8 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/reduce.h"
 
 namespace tandem {
 namespace autograd {

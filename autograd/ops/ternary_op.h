@@ -1,6 +1,7 @@
 // What elementwise operations of three arguments share.
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 

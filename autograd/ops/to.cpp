@@ -1,7 +1,9 @@
 // to, copy_, clone, contiguous: the same values in another dtype, on another device, in other memory.
 // Gradients: the gradient converted (moved) back.
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/runtime.h"
 
 namespace tandem {
 namespace {

@@ -2,7 +2,8 @@
 #include "tandem/autograd/ops/tril.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/index.h"
 
 namespace tandem {
 namespace {

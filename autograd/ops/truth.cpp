@@ -1,14 +1,15 @@
 // all, any and count_nonzero. Without gradient.
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/reduce_op.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/reduce.h"
 
 namespace tandem {
 namespace {
 using namespace autograd;
 
-Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKernels::Fold& kernel,
-            ScalarType type) {
+Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim,
+            const KernelFunction<ReduceKernels::Fold>& kernel, ScalarType type) {
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), type, self.device());
   kernel(out, self, mask);
@@ -17,7 +18,8 @@ Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKerne
 Tensor as_truth(const Tensor& result, const Tensor& self) {
   return self.dtype() == kByte ? result.to(kByte) : result;
 }
-Tensor truth(const Tensor& self, IntArrayRef dim, bool keepdim, const ReduceKernels::Fold& kernel) {
+Tensor truth(const Tensor& self, IntArrayRef dim, bool keepdim,
+             const KernelFunction<ReduceKernels::Fold>& kernel) {
   return as_truth(fold(self, dim, keepdim, kernel, kBool), self);
 }
 

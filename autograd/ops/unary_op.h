@@ -15,7 +15,8 @@
 
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 

@@ -2,6 +2,7 @@
 // the window after the other, so that the order of additions is fixed.
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/view_op.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

@@ -9,7 +9,8 @@
 //   };
 #pragma once
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 

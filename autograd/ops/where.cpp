@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/ternary_op.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/philox.h"
 #include "tandem/testing.h"

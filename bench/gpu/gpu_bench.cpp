@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "tandem/bench/gpu/rows.h"
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/captured_step.h"

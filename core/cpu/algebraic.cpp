@@ -1,5 +1,5 @@
 // Algebraic functions on the CPU, and their gradients.
-#include "tandem/core/kernels/algebraic_ops.h"
+#include "tandem/core/formulas/algebraic_ops.h"
 
 #include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/cpu/unary_loop.h"
@@ -7,6 +7,6 @@
 namespace tandem::cpu {
 constinit const KernelArray<AlgebraicOps, UnarySignature> algebraic_kernels =
     KernelArray<AlgebraicOps, UnarySignature>::from<UnaryMaker>();
-constinit const KernelArray<AlgebraicOps, GradientSignature> algebraic_gradients =
-    KernelArray<AlgebraicOps, GradientSignature>::from<GradientMaker>();
+constinit const KernelArray<AlgebraicOps, GradientSignature, "_backward"> algebraic_gradients =
+    KernelArray<AlgebraicOps, GradientSignature, "_backward">::from<GradientMaker>();
 }  // namespace tandem::cpu

@@ -1,5 +1,5 @@
 // Arithmetic of two arguments on the CPU.
-#include "tandem/core/kernels/arithmetic_ops.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"

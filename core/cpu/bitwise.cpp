@@ -1,5 +1,5 @@
 // Operations on the bits of integers on the CPU.
-#include "tandem/core/kernels/bitwise_ops.h"
+#include "tandem/core/formulas/bitwise_ops.h"
 
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"

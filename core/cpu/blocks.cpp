@@ -1,6 +1,7 @@
 #include "tandem/core/cpu/blocks.h"
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::cpu {
 namespace {

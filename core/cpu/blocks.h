@@ -2,9 +2,9 @@
 // into a buffer, results scattered from one. So a function is compiled once for each type, and everything
 // around it once for all functions.
 #pragma once
+#include "tandem/core/backend/kernel.h"
 #include "tandem/core/cpu/loop.h"
-#include "tandem/core/kernels/kernel.h"
-#include "tandem/core/kernels/store.h"
+#include "tandem/core/formulas/store.h"
 
 namespace tandem::cpu {
 

@@ -1,11 +1,12 @@
 // Steps are not captured on the CPU.
+#include "tandem/core/backend/capture.h"
 #include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
 struct NotHere {
-  template <class R, class... Args>
-  constexpr operator Kernel<R(Args...)>() const {
+  template <KernelName name, class R, class... Args, Shown shown>
+  constexpr operator Kernel<name, R(Args...), shown>() const {
     return +[](Args...) -> R { fail("steps are not captured on the CPU"); };
   }
 };

@@ -1,7 +1,8 @@
 // cat: one task a part where parts are small, else each part by all threads.
 #include <cstring>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {

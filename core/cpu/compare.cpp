@@ -1,6 +1,7 @@
 // Comparisons on the CPU: arguments of any computed type, bool out.
-#include "tandem/core/kernels/compare_ops.h"
+#include "tandem/core/formulas/compare_ops.h"
 
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

@@ -1,4 +1,6 @@
 // Convolution in the CPU's table: tensors to the kernels of conv2d.h.
+#include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/conv2d.h"
 #include "tandem/core/cpu/tables.h"
 

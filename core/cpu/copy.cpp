@@ -1,10 +1,11 @@
 // Copies between any two dtypes, and fills.
 #include <cstring>
 
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/cpu/transpose.h"
-#include "tandem/core/kernels/convert.h"
+#include "tandem/core/formulas/convert.h"
 
 namespace tandem::cpu {
 namespace {

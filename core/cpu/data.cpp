@@ -1,4 +1,5 @@
 // Batches from bytes.
+#include "tandem/core/backend/data.h"
 #include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"
 

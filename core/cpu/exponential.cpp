@@ -1,5 +1,5 @@
 // Exponentials and logarithms on the CPU, and their gradients.
-#include "tandem/core/kernels/exponential_ops.h"
+#include "tandem/core/formulas/exponential_ops.h"
 
 #include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/cpu/unary_loop.h"
@@ -7,6 +7,6 @@
 namespace tandem::cpu {
 constinit const KernelArray<ExponentialOps, UnarySignature> exponential_kernels =
     KernelArray<ExponentialOps, UnarySignature>::from<UnaryMaker>();
-constinit const KernelArray<ExponentialOps, GradientSignature> exponential_gradients =
-    KernelArray<ExponentialOps, GradientSignature>::from<GradientMaker>();
+constinit const KernelArray<ExponentialOps, GradientSignature, "_backward"> exponential_gradients =
+    KernelArray<ExponentialOps, GradientSignature, "_backward">::from<GradientMaker>();
 }  // namespace tandem::cpu

@@ -1,7 +1,7 @@
 // What the CPU's index kernels share.
 #pragma once
+#include "tandem/core/backend/index.h"
 #include "tandem/core/cpu/loop.h"
-#include "tandem/core/kernels/index.h"
 
 namespace tandem::cpu {
 

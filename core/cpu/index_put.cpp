@@ -1,4 +1,5 @@
 // Reads and writes displaced by offsets: the kernels of advanced indexing; and the table of the family.
+#include "tandem/core/backend/index.h"
 #include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"
 

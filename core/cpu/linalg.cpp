@@ -2,6 +2,8 @@
 // neither row-major nor column-major is copied first.
 #include <algorithm>
 
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/core/backend/loss.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/kernels/fast_exp.h"
+#include "tandem/core/formulas/fast_exp.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/reduction.h"
 

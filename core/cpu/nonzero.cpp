@@ -2,7 +2,8 @@
 // others.
 #include <numeric>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {

@@ -1,6 +1,7 @@
 // Batch normalisation on the CPU: one task a channel, so that every sum has one order.
 #include <cmath>
 
+#include "tandem/core/backend/norm.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
 

@@ -1,9 +1,10 @@
 // Optimizer steps on the CPU.
 #include <algorithm>
 
+#include "tandem/core/backend/optim.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/kernels/optim_math.h"
+#include "tandem/core/formulas/optim_math.h"
 
 namespace tandem::cpu {
 namespace {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tandem/core/backend/random.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/kernels/random.h"
+#include "tandem/core/formulas/random_ops.h"
 
 namespace tandem::cpu {
 namespace {

@@ -1,4 +1,5 @@
 // Sums, products, means, norms and what else folds numbers, on the CPU.
+#include "tandem/core/backend/reduce.h"
 #include "tandem/core/cpu/reduce_tables.h"
 
 namespace tandem::cpu {

@@ -1,4 +1,5 @@
 // max and min along one dimension, with the first index of the extreme, on the CPU.
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/reduce_tables.h"
 
 namespace tandem::cpu {

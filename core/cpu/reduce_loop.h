@@ -1,4 +1,4 @@
-// The loops of every reduction that folds a value into an accumulator (core/kernels/reduce_ops.h).
+// The loops of every reduction that folds a value into an accumulator (core/formulas/reduce_ops.h).
 //
 // Accuracy: blocks are folded over many lanes, blocks pairwise (Cascade). The order follows from shape and
 // strides alone.
@@ -9,7 +9,7 @@
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/reduce_plan.h"
 #include "tandem/core/cpu/scratch.h"
-#include "tandem/core/kernels/reduce_ops.h"
+#include "tandem/core/formulas/reduce_ops.h"
 
 namespace tandem::cpu {
 

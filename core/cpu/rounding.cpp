@@ -1,5 +1,5 @@
 // Signs and roundings on the CPU.
-#include "tandem/core/kernels/rounding_ops.h"
+#include "tandem/core/formulas/rounding_ops.h"
 
 #include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/cpu/unary_loop.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/parallel_for.h"

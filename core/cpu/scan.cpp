@@ -1,5 +1,6 @@
 // Running sums and products on the CPU. Lines are run side by side, kTile at a time, so that the chain of one
 // line hides behind the others.
+#include "tandem/core/backend/scan.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/line_split.h"

@@ -4,9 +4,10 @@
 // by side. Sums along n are taken in a fixed order.
 #include <cmath>
 
+#include "tandem/core/backend/softmax.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/kernels/fast_exp.h"
+#include "tandem/core/formulas/fast_exp.h"
 
 namespace tandem::cpu {
 namespace {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "tandem/core/backend/sort.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/kernels/sort_ops.h"
+#include "tandem/core/formulas/sort_ops.h"
 #include "tandem/core/line_split.h"
 
 namespace tandem::cpu {

@@ -1,6 +1,6 @@
 // The CPU's kernel tables, one a family; backend.cpp puts them together.
 #pragma once
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 
 namespace tandem::cpu {
 extern const RuntimeKernels runtime_kernels;

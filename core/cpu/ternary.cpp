@@ -1,6 +1,7 @@
 // Elementwise functions of three arguments on the CPU.
-#include "tandem/core/kernels/ternary_ops.h"
+#include "tandem/core/formulas/ternary_ops.h"
 
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

@@ -1,7 +1,7 @@
 // One-argument functions and their gradients as entries of kernel tables.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/kernels/apply.h"
+#include "tandem/core/formulas/apply.h"
 
 namespace tandem::cpu {
 

@@ -1,6 +1,7 @@
 // where: a choice of bytes, whatever they mean.
 #include <cstring>
 
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/pointwise_tables.h"
 

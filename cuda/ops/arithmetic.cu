@@ -1,5 +1,5 @@
 // Arithmetic of two arguments on CUDA devices.
-#include "tandem/core/kernels/arithmetic_ops.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 
 #include "tandem/cuda/binary.h"
 #include "tandem/cuda/device.h"

@@ -1,5 +1,5 @@
 // Operations on the bits of integers on CUDA devices.
-#include "tandem/core/kernels/bitwise_ops.h"
+#include "tandem/core/formulas/bitwise_ops.h"
 
 #include "tandem/cuda/binary.h"
 #include "tandem/cuda/device.h"

@@ -1,5 +1,6 @@
 // cat: all row-major parts by one launch (one for every kCatMostParts), in the widest units that their sizes
 // and addresses allow. Other parts are copied each into their window. And triangle.
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/cat_batch.h"

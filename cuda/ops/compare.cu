@@ -1,7 +1,7 @@
 // Comparisons on CUDA devices: arguments of any computed type, bool out.
-#include "tandem/core/kernels/compare_ops.h"
+#include "tandem/core/formulas/compare_ops.h"
 
-#include "tandem/core/kernels/pointwise.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"

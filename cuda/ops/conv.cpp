@@ -2,6 +2,8 @@
 // memory for, or that cuDNN refuses after all, gives way to the next one of its plan.
 #include <algorithm>
 
+#include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv_plan.h"
 #include "tandem/cuda/tables.h"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tandem/core/kernels/conv.h"
+#include "tandem/core/backend/conv.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/plan_key.h"
 

@@ -1,8 +1,8 @@
 // Copies between any two dtypes, and fills, on CUDA devices.
 #include <cstring>
 
-#include "tandem/core/kernels/convert.h"
-#include "tandem/core/kernels/store.h"
+#include "tandem/core/formulas/convert.h"
+#include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"

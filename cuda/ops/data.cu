@@ -1,5 +1,5 @@
 // Batches from a data set on the device: gathered, converted and scaled in one launch, four pixels a thread.
-#include "tandem/core/kernels/data.h"
+#include "tandem/core/backend/data.h"
 
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"

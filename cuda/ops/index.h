@@ -1,6 +1,6 @@
 // What CUDA's index kernels share.
 #pragma once
-#include "tandem/core/kernels/index.h"
+#include "tandem/core/backend/index.h"
 #include "tandem/cuda/context.h"
 
 namespace tandem::cuda_impl {

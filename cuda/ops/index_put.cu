@@ -6,6 +6,7 @@
 // destination in order. Both give what the CPU gives, bit for bit, without atomics.
 #include <bit>
 
+#include "tandem/core/backend/index.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/index.h"

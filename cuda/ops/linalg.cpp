@@ -3,6 +3,8 @@
 // column-major is copied first. float32 is computed as such unless the math mode allows TF32.
 #include <climits>
 
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/launch.h"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/backend/loss.h"
 #include "tandem/core/reduction.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"

@@ -5,7 +5,7 @@
 #pragma once
 #include <cmath>
 
-#include "tandem/core/kernels/fast_exp.h"
+#include "tandem/core/formulas/fast_exp.h"
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "tandem/core/kernels/random_math.h"
+#include "tandem/core/backend/sort.h"
+#include "tandem/core/formulas/random_math.h"
 #include "tandem/core/philox.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/live.h"

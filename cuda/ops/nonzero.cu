@@ -1,7 +1,8 @@
 // nonzero: positions of elements that are not 0, in row-major order. Tiles are counted, their counts summed
 // up by one block, and each tile then writes behind the others. count_nonzero gives a number to the host: of
 // all tables of this backend it alone waits for the device.
-#include "tandem/core/kernels/runtime.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/backend/norm.h"
+#include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"

@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/kernels/optim_math.h"
+#include "tandem/core/backend/optim.h"
+#include "tandem/core/formulas/optim_math.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/tables.h"

@@ -1,4 +1,5 @@
 // The table of elementwise kernels.
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"
 
 namespace tandem::cuda_impl {

@@ -3,7 +3,7 @@
 // (pool_windows.h), so nothing is added atomically; rules and order of additions are the CPU's.
 #include <algorithm>
 
-#include "tandem/core/kernels/pool.h"
+#include "tandem/core/backend/pool.h"
 
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"

@@ -2,8 +2,9 @@
 //
 // That holds since random_ops.h has no product with a sum that is not an explicit fma, and everything else in
 // it is rounded correctly by IEEE 754: contraction of other expressions finds nothing to contract.
-#include "tandem/core/kernels/random.h"
+#include "tandem/core/backend/random.h"
 
+#include "tandem/core/formulas/random_ops.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/live.h"

@@ -1,5 +1,6 @@
 // The parts of the table of random numbers, each made in a file of its own.
 #pragma once
+#include "tandem/core/backend/random.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

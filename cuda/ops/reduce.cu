@@ -1,4 +1,5 @@
 // Sums, products, means and what else folds numbers, on CUDA.
+#include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/reduce_loop.h"
 #include "tandem/cuda/ops/reduce_tables.h"

@@ -5,9 +5,9 @@
 //   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b)
 //   const; void store(int64_t to, Acc a, Parameter p) const
 //
-// Folded makes one of a policy of core/kernels/reduce_ops.h. No atomics: every fold has one order.
+// Folded makes one of a policy of core/formulas/reduce_ops.h. No atomics: every fold has one order.
 #pragma once
-#include "tandem/core/kernels/reduce_ops.h"
+#include "tandem/core/formulas/reduce_ops.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/reduce_geometry.h"

@@ -1,5 +1,5 @@
 // Signs and roundings on CUDA devices.
-#include "tandem/core/kernels/rounding_ops.h"
+#include "tandem/core/formulas/rounding_ops.h"
 
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/pointwise_tables.h"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tandem/core/backend/scan.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/tables.h"

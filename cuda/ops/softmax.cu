@@ -5,6 +5,7 @@
 // element.
 #include "tandem/cuda/device.h"
 
+#include "tandem/core/backend/softmax.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/ops/max_sum.h"

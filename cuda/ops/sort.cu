@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "tandem/core/kernels/sort_ops.h"
+#include "tandem/core/backend/sort.h"
+#include "tandem/core/formulas/sort_ops.h"
 #include "tandem/core/line_split.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/tables.h"

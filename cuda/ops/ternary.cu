@@ -1,7 +1,7 @@
 // Elementwise functions of three arguments on CUDA devices.
-#include "tandem/core/kernels/ternary_ops.h"
+#include "tandem/core/formulas/ternary_ops.h"
 
-#include "tandem/core/kernels/pointwise.h"
+#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"

@@ -1,7 +1,7 @@
 // where on CUDA devices: a choice of bytes, whatever they mean.
 #include <cstring>
 
-#include "tandem/core/kernels/store.h"
+#include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/ops/pointwise_tables.h"

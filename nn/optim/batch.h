@@ -1,6 +1,7 @@
 // What step() of the optimizers shares: parameters gathered in lists for one kernel call.
 #pragma once
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/optim.h"
 #include "tandem/nn/optim/optimizer.h"
 
 namespace tandem::optim {

@@ -4,6 +4,7 @@
 #include <typeinfo>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/core/backend/optim.h"
 #include "tandem/nn/optim/batch.h"
 
 namespace tandem::optim {

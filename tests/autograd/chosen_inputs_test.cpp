@@ -1,6 +1,8 @@
 // autograd::grad and backward for chosen inputs: only what leads to them runs, sees hooks and is freed.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"

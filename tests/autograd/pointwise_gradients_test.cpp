@@ -1,5 +1,7 @@
 // Elementwise operations in every mode of the harness: non-contiguous inputs, threads, first and second
 // derivatives against differences; and the fused gradients against the differentiable ones.
+#include <cmath>
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/activation.h"

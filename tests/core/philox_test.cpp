@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/kernels/random_ops.h"
+#include "tandem/core/formulas/random_ops.h"
 
 using namespace tandem;
 

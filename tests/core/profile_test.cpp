@@ -9,7 +9,13 @@
 #include <set>
 #include <thread>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/optim.h"
+#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/random.h"
+#include "tandem/core/backend/reduce.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/profile_spans.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/tandem.h"
@@ -123,19 +129,23 @@ TEST_CASE("a training step: names, shapes, nesting") {
 }
 
 TEST_CASE("every kernel of the table has a name, or is of the runtime") {
-  using profiler::detail::name_of_kernel;
-  CHECK(name_of_kernel(&cpu_backend.linalg.matmul).name == std::string("matmul"));
-  CHECK(name_of_kernel(&cpu_backend.optim.adagrad).name == std::string("adagrad"));
-  CHECK(name_of_kernel(&cpu_backend.reduce.min_index).name == std::string("min"));
-  CHECK(name_of_kernel(&cpu_backend.pointwise.fill).name == std::string("fill"));
-  CHECK(name_of_kernel(&cpu_backend.random.multinomial).name == std::string("multinomial"));
-  CHECK(name_of_kernel(&cpu_backend.runtime.copy_bytes).name == std::string("copy_bytes"));
-  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize).name == std::string("synchronize"));
-  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize_stream).name == std::string("synchronize_stream"));
-  CHECK(name_of_kernel(&cpu_backend.runtime.synchronize_event).name == std::string("synchronize_event"));
-  CHECK(name_of_kernel(&cpu_backend.runtime.allocate).name == nullptr);
-  CHECK(name_of_kernel(&cpu_backend.runtime.elapsed_ms).name == nullptr);
-  CHECK_FALSE(name_of_kernel(&cpu_backend.linalg.matmul).queued);
+  CHECK(cpu_backend.linalg.matmul.name() == std::string("matmul"));
+  CHECK(cpu_backend.optim.adagrad.name() == std::string("adagrad"));
+  CHECK(cpu_backend.reduce.min_index.name() == std::string("min"));
+  CHECK(cpu_backend.pointwise.fill.name() == std::string("fill"));
+  CHECK(cpu_backend.random.multinomial.name() == std::string("multinomial"));
+  CHECK(cpu_backend.runtime.copy_bytes.name() == std::string("copy_bytes"));
+  CHECK(cpu_backend.runtime.synchronize.name() == std::string("synchronize"));
+  CHECK(cpu_backend.runtime.synchronize_stream.name() == std::string("synchronize_stream"));
+  CHECK(cpu_backend.runtime.synchronize_event.name() == std::string("synchronize_event"));
+  CHECK(cpu_backend.runtime.allocate.name() == std::string());
+  CHECK(cpu_backend.runtime.elapsed_ms.name() == std::string());
+  CHECK(cpu_backend.pointwise.unary.get<ops::Relu>().name() == std::string("relu"));
+  CHECK(cpu_backend.pointwise.gradient.get<ops::Relu>().name() == std::string("relu_backward"));
+  profiler::detail::KernelArguments arguments;
+  const Tensor x = ones({2});
+  arguments.note(x);
+  CHECK(profiler::detail::device_of(arguments).is_cpu());
 }
 
 TEST_CASE("off: nothing is recorded, nothing is written") {

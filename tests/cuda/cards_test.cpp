@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/core/error.h"
 #include "tandem/tests/cuda/skip.h"
 

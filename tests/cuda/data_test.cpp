@@ -1,7 +1,8 @@
 // Batches of a data set on the device, memory figures, copies that do not wait.
 #include <doctest/doctest.h>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/data.h"
 #include "tandem/core/cuda.h"
 #include "tandem/datasets/device_feeder.h"
 #include "tandem/datasets/image_loader.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"

@@ -2,6 +2,9 @@
 // index.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+#include "tandem/core/backend/index.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 

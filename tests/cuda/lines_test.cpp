@@ -1,6 +1,10 @@
 // Kernels along one dimension on CUDA, against the CPU's: softmax, scans, sorting; and draws by weight.
 #include <algorithm>
 
+#include "tandem/core/backend/random.h"
+#include "tandem/core/backend/scan.h"
+#include "tandem/core/backend/softmax.h"
+#include "tandem/core/backend/sort.h"
 #include "tandem/tests/cuda/family.h"
 
 using namespace tandem;

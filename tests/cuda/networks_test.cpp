@@ -1,4 +1,6 @@
 // Losses over classes and batch normalisation on CUDA, against the CPU's.
+#include "tandem/core/backend/loss.h"
+#include "tandem/core/backend/norm.h"
 #include "tandem/core/reduction.h"
 #include "tandem/tests/cuda/family.h"
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 

@@ -1,6 +1,7 @@
 // CUDA's matrix products, convolutions and pooling against the CPU's.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "tandem/core/math_mode.h"
@@ -8,6 +9,10 @@
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 #ifdef TANDEM_CUDA_EMULATION
+#include "tandem/core/backend/capture.h"
+#include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/pool.h"
 #include "tandem/tests/cuda_emulation/emulation.h"
 #endif
 

@@ -1,7 +1,9 @@
 // Random numbers of a device are those of the CPU, bit for bit.
 #include <doctest/doctest.h>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/random.h"
+#include "tandem/core/formulas/random_ops.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"

@@ -1,6 +1,7 @@
 // Reductions on CUDA: every kernel against the CPU's.
 #include <bit>
 
+#include "tandem/core/backend/reduce.h"
 #include "tandem/tests/cuda/family.h"
 
 using namespace tandem;
@@ -41,8 +42,9 @@ Tensor outputs(const Tensor& in, uint32_t mask, ScalarType type, Device device) 
   return empty_raw(sizes, type, device);
 }
 
-void agrees(const Shapes& shapes, const char* name, ReduceKernels::Fold ReduceKernels::*kernel,
-            ScalarType in_type, ScalarType out_type) {
+template <class Fold>
+void agrees(const Shapes& shapes, const char* name, Fold ReduceKernels::*kernel, ScalarType in_type,
+            ScalarType out_type) {
   for_layouts(shapes, in_type, [&](const Tensor& x, uint32_t mask) {
     const Tensor here = outputs(x, mask, out_type, kCPU), there = outputs(x, mask, out_type, cuda0());
     (backend(here).reduce.*kernel)(here, x, mask);
@@ -113,7 +115,7 @@ TEST_CASE("extremes and where they stand, with NaN and ties") {
       }
       const int64_t dim = mask == 0 ? 0 : std::countr_zero(mask);
       const Tensor z = to_cuda(x);
-      for (const auto kernel : {&ReduceKernels::max_index, &ReduceKernels::min_index}) {
+      const auto agrees = [&](auto kernel) {
         const Tensor v = outputs(x, mask, type, kCPU), i = outputs(x, mask, kLong, kCPU);
         const Tensor w = outputs(x, mask, type, cuda0()), j = outputs(x, mask, kLong, cuda0());
         (backend(x).reduce.*kernel)(v, i, x, dim);
@@ -121,6 +123,8 @@ TEST_CASE("extremes and where they stand, with NaN and ties") {
         INFO(std::string(tandem::name(type)), " dim ", dim, " elements ", x.numel());
         CHECK(near(w.cpu(), v, 0));
         CHECK(near(j.cpu(), i, 0));
-      }
+      };
+      agrees(&ReduceKernels::max_index);
+      agrees(&ReduceKernels::min_index);
     });
 }

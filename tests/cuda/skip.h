@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tandem/core/backend.h"
+#include "tandem/core/backend/backend.h"
 
 namespace tandem {
 /// False, with a word, where there are fewer than `count` CUDA devices.

@@ -11,6 +11,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/random.h"
+#include "tandem/core/backend/data.h"
 #include "tandem/core/generator.h"
 #include "tandem/datasets/data.h"
 #include "tandem/testing.h"

@@ -1,0 +1,64 @@
+// A backend is one table of kernels. Each family of kernels is a struct with a header of its own in this
+// folder, which an operation includes for the kernels that it calls; a family or a kernel that a backend
+// leaves out does not compile.
+#pragma once
+#include "tandem/core/device.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+struct RuntimeKernels;
+struct PointwiseKernels;
+struct ReduceKernels;
+struct ScanKernels;
+struct SoftmaxKernels;
+struct SortKernels;
+struct IndexKernels;
+struct LinalgKernels;
+struct RandomKernels;
+struct ConvKernels;
+struct PoolKernels;
+struct LossKernels;
+struct NormKernels;
+struct OptimKernels;
+struct CaptureKernels;
+struct DataKernels;
+
+struct Backend {
+  const RuntimeKernels& runtime;
+  const PointwiseKernels& pointwise;
+  const ReduceKernels& reduce;
+  const ScanKernels& scan;
+  const SoftmaxKernels& softmax;
+  const SortKernels& sort;
+  const IndexKernels& index;
+  const LinalgKernels& linalg;
+  const RandomKernels& random;
+  const ConvKernels& conv;
+  const PoolKernels& pool;
+  const LossKernels& loss;
+  const NormKernels& norm;
+  const OptimKernels& optim;
+  const CaptureKernels& capture;
+  const DataKernels& data;
+};
+
+extern const Backend cpu_backend;
+/// The CUDA table; nullptr in a build without CUDA or where no device can be used: cuda_reason() says why.
+const Backend* cuda_backend();
+/// "built without CUDA", or "no CUDA device: <reason>".
+const char* cuda_reason();
+
+[[noreturn]] void no_cuda();
+/// The table for a kind of device. Throws Error with cuda_reason().
+inline const Backend& backend(DeviceType type) {
+  if (type == DeviceType::CPU) [[likely]]
+    return cpu_backend;
+  const Backend* cuda = cuda_backend();
+  if (cuda == nullptr) no_cuda();
+  return *cuda;
+}
+inline const Backend& backend(Device device) { return backend(device.type()); }
+inline const Backend& backend(const Tensor& t) { return backend(t.device().type()); }
+
+}  // namespace tandem

@@ -1,0 +1,126 @@
+// Kernel: a function pointer of a backend's table that has a name and cannot be left out.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "tandem/core/backend/kernel_span.h"
+#include "tandem/core/scalar.h"
+#include "tandem/core/tensor.h"
+#include "tandem/core/type_list.h"
+
+namespace tandem {
+
+/// A string literal as a template argument.
+template <std::size_t N>
+struct KernelName {
+  char text[N] = {};
+  consteval KernelName(const char (&literal)[N]) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
+  }
+};
+
+/// Where a profile shows a kernel: on its device's stream, or as a wait of the host.
+enum class Shown : bool { kQueued, kHost };
+
+template <class Signature>
+class KernelFunction;
+/// A kernel whatever its name; an empty name is not shown in a profile.
+template <class R, class... Args>
+class KernelFunction<R(Args...)> {
+ public:
+  constexpr KernelFunction(R (*function)(Args...), const char* name, Shown shown = Shown::kQueued)
+      : function_(function), name_(name), shown_(shown) {}
+  R operator()(Args... args) const {
+    if (profiler::is_on()) [[unlikely]]
+      return profiled(static_cast<Args&&>(args)...);
+    return function_(static_cast<Args&&>(args)...);
+  }
+  constexpr const char* name() const { return name_; }
+
+ private:
+  [[gnu::noinline, gnu::cold]] R profiled(Args... args) const {
+    if (*name_ == '\0') return function_(static_cast<Args&&>(args)...);
+    profiler::detail::KernelArguments arguments;
+    (arguments.note(args), ...);
+    const profiler::detail::KernelSpan span(name_, shown_ == Shown::kQueued, arguments);
+    return function_(static_cast<Args&&>(args)...);
+  }
+  R (*function_)(Args...);
+  const char* name_;
+  Shown shown_;
+};
+
+template <KernelName name, class Signature, Shown shown = Shown::kQueued>
+class Kernel : public KernelFunction<Signature> {
+ public:
+  constexpr Kernel(Signature* function) : KernelFunction<Signature>(function, text_.text, shown) {}
+  Kernel(std::nullptr_t) = delete;
+
+ private:
+  static constexpr auto text_ = name;
+};
+
+namespace detail {
+/// Op::name with a suffix.
+template <class Op, KernelName suffix>
+struct SuffixedName {
+  static constexpr auto make() {
+    constexpr std::string_view name = Op::name, end = suffix.text;
+    std::array<char, name.size() + end.size() + 1> text{};
+    name.copy(text.data(), name.size());
+    end.copy(text.data() + name.size(), end.size());
+    return text;
+  }
+  static constexpr auto text = make();
+};
+}  // namespace detail
+
+template <class List, class Signature>
+class KernelsOf;
+template <class... Ops, class Signature>
+class KernelsOf<TypeList<Ops...>, Signature> {
+ public:
+  template <class Op>
+  const KernelFunction<Signature>& get() const {
+    return kernels_[index_of<Op, TypeList<Ops...>>];
+  }
+
+ protected:
+  using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
+  template <class Maker, KernelName suffix>
+  static constexpr Kernels make() {
+    return {KernelFunction<Signature>(Maker::template make<Ops>(),
+                                      detail::SuffixedName<Ops, suffix>::text.data())...};
+  }
+  constexpr explicit KernelsOf(const Kernels& kernels) : kernels_(kernels) {}
+
+ private:
+  Kernels kernels_;
+};
+
+/// One kernel of the same signature for each type of an operation list, made by `Maker::template make<Op>()`.
+/// Its name is Op::name with `suffix`.
+template <class List, class Signature, KernelName suffix = "">
+class KernelArray : public KernelsOf<List, Signature> {
+  using Base = KernelsOf<List, Signature>;
+
+ public:
+  template <class Maker>
+  static constexpr KernelArray from() {
+    return KernelArray(Base::template make<Maker, suffix>());
+  }
+
+ private:
+  using Base::Base;
+};
+
+/// A tensor, or one number that stands for a tensor of it.
+struct Operand {
+  const Tensor* tensor = nullptr;
+  Scalar scalar;
+  Operand(const Tensor& t) : tensor(&t) {}
+  Operand(const Scalar& s) : scalar(s) {}
+};
+
+}  // namespace tandem

@@ -1,0 +1,64 @@
+// What a kernel's span says: its dtype, shapes and device.
+#include "tandem/core/backend/kernel_span.h"
+
+#include <algorithm>
+
+#include "tandem/core/backend/optim.h"
+#include "tandem/core/backend/runtime.h"
+#include "tandem/core/profile_spans.h"
+
+namespace tandem::profiler::detail {
+
+void KernelArguments::note(const Tensor& t) {
+  if (t.defined() && tensor_count < 8) tensors[tensor_count++] = &t;
+}
+void KernelArguments::note(const Operand& operand) {
+  if (operand.tensor != nullptr) note(*operand.tensor);
+}
+void KernelArguments::note(const StreamHandle& stream) { note(stream.device); }
+void KernelArguments::note(Device device) {
+  if (device_count < 2) devices[device_count++] = device;
+}
+void KernelArguments::note(TensorList tensors) {
+  for (const Tensor& t : tensors) note(t);
+}
+void KernelArguments::note(const Gradients& gradients) { note(gradients.of); }
+
+namespace {
+
+std::string text_of(const KernelArguments& a) {
+  std::string text;
+  if (a.tensor_count > 0) append(text, a.tensors[0]->dtype());
+  for (int i = 0; i < a.tensor_count; ++i) {
+    text += ' ';
+    tandem::detail::append(text, a.tensors[i]->sizes());
+  }
+  if (a.device_count == 2)
+    text = concat(a.devices[1], " to ", a.devices[0], ", ", a.bytes, " bytes");
+  else if (a.device_count == 1)
+    text = a.devices[0].str();
+  return text;
+}
+
+}  // namespace
+
+Device device_of(const KernelArguments& a) {
+  if (a.tensor_count > 0) return a.tensors[0]->device();
+  for (int i = 0; i < a.device_count; ++i)
+    if (!a.devices[i].is_cpu()) return a.devices[i];
+  return Device(kCPU, 0);
+}
+
+KernelSpan::KernelSpan(const char* name, bool queued, const KernelArguments& arguments) : name_(name) {
+  set_note(note_, text_of(arguments));
+  const Device device = queued ? device_of(arguments) : Device(kCPU, 0);
+  begin_span(open_, device.is_cpu() ? nullptr : &device);
+}
+
+KernelSpan::~KernelSpan() {
+  Span span{.name = name_, .category = "kernel"};
+  std::copy(std::begin(note_), std::end(note_), span.note);
+  end_span(open_, span);
+}
+
+}  // namespace tandem::profiler::detail

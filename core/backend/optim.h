@@ -1,0 +1,57 @@
+// Optimizer steps: one fused pass over a list of parameters, nothing allocated.
+//
+// Lists have one entry a parameter; entry i of each (where the list is not empty) has the shape, dtype
+// (float32 or float64), device and memory order of parameter i and is dense. The numbers of a step come in a
+// plain struct, so that a captured step can keep it in device memory and have it rewritten before a replay.
+#pragma once
+#include "tandem/core/backend/kernel.h"
+
+namespace tandem {
+
+struct SgdStep {
+  double lr, weight_decay, momentum, dampening;
+  bool nesterov, maximize;
+  /// The momentum buffers have no values yet.
+  bool first;
+};
+struct AdamStep {
+  double lr, beta1, beta2, eps, weight_decay;
+  int64_t step;    ///< 1 for the first
+  bool decoupled;  ///< weight decay outside of the gradient: AdamW
+  bool maximize;
+};
+struct RmsPropStep {
+  double lr, alpha, eps, weight_decay, momentum;
+};
+struct AdagradStep {
+  double lr, lr_decay, eps, weight_decay;
+  int64_t step;  ///< 1 for the first
+};
+
+/// Of each parameter one. `others`, kMostOthers at most: further summands, flat; each gradient of `of` then
+/// lies in the flat memory `own`, and what stands at its place in the others is added, in their order and in
+/// the same pass, which leaves the sum in `own`.
+struct Gradients {
+  static constexpr std::size_t kMostOthers = 7;
+  Gradients(TensorList of) : of(of) {}
+  Gradients(TensorList of, const Tensor& own, TensorList others) : of(of), others(others), own(&own) {}
+  TensorList of, others;
+  const Tensor* own = nullptr;
+};
+
+struct OptimKernels {
+  /// buffers: empty without momentum.
+  Kernel<"sgd", void(TensorList params, const Gradients& grads, TensorList buffers, const SgdStep& step)> sgd;
+  /// max_squares: empty without amsgrad.
+  Kernel<"adam", void(TensorList params, const Gradients& grads, TensorList means, TensorList squares,
+                      TensorList max_squares, const AdamStep& step)>
+      adam;
+  /// means: empty unless centered; buffers: empty without momentum.
+  Kernel<"rmsprop", void(TensorList params, const Gradients& grads, TensorList squares, TensorList means,
+                         TensorList buffers, const RmsPropStep& step)>
+      rmsprop;
+  Kernel<"adagrad", void(TensorList params, const Gradients& grads, TensorList sums, const AdagradStep& step)>
+      adagrad;
+};
+
+}  // namespace tandem

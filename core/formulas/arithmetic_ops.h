@@ -1,0 +1,167 @@
+// Elementwise arithmetic of two arguments, for host and device; both have the output's type. A third one,
+// `p`, is a parameter of the call (alpha of add).
+//
+// Integers wrap around. Ops marked `hot` deserve loops of their own. Ops marked `divides` must not meet an
+// integer zero divisor: backends check first.
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#include "tandem/core/host_device.h"
+#include "tandem/core/scalar.h"
+
+namespace tandem::ops {
+
+/// The type to compute in: unsigned for integers, so that overflow wraps instead of being undefined.
+template <class T>
+using Wrapping =
+    std::conditional_t<!std::is_integral_v<T>, T, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+
+/// a + p b
+struct Add {
+  static constexpr const char* name = "add";
+  static constexpr bool hot = true;
+  using Types = ComputedTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b, T p) {
+    using W = Wrapping<T>;
+    if constexpr (std::is_same_v<T, bool>)
+      return a || (p && b);
+    else
+      return static_cast<T>(static_cast<W>(a) + static_cast<W>(p) * static_cast<W>(b));
+  }
+};
+struct Mul {
+  static constexpr const char* name = "mul";
+  static constexpr bool hot = true;
+  using Types = ComputedTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    using W = Wrapping<T>;
+    if constexpr (std::is_same_v<T, bool>)
+      return a && b;
+    else
+      return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+  }
+};
+struct Div {
+  static constexpr const char* name = "div";
+  static constexpr bool hot = true;
+  using Types = FloatTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return a / b;
+  }
+};
+/// a / b rounded towards zero.
+struct TruncDivide {
+  static constexpr const char* name = "div";
+  static constexpr bool divides = true;
+  using Types = NumericTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (std::is_signed_v<T> && b == static_cast<T>(-1))
+        return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
+      return static_cast<T>(a / b);
+    } else {
+      return std::trunc(a / b);
+    }
+  }
+};
+/// a - trunc(a / b) b: the sign of a.
+struct Fmod {
+  static constexpr const char* name = "fmod";
+  static constexpr bool divides = true;
+  using Types = NumericTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return std::is_signed_v<T> && b == static_cast<T>(-1) ? T(0) : static_cast<T>(a % b);
+    else
+      return std::fmod(a, b);
+  }
+};
+/// a - floor(a / b) b: the sign of b (Python's %).
+struct Remainder {
+  static constexpr const char* name = "remainder";
+  static constexpr bool divides = true;
+  using Types = NumericTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    const T m = Fmod::apply(a, b);
+    return m != T(0) && (m < T(0)) != (b < T(0)) ? static_cast<T>(m + b) : m;
+  }
+};
+/// floor(a / b), exact also where a / b rounds up to an integer (Python's //).
+struct FloorDivide {
+  static constexpr const char* name = "floor_divide";
+  static constexpr bool divides = true;
+  using Types = NumericTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    const T m = Fmod::apply(a, b);
+    const bool below = m != T(0) && (m < T(0)) != (b < T(0));
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(TruncDivide::apply(a, b) - (below ? 1 : 0));
+    } else {
+      if (b == T(0)) return a / b;
+      const T q = (a - m) / b - (below ? T(1) : T(0));
+      return q == T(0) ? std::copysign(T(0), a / b) : std::round(q);
+    }
+  }
+};
+/// a to the power b. Integers to negative powers: 1 and -1 keep theirs, others give 0.
+struct Pow {
+  static constexpr const char* name = "pow";
+  using Types = NumericTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b < T(0)) return a == T(1) ? T(1) : a == static_cast<T>(-1) ? (b % 2 != 0 ? a : T(1)) : T(0);
+      Wrapping<T> result = 1, factor = static_cast<Wrapping<T>>(a);
+      for (auto n = static_cast<Wrapping<T>>(b); n != 0; n >>= 1) {
+        if (n & 1u) result *= factor;
+        factor *= factor;
+      }
+      return static_cast<T>(result);
+    } else {
+      return std::pow(a, b);
+    }
+  }
+};
+/// NaN if either is.
+struct Maximum {
+  static constexpr const char* name = "maximum";
+  using Types = ComputedTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Minimum {
+  static constexpr const char* name = "minimum";
+  using Types = ComputedTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Atan2 {
+  static constexpr const char* name = "atan2";
+  using Types = FloatTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return std::atan2(a, b);
+  }
+};
+struct Hypot {
+  static constexpr const char* name = "hypot";
+  using Types = FloatTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return std::hypot(a, b);
+  }
+};
+
+}  // namespace tandem::ops

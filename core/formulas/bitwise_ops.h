@@ -1,0 +1,54 @@
+// Elementwise operations on the bits of integers; on bool the first three are the logical ones.
+#pragma once
+#include "tandem/core/host_device.h"
+#include "tandem/core/scalar.h"
+
+namespace tandem::ops {
+
+struct BitAnd {
+  static constexpr const char* name = "bitwise_and";
+  using Types = BitTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitOr {
+  static constexpr const char* name = "bitwise_or";
+  using Types = BitTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct BitXor {
+  static constexpr const char* name = "bitwise_xor";
+  using Types = BitTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+/// a 2^b, wrapped; 0 where b is negative or not below the number of bits.
+struct ShiftLeft {
+  static constexpr const char* name = "bitwise_left_shift";
+  using Types = IntTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    const bool inside = b >= T(0) && b < static_cast<T>(8 * sizeof(T));
+    return inside ? static_cast<T>(static_cast<uint64_t>(a) << static_cast<unsigned>(b)) : T(0);
+  }
+};
+/// floor(a / 2^b); the sign's bits (0 or -1) where b is negative or not below the number of bits.
+struct ShiftRight {
+  static constexpr const char* name = "bitwise_right_shift";
+  using Types = IntTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    const bool inside = b >= T(0) && b < static_cast<T>(8 * sizeof(T));
+    return static_cast<T>(a >> (inside ? static_cast<unsigned>(b) : 8 * sizeof(T) - 1) >>
+                          (!inside && std::is_unsigned_v<T> ? 1 : 0));
+  }
+};
+
+}  // namespace tandem::ops

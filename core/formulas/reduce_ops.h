@@ -1,0 +1,179 @@
+// What reductions fold, for host and device.
+//
+//   struct Sum {
+//     using In = float; using Acc = float; using Out = float;
+//     static constexpr bool kParameter = false;  // true: map(x, p) and finish(a, p) get the entry of a
+//     tensor
+//                                                // of Out shaped like the output
+//     Acc identity() const; Acc map(In x) const; Acc combine(Acc a, Acc b) const; Out finish(Acc a) const;
+//   };
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "tandem/core/formulas/fast_exp.h"
+#include "tandem/core/host_device.h"
+
+namespace tandem::folds {
+
+template <class T>
+using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+/// bool is one byte, 0 or 1, and compilers know how to widen bytes.
+template <class T>
+using AsBytes = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+template <class T>
+struct Sum {
+  using In = T;
+  using Acc = Wide<T>;
+  using Out = Acc;
+  static constexpr bool kParameter = false;
+  TANDEM_HD Acc identity() const { return 0; }
+  TANDEM_HD Acc map(T x) const { return static_cast<Acc>(x); }
+  // Integers wrap.
+  TANDEM_HD Acc combine(Acc a, Acc b) const {
+    if constexpr (std::is_integral_v<Acc>)
+      return static_cast<Acc>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else
+      return a + b;
+  }
+  TANDEM_HD Out finish(Acc a) const { return a; }
+};
+
+template <class T>
+struct Prod : Sum<T> {
+  using Acc = Wide<T>;
+  TANDEM_HD Acc identity() const { return 1; }
+  TANDEM_HD Acc combine(Acc a, Acc b) const {
+    if constexpr (std::is_integral_v<Acc>)
+      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    else
+      return a * b;
+  }
+};
+
+template <class T>
+struct Mean : Sum<T> {
+  T count;
+  TANDEM_HD T finish(T a) const { return a / count; }
+};
+
+template <class T>
+struct CountNonzero : Sum<int64_t> {
+  using In = T;
+  TANDEM_HD int64_t map(T x) const { return x != T(0); }
+};
+
+template <class T>
+struct SquaredDeviation : Sum<T> {
+  static constexpr bool kParameter = true;
+  T divisor;
+  bool root;
+  TANDEM_HD T map(T x, T mean) const { return (x - mean) * (x - mean); }
+  TANDEM_HD T finish(T a, T) const { return root ? std::sqrt(a / divisor) : a / divisor; }
+};
+
+/// The shift is the largest x; where it is infinite nothing is taken away.
+template <class T>
+struct LogSumExp : Sum<T> {
+  static constexpr bool kParameter = true;
+  TANDEM_HD static T finite(T shift) {
+    return std::abs(shift) <= std::numeric_limits<T>::max() ? shift : T(0);
+  }
+  TANDEM_HD T map(T x, T shift) const { return fast_exp(x - finite(shift)); }
+  TANDEM_HD T finish(T a, T shift) const { return std::log(a) + finite(shift); }
+};
+
+/// Orders with NaN as the most extreme of all, for max, min, argmax, …
+template <class T>
+struct Largest {
+  /// Whether b takes the place of a: strictly larger, or a NaN after none.
+  TANDEM_HD static bool better(T a, T b) { return bool(b > a) | (bool(b != b) & bool(a == a)); }
+  TANDEM_HD static T worst() {
+    if constexpr (std::numeric_limits<T>::has_infinity)
+      return -std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::lowest();
+  }
+};
+template <class T>
+struct Smallest {
+  TANDEM_HD static bool better(T a, T b) { return bool(b < a) | (bool(b != b) & bool(a == a)); }
+  TANDEM_HD static T worst() {
+    if constexpr (std::numeric_limits<T>::has_infinity)
+      return std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::max();
+  }
+};
+
+template <class T, template <class> class Order>
+struct Extreme {
+  using In = T;
+  using Acc = T;
+  using Out = T;
+  static constexpr bool kParameter = false;
+  TANDEM_HD T identity() const { return Order<T>::worst(); }
+  TANDEM_HD T map(T x) const { return x; }
+  TANDEM_HD T combine(T a, T b) const { return Order<T>::better(a, b) ? b : a; }
+  TANDEM_HD T finish(T a) const { return a; }
+};
+
+/// any and all.
+template <class T, bool kAll>
+struct Truth {
+  using In = T;
+  using Acc = uint8_t;
+  using Out = bool;
+  static constexpr bool kParameter = false;
+  TANDEM_HD uint8_t identity() const { return kAll; }
+  TANDEM_HD uint8_t map(T x) const { return x != T(0); }
+  TANDEM_HD uint8_t combine(uint8_t a, uint8_t b) const { return kAll ? a & b : a | b; }
+  TANDEM_HD bool finish(uint8_t a) const { return a != 0; }
+};
+
+template <class T>
+struct Norm0 : Sum<T> {
+  TANDEM_HD T map(T x) const { return x != T(0) ? T(1) : T(0); }
+};
+template <class T>
+struct Norm1 : Sum<T> {
+  TANDEM_HD T map(T x) const { return std::abs(x); }
+};
+template <class T>
+struct Norm2 : Sum<T> {
+  TANDEM_HD T map(T x) const { return x * x; }
+  TANDEM_HD T finish(T a) const { return std::sqrt(a); }
+};
+template <class T>
+struct NormP : Sum<T> {
+  T p;
+  TANDEM_HD T map(T x) const { return std::pow(std::abs(x), p); }
+  TANDEM_HD T finish(T a) const { return std::pow(a, 1 / p); }
+};
+template <class T, template <class> class Order>
+struct NormExtreme : Extreme<T, Order> {
+  TANDEM_HD T identity() const { return Order<T>::better(T(0), T(1)) ? T(0) : Order<T>::worst(); }
+  TANDEM_HD T map(T x) const { return std::abs(x); }
+};
+
+/// One element with a parameter or without.
+template <class R>
+TANDEM_HD inline typename R::Acc map_value(const R& r, typename R::In x, [[maybe_unused]] typename R::Out p) {
+  if constexpr (R::kParameter)
+    return r.map(x, p);
+  else
+    return r.map(x);
+}
+template <class R>
+TANDEM_HD inline typename R::Out finish_value(const R& r, typename R::Acc a,
+                                              [[maybe_unused]] typename R::Out p) {
+  if constexpr (R::kParameter)
+    return r.finish(a, p);
+  else
+    return r.finish(a);
+}
+
+}  // namespace tandem::folds
