@@ -1,5 +1,6 @@
 // All of nn: modules, containers, layers, losses, functional forms, initialisers, saving.
 #pragma once
+#include "tandem/nn/buffer_updates.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/nn/flat.h"
 #include "tandem/nn/functional.h"

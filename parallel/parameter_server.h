@@ -9,6 +9,17 @@
 // Each device has a replica, which computes its piece of the batch and the loss; the server device (`root`,
 // whose replica is the module given) sums the gradients, one flat buffer a device, in a fixed order, takes
 // the optimizer's step, and hands the parameters out by one copy a device.
+//
+// Buffers. With `shards` they have the same bits after a step on any number of devices and threads. Each
+// shard begins with the buffers of before the step. What modules change by nn::update_buffers (as BatchNorm
+// and InstanceNorm do their running statistics) is done on the root's buffers shard by shard in their order,
+// as if they had run one after the other: num_batches_tracked grows by the number of shards. A buffer that
+// forward writes by itself gets the value that the last shard to write it left. Writes through data() are not
+// seen. Without shards the root's own piece alone decides, whatever the others wrote; evaluate() uses these
+// buffers. A step that fails or is skipped leaves buffers as they were where there are shards.
+//
+// A server is for one thread at a time: a call that meets another one's throws Error. Several servers, on
+// modules of their own, may work at once.
 #pragma once
 #include <memory>
 #include <vector>
@@ -60,6 +71,7 @@ class ParameterServer : public ServerCore {
   /// The same with any tensors, all cut along dimension 0: `loss(net, tensors)`.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensors& batch, const Loss& loss) {
+    const Exclusive::Use use(exclusive_, "ParameterServer.step");
     StepResult result = run(batch, loss, &optimizer);
     if (!result.skipped) update(optimizer);
     return result;

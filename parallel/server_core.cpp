@@ -112,6 +112,7 @@ std::vector<Piece> ServerCore::Impl::cut(int64_t samples) const {
 }
 
 StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.backward");
   Impl& s = *impl_;
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
@@ -124,6 +125,7 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   if (s.has_buffers)  // here, since the root changes its own while it computes
     for (auto& r : s.replicas)
       if (r.get() != &s.master()) r->copy_buffers(s.master());
+  if (s.has_buffers && s.shards()) s.master().shard_buffers.begin(*s.master().net);
   StepResult result{Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
   for (std::size_t i = 0; i < pieces.size(); ++i) result.weights[i] = pieces[i].weight;
   std::vector<char> bad(s.devices.size(), 0);
@@ -136,8 +138,14 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   });
   const double computed = seconds_now();
   result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
-  if (result.skipped || std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; }))
-    s.forget();
+  const bool failed = std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; });
+  if (result.skipped || failed) s.forget();
+  if (s.shards() && s.has_buffers) {
+    if (result.skipped || failed)
+      s.master().shard_buffers.restore();
+    else
+      s.fold_buffers(used.size());
+  }
   rethrow(errors, used);
   s.add_timings(used.size(), computed - begin);
   ++s.steps;
@@ -172,10 +180,12 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
   }
   r.timings.broadcast += clock.lap();
   r.await_sent();
-  if (shards())
+  if (shards()) {
     r.tree.begin(static_cast<int64_t>(pieces.size()));
-  else if (!accumulating || !r.has_gradient)
+    if (has_buffers && &r != &master()) r.shard_buffers.begin(*r.net);
+  } else if (!accumulating || !r.has_gradient) {
     r.flat.zero_grad();
+  }
   AutoGradMode recording(true);
   for (std::size_t p = first; p < first + count && !bad[device]; ++p)
     bad[device] = !piece(r, pieces[p], p, batch, loss, result, clock, p + 1 == first + count);
@@ -200,7 +210,11 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
                                          static_cast<uint64_t>(number))));
   if (shards())
     for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
-  Tensor value = loss(*r.net, inputs);
+  Tensor value;
+  {
+    const autograd::BufferLogGuard log(r.shard_buffers.log());
+    value = loss(*r.net, inputs);
+  }
   const char* kind = shards() ? "shard " : "piece ";
   check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, number,
         " must be a number on ", r.device, ", got ", value);
@@ -223,6 +237,7 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   if (shards()) {
     r.tree.add_gradients(static_cast<int64_t>(number), r.flat.parameters(), r.flat.grad(), r.offsets);
     for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
+    r.shard_buffers.end_shard();
   }
   r.timings.backward += clock.lap();
   return true;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "tandem/core/exclusive.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/reduction.h"
 #include "tandem/nn/module.h"
@@ -17,7 +18,8 @@ enum class NotFinite { kThrow, kSkip, kIgnore };
 struct ServerOptions {
   optional<Device> root;  ///< where parameters are kept and stepped; the first device unless given
   /// Number of fixed pieces of a batch, each with a backward and a random stream of its own, summed in a
-  /// fixed binary tree: results do not depend on devices and threads. 0: a piece a device.
+  /// fixed binary tree: results, buffers included (see parameter_server.h), do not depend on devices and
+  /// threads. 0: a piece a device.
   int64_t shards = 0;
   /// What the loss is over its piece: a mean (pieces count by their sizes) or a sum.
   Reduction loss = Reduction::Mean;
@@ -104,6 +106,7 @@ class ServerCore {
   StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
   Tensor run_evaluate(const Tensors& batch, PieceFunction f);
   nn::Module& refreshed(std::size_t i);
+  Exclusive exclusive_;
 
  private:
   struct Impl;

@@ -50,6 +50,7 @@ struct ServerCore::Impl {
   bool steps_all(const optim::Optimizer& optimizer);
   void end_reading();
   void reduce_tree(int64_t shards, std::size_t used);
+  void fold_buffers(std::size_t used);
   void add_timings(std::size_t used, double elapsed);
   void forget() {
     summands = {};

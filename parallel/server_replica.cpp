@@ -89,6 +89,48 @@ Buckets Buckets::cut(const nn::FlatParameters& flat, int count) {
   return out;
 }
 
+// A buffer that was not written since the last step is not copied again.
+void ShardBuffers::begin(const nn::Module& net) {
+  NoGradGuard no_grad;
+  std::vector<Tensor> now = net.buffers();
+  initial_.resize(now.size());
+  stamps_.resize(now.size());
+  for (std::size_t k = 0; k < now.size(); ++k) {
+    if (k < buffers_.size() && buffers_[k].is_same(now[k]) && stamp(now[k]) == stamps_[k]) continue;
+    if (initial_[k].defined() && initial_[k].sizes() == now[k].sizes() &&
+        initial_[k].dtype() == now[k].dtype() && initial_[k].device() == now[k].device())
+      initial_[k].copy_(now[k]);
+    else
+      initial_[k] = now[k].clone();
+    stamps_[k] = stamp(now[k]);
+  }
+  buffers_ = std::move(now);
+  written_.assign(buffers_.size(), {});
+  log_.watch(buffers_);
+}
+
+void ShardBuffers::end_shard() {
+  NoGradGuard no_grad;
+  for (std::size_t k = 0; k < buffers_.size(); ++k)
+    if (stamp(buffers_[k]) != stamps_[k]) written_[k] = buffers_[k].clone();
+  restore();
+}
+
+void ShardBuffers::restore() {
+  NoGradGuard no_grad;
+  for (std::size_t k = 0; k < buffers_.size(); ++k) {
+    if (stamp(buffers_[k]) == stamps_[k]) continue;
+    buffers_[k].copy_(initial_[k]);
+    stamps_[k] = stamp(buffers_[k]);
+  }
+}
+
+void ShardBuffers::copy_written(const std::vector<Tensor>& buffers) const {
+  NoGradGuard no_grad;
+  for (std::size_t k = 0; k < written_.size(); ++k)
+    if (written_[k].defined()) Tensor(buffers.at(k)).copy_(written_[k], /*non_blocking=*/true);
+}
+
 namespace {
 
 std::vector<Tensor> trainable(const std::vector<Tensor>& parameters) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "tandem/autograd/buffer_updates.h"
 #include "tandem/core/stream.h"
 #include "tandem/nn/flat.h"
 #include "tandem/parallel/server_core.h"
@@ -60,6 +61,33 @@ struct Buckets {
   static Buckets cut(const nn::FlatParameters& flat, int count);
 };
 
+/// The buffers of a replica while it computes shards: each shard begins with what they held before the step.
+class ShardBuffers {
+ public:
+  /// Before the first shard; the buffers of `net` have their values.
+  void begin(const nn::Module& net);
+  /// For the forward of a shard.
+  autograd::BufferLog* log() { return buffers_.empty() ? nullptr : &log_; }
+  /// After each shard: keeps what it wrote, and puts back what was there.
+  void end_shard();
+  /// What was there, after a shard that failed.
+  void restore();
+  /// The values that the last shard to write buffer k left there, of the shards of this replica.
+  void copy_written(const std::vector<Tensor>& buffers) const;
+  void replay(const std::vector<Tensor>& buffers) { log_.replay(buffers); }
+
+ private:
+  struct Stamp {
+    const void* data = nullptr;
+    uint32_t version = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp stamp(const Tensor& t) { return {t.data_ptr(), t._version()}; }
+  std::vector<Tensor> buffers_, initial_, written_;
+  std::vector<Stamp> stamps_;  // of the buffers when they were those of initial_
+  autograd::BufferLog log_;
+};
+
 struct Replica {
   Replica(Device device, std::shared_ptr<nn::Module> net);
   ~Replica();
@@ -92,6 +120,7 @@ struct Replica {
   nn::FlatParameters flat;               // those that need gradients
   std::vector<int64_t> offsets;
   TreeSum tree;
+  ShardBuffers shard_buffers;
   uint64_t fetched = ~uint64_t{0};  // the root's stamp
   bool has_gradient = false;
   DeviceTimings timings;

@@ -117,6 +117,13 @@ void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {
   master().look_at_gradients();
 }
 
+// As if the shards had run one after the other: a device has a run of them, the next device those after it.
+void ServerCore::Impl::fold_buffers(std::size_t used) {
+  const std::vector<Tensor> buffers = master().net->buffers();
+  for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.copy_written(buffers);
+  for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.replay(buffers);
+}
+
 std::vector<Tensor> ServerCore::parameters() const { return {impl_->leaf}; }
 const std::vector<Device>& ServerCore::devices() const { return impl_->devices; }
 Device ServerCore::root() const { return impl_->devices[impl_->root]; }
@@ -124,6 +131,7 @@ const ServerOptions& ServerCore::options() const { return impl_->options; }
 int64_t ServerCore::steps() const { return impl_->steps; }
 
 void ServerCore::update(optim::Optimizer& optimizer) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.update");
   Impl& s = *impl_;
   const double begin = seconds_now();
   check(s.leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
@@ -157,6 +165,7 @@ void ServerCore::update(optim::Optimizer& optimizer) {
 }
 
 Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.evaluate");
   Impl& s = *impl_;
   s.master().check_unchanged();
   const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
@@ -189,6 +198,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
 }
 
 nn::Module& ServerCore::refreshed(std::size_t i) {
+  const Exclusive::Use use(exclusive_, "ParameterServer.replica");
   check(i < impl_->replicas.size(), "ParameterServer.replica: there are ", impl_->replicas.size(),
         " replicas, not one of number ", i);
   impl_->replicas[i]->take_from(impl_->master(), true);

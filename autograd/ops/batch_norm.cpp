@@ -1,5 +1,8 @@
 // batch_norm. Gradients: with h = (x - mean) / s, s = sqrt(var + eps): dw = sum g h, db = sum g,
 // dx = w / s (g - mean(g) - h mean(g h)), or w / s g where the statistics are constants.
+#include "tandem/autograd/ops/running_statistics.h"
+
+#include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/norm.h"
@@ -84,15 +87,17 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   check(!of_batch || values != 1, "batch_norm: expected more than one value a channel when training, got ",
         input);
 }
+}  // namespace
 
-void update(Tensor running, const Tensor& batch, double momentum, double factor) {
+namespace autograd {
+
+void track(Tensor& running, const Tensor& batch, double momentum, double factor) {
   running.mul_(1 - momentum).add_(batch, momentum * factor);
 }
 
-}  // namespace
-
-Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_var, bool training, double momentum, double eps) {
+Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor& bias,
+                          const Tensor& running_mean, const Tensor& running_var, bool training, double eps,
+                          BatchStatistics* statistics) {
   const bool of_batch = training || !running_mean.defined();
   check_batch_norm(self, weight, bias, running_mean, running_var, training);
   const Tensor input = self.contiguous(), w = weight.defined() ? weight.contiguous() : weight;
@@ -112,14 +117,6 @@ Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, 
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
   backend(x).norm.batch_normalize(as_channels(out), x, mean, variance, w,
                                   bias.defined() ? bias.contiguous() : bias, eps);
-  if (training && running_mean.defined()) {
-    NoGradGuard no_grad;
-    const double count = static_cast<double>(x.size(0) * x.size(2));
-    if (count > 0) {
-      update(running_mean, mean, momentum, 1);
-      update(running_var, variance, momentum, count / (count - 1));
-    }
-  }
   if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
     node->input.save(input);
     node->weight.save(w);
@@ -128,7 +125,39 @@ Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, 
     node->eps = eps;
     node->of_batch = of_batch;
   }
+  if (statistics != nullptr) *statistics = {mean, variance, x.size(0) * x.size(2)};
   return out;
+}
+
+Tensor batch_norm_tracked(const Tensor& self, const Tensor& weight, const Tensor& bias,
+                          const Tensor& running_mean, const Tensor& running_var, const Tensor& batches,
+                          bool training, optional<double> momentum, double eps) {
+  BatchStatistics of;
+  const Tensor out = normalize_channels(self, weight, bias, running_mean, running_var, training, eps, &of);
+  if (!training || !running_mean.defined()) return out;
+  std::vector<Tensor> buffers{running_mean, running_var};
+  if (batches.defined()) buffers.push_back(batches);
+  update_buffers(std::move(buffers), {of.mean, of.variance},
+                 [momentum, count = of.count, factor = of.unbiased()](std::vector<Tensor>& running,
+                                                                      const std::vector<Tensor>& batch) {
+                   double weight_of_new = momentum.value_or(0);
+                   if (running.size() > 2) {
+                     running[2].add_(1);
+                     if (!momentum) weight_of_new = 1.0 / running[2].item<double>();
+                   }
+                   if (count == 0) return;
+                   track(running[0], batch[0], weight_of_new, 1);
+                   track(running[1], batch[1], weight_of_new, factor);
+                 });
+  return out;
+}
+
+}  // namespace autograd
+
+Tensor batch_norm(const Tensor& self, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum, double eps) {
+  return autograd::batch_norm_tracked(self, weight, bias, running_mean, running_var, {}, training, momentum,
+                                      eps);
 }
 
 }  // namespace tandem

@@ -1,9 +1,11 @@
 // instance_norm and local_response_norm.
+#include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/norm.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/repeat.h"
+#include "tandem/autograd/ops/running_statistics.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 
@@ -18,18 +20,23 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
         "instance_norm: there are no running statistics to use");
   const int64_t n = input.size(0), c = input.size(1);
   const auto repeated = [&](const Tensor& t) { return t.defined() ? t.repeat({n}) : t; };
-  const Tensor mean = repeated(running_mean), var = repeated(running_var);
   Dims sizes(input.sizes());
   sizes[0] = 1;
   sizes[1] = n * c;
-  const Tensor out = batch_norm(input.reshape(sizes), repeated(weight), repeated(bias), mean, var,
-                                use_input_stats, momentum, eps);
-  if (use_input_stats && running_mean.defined()) {
-    NoGradGuard no_grad;
-    Tensor own_mean = running_mean, own_var = running_var;
-    own_mean.copy_(mean.view({n, c}).mean(IntArrayRef(0)));
-    own_var.copy_(var.view({n, c}).mean(IntArrayRef(0)));
-  }
+  autograd::BatchStatistics of;
+  const Tensor out =
+      autograd::normalize_channels(input.reshape(sizes), repeated(weight), repeated(bias),
+                                   repeated(running_mean), repeated(running_var), use_input_stats, eps, &of);
+  if (use_input_stats && running_mean.defined() && of.count > 0)
+    autograd::update_buffers({running_mean, running_var}, {of.mean, of.variance},
+                             [n, c, momentum, unbiased = of.unbiased()](std::vector<Tensor>& running,
+                                                                        const std::vector<Tensor>& batch) {
+                               for (std::size_t i = 0; i < 2; ++i) {
+                                 Tensor each = running[i].repeat({n});
+                                 autograd::track(each, batch[i], momentum, i == 0 ? 1 : unbiased);
+                                 running[i].copy_(each.view({n, c}).mean(IntArrayRef(0)));
+                               }
+                             });
   return out.reshape(input.sizes());
 }
 

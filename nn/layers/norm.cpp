@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/running_statistics.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
 
@@ -64,20 +64,9 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
     check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
   else
     check(input.dim() == 5, "BatchNorm3d: input must be [N, C, D, H, W], got ", input);
-  const bool training = this->is_training();
-  auto momentum = options.momentum();
-  if (training && running_mean.defined()) {
-    NoGradGuard no_grad;
-    num_batches_tracked.add_(1);
-    if (!momentum) momentum = 1.0 / num_batches_tracked.template item<double>();
-  }
-  return functional::batch_norm(input, running_mean, running_var,
-                                functional::BatchNormFuncOptions()
-                                    .weight(weight)
-                                    .bias(bias)
-                                    .training(training || !running_mean.defined())
-                                    .momentum(momentum)
-                                    .eps(options.eps()));
+  const bool training = this->is_training() || !running_mean.defined();
+  return autograd::batch_norm_tracked(input, weight, bias, running_mean, running_var, num_batches_tracked,
+                                      training, options.momentum(), options.eps());
 }
 
 template class BatchNormImplBase<BatchNorm1dImpl>;
