@@ -65,6 +65,12 @@ void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>)
   for (const auto& post : hooks) post.hook->call(variable_);
 }
 
+void add_to_grad(const Tensor& leaf, const Tensor& gradient) {
+  AutogradMeta& m = meta(leaf);
+  std::lock_guard lock(leaf_mutex(leaf.impl()));
+  accumulate(m, Tensor(gradient), /*create_graph=*/false);
+}
+
 void AccumulateGrad::run_hooks(Tensor& grad) const {
   if (const AutogradMeta* m = find_meta(variable_); m != nullptr && m->leaf_hooks)
     run_pre_hooks(*m->leaf_hooks, 0, grad);

@@ -20,4 +20,7 @@ class AccumulateGrad final : public Node {
   Tensor variable_;
 };
 
+/// Adds `gradient` to leaf.grad(), as a backward does; several threads may, even while others go backward.
+void add_to_grad(const Tensor& leaf, const Tensor& gradient);
+
 }  // namespace tandem::autograd

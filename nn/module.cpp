@@ -2,6 +2,7 @@
 #include "tandem/nn/module.h"
 
 #include <algorithm>
+#include <mutex>
 #include <typeindex>
 #include <typeinfo>
 #include <unordered_map>
@@ -47,7 +48,6 @@ Module& Module::operator=(const Module& other) {
 }
 Module::~Module() = default;
 
-// Not name(): that is made at its first use, by one thread.
 const std::string& detail::span_name(const Module& module) {
   thread_local std::unordered_map<std::type_index, std::string> known;
   std::string& name = known[typeid(module)];
@@ -59,9 +59,15 @@ const std::string& detail::span_name(const Module& module) {
   return name;
 }
 
+// Kept for each type, not in the module: several threads may ask one module, as errors of forward do.
 const std::string& Module::name() const {
-  if (!name_) name_ = detail::type_name(typeid(*this));
-  return *name_;
+  if (name_) return *name_;
+  static std::mutex mutex;
+  static auto* const names = new std::unordered_map<std::type_index, std::string>;  // never destroyed
+  const std::lock_guard lock(mutex);
+  std::string& name = (*names)[typeid(*this)];
+  if (name.empty()) name = detail::type_name(typeid(*this));
+  return name;
 }
 
 std::shared_ptr<Module> Module::clone(const optional<Device>&) const {

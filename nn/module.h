@@ -177,7 +177,7 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class Convert>
   void convert_all(const Convert& convert);
 
-  mutable optional<std::string> name_;
+  optional<std::string> name_;
   bool is_training_ = true;
   std::shared_ptr<detail::ForwardHooks> hooks_;
 };

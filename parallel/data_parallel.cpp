@@ -37,10 +37,10 @@ DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::M
                                    int64_t dim)
     : nn::Module(checked(module)),
       module_(module),
-      master_(std::move(module), make),
-      devices_(devices_or_all(master_, devices)),
       dim_(dim),
-      sync_(std::make_shared<detail::GradientSync>()) {
+      sync_(std::make_shared<detail::GradientSync>()),
+      master_(std::make_shared<detail::Master>(std::move(module), make)) {
+  devices_ = devices_or_all(*master_, devices);
   if (output_device) output_device_ = resolve(*output_device);
   if (const auto& hooks = forward_hooks()) {  // they run around the module's own forward
     hooks->pre.clear();
@@ -49,8 +49,13 @@ DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::M
 }
 DataParallelBase::~DataParallelBase() = default;
 
+std::shared_ptr<const detail::Master> DataParallelBase::master() const {
+  const std::lock_guard lock(mutex_);
+  return master_;
+}
+
 Device DataParallelBase::root() const {
-  const Device device = master_.device("DataParallel").value_or(devices_[0]);
+  const Device device = master()->device("DataParallel").value_or(devices_[0]);
   check(std::find(devices_.begin(), devices_.end(), device) != devices_.end(),
         "DataParallel: ", module_->name(), " is on ", device, ", which is none of the devices ",
         list(devices_), "; call model->to(\"", devices_[0], "\")");
@@ -59,43 +64,67 @@ Device DataParallelBase::root() const {
 
 Device DataParallelBase::only_device() const {
   const Device device = devices_[0];
-  if (master_.size() != 0 && master_.tensor(0).device() != device) [[unlikely]]
+  const auto master = this->master();
+  if (master->size() != 0 && master->tensor(0).device() != device) [[unlikely]]
     root();  // throws
   return device;
 }
 
-const std::vector<Device>& DataParallelBase::order() {
-  const bool same = master_.update();
+void DataParallelBase::refresh() { ++asked_; }
+
+// Sets of a module that had other tensors, or another root, are given up.
+std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
+  std::vector<std::unique_ptr<detail::ReplicaSet>> old;  // freed outside of the lock
+  {
+    const std::lock_guard lock(mutex_);
+    if (!master_->is_current()) {
+      master_ = std::make_shared<detail::Master>(module_, master_->maker());
+      old.swap(free_);
+    }
+  }
   const Device first = root();
-  if (same && !order_.empty() && order_[0] == first) return order_;
-  replicas_.clear();
-  order_ = {first};
+  const std::lock_guard lock(mutex_);
+  while (!free_.empty()) {
+    std::unique_ptr<detail::ReplicaSet> set = std::move(free_.back());
+    free_.pop_back();
+    if (set->master == master_ && set->order[0] == first) return set;
+    old.push_back(std::move(set));
+  }
+  auto set = std::make_unique<detail::ReplicaSet>();
+  set->master = master_;
+  set->order = {first};
   for (const Device& device : devices_)
-    if (device != first) order_.push_back(device);
-  return order_;
+    if (device != first) set->order.push_back(device);
+  return set;
 }
 
-void DataParallelBase::refresh() { refresh_ = true; }
+DataParallelBase::Call::Call(DataParallelBase& model) : model_(model), set_(model.take_set()) {}
+DataParallelBase::Call::~Call() {
+  const std::lock_guard lock(model_.mutex_);
+  model_.free_.push_back(std::move(set_));
+}
 
-std::vector<nn::Module*> DataParallelBase::prepare(std::size_t count) {
-  for (std::size_t i = replicas_.size() + 1; i < count; ++i) replicas_.emplace_back(master_, order_[i]);
+std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
+  const detail::Master& master = *set_->master;
+  std::vector<detail::Replica>& replicas = set_->replicas;
+  for (std::size_t i = replicas.size() + 1; i < count; ++i) replicas.emplace_back(master, set_->order[i]);
 
-  const bool sent = sync_->take_sent();
-  if (std::exchange(refresh_, false) || sent)
-    for (detail::Replica& replica : replicas_) replica.forget_values();
+  const uint64_t now = model_.sync_->sends() + model_.asked_;
+  if (std::exchange(set_->seen, now) != now)
+    for (detail::Replica& replica : replicas) replica.forget_values();
   std::vector<detail::Replica*> stale;
   for (std::size_t i = 1; i < count; ++i)
-    if (replicas_[i - 1].is_stale(master_)) stale.push_back(&replicas_[i - 1]);
+    if (replicas[i - 1].is_stale(master)) stale.push_back(&replicas[i - 1]);
   if (!stale.empty()) {
-    detail::send(master_, stale);
-    ++refreshes_;
+    detail::send(master, stale);
+    ++model_.refreshes_;
   }
 
-  std::vector<nn::Module*> out(count, module_.get());
+  std::vector<nn::Module*> out(count, model_.module_.get());
   for (std::size_t i = count; i-- > 1;) {  // gradients are added latest first: in order of devices
-    replicas_[i - 1].follow_modes(master_);
-    replicas_[i - 1].link(master_, i, sync_);
-    out[i] = replicas_[i - 1].module().get();
+    replicas[i - 1].follow_modes(master);
+    replicas[i - 1].link(master, i, model_.sync_);
+    out[i] = replicas[i - 1].module().get();
   }
   return out;
 }
@@ -125,7 +154,7 @@ NoSyncGuard::NoSyncGuard(DataParallelBase& model) : model_(model), exceptions_(s
   model_.sync_->begin();
 }
 NoSyncGuard::~NoSyncGuard() noexcept(false) {
-  model_.sync_->end(model_.master_, std::uncaught_exceptions() > exceptions_);
+  model_.sync_->end(*model_.master(), std::uncaught_exceptions() > exceptions_);
 }
 
 }  // namespace tandem::parallel

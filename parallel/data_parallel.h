@@ -16,6 +16,15 @@
 // after them, unless a backward came between.) Options and hooks of the module that change later are not
 // followed; modes (train, eval) are. Gradients of all are added on the root in the order of the devices, so
 // equal inputs give equal bits. Dropout: see parallel_apply.h.
+//
+// Several threads may call it at once and go backward at once, recording or not: each call has replicas of
+// its own, which are kept for later calls, so that there are as many sets as calls were ever at work
+// together. The module itself is the root's part in all of them: its forward must bear that, as without
+// DataParallel. Layers that write to it do not: BatchNorm and InstanceNorm with running statistics while
+// training. Gradients of all backwards are added up, in the order in which they come, so that the last bits
+// are those of one order. Nothing else goes beside a call: changing the module (to, train, load_state_dict,
+// hooks), its parameters (an optimizer's step) or their gradients (zero_grad), or entering or leaving
+// no_sync, which is for all threads.
 #pragma once
 #include "tandem/nn/module_holder.h"
 #include "tandem/parallel/data_parallel_base.h"
@@ -67,11 +76,12 @@ class DataParallelImpl : public DataParallelBase {
   auto forward(Args&&... args) {
     using Result = decltype(nn::call(*module_, std::declval<detail::Argument<Args>>()...));
     if (devices().size() == 1) return forward_on_one<Result>(args...);
-    const std::vector<Device>& where = order();
+    Call call(*this);
+    const std::vector<Device>& where = call.order();
     detail::Arguments arguments;
     (arguments.add(args), ...);
     std::vector<Tensors> pieces = detail::cut("DataParallel", arguments, where, dim());
-    const std::vector<nn::Module*> modules = prepare(pieces.size());
+    const std::vector<nn::Module*> modules = call.prepare(pieces.size());
     const auto run = [&](std::size_t i) {
       auto tuple = arguments_of<detail::Argument<Args>...>(pieces[i], args...);
       return std::apply(
@@ -81,7 +91,7 @@ class DataParallelImpl : public DataParallelBase {
     if constexpr (std::is_void_v<Result>)
       parallel_apply(used, run);
     else
-      return gather_nested(parallel_apply(used, run), output_device(), dim());
+      return gather_nested(parallel_apply(used, run), given_output_device().value_or(where[0]), dim());
   }
 
  private:

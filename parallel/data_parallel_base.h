@@ -1,5 +1,8 @@
 // DataParallel without the module's type: its devices, its replicas, and its face as a Module.
 #pragma once
+#include <atomic>
+#include <mutex>
+
 #include "tandem/nn/module.h"
 #include "tandem/parallel/replicas.h"
 
@@ -50,28 +53,42 @@ class DataParallelBase : public nn::Module {
   void pretty_print(std::ostream& stream) const override;
 
  protected:
-  /// The devices, the root first, for the module as it is now.
-  const std::vector<Device>& order();
-  /// Modules for the first `count` of the last order(), ready to compute.
-  std::vector<nn::Module*> prepare(std::size_t count);
+  /// Replicas of one forward, which are no other call's until it ends.
+  class Call {
+   public:
+    explicit Call(DataParallelBase& model);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    /// The devices, the root first, for the module as it is now.
+    const std::vector<Device>& order() const { return set_->order; }
+    /// Modules for the first `count` of order(), ready to compute.
+    std::vector<nn::Module*> prepare(std::size_t count);
+
+   private:
+    DataParallelBase& model_;
+    std::unique_ptr<detail::ReplicaSet> set_;
+  };
   /// The one device of a list of one. Throws Error when the module is elsewhere.
   Device only_device() const;
-  Device output_device() const { return output_device_ ? *output_device_ : root(); }
   const optional<Device>& given_output_device() const { return output_device_; }
   int64_t dim() const { return dim_; }
 
  private:
   friend class NoSyncGuard;
+  std::shared_ptr<const detail::Master> master() const;
+  std::unique_ptr<detail::ReplicaSet> take_set();
+
   std::shared_ptr<nn::Module> module_;
-  detail::Master master_;
   std::vector<Device> devices_;
   optional<Device> output_device_;
   int64_t dim_;
-  std::vector<Device> order_;
-  std::vector<detail::Replica> replicas_;  // of order_, without the root
   std::shared_ptr<detail::GradientSync> sync_;
-  int64_t refreshes_ = 0;
-  bool refresh_ = false;
+  std::atomic<int64_t> refreshes_{0};
+  std::atomic<uint64_t> asked_{0};  // calls of refresh()
+  mutable std::mutex mutex_;        // of what follows
+  std::shared_ptr<const detail::Master> master_;
+  std::vector<std::unique_ptr<detail::ReplicaSet>> free_;  // the last one given back is taken first
 };
 
 }  // namespace tandem::parallel

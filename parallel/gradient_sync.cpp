@@ -2,6 +2,7 @@
 // order of the nodes: the root's own first, then replica 1, 2, …
 #include "tandem/parallel/gradient_sync.h"
 
+#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 
@@ -24,7 +25,7 @@ bool ReplicaBackward::hold(std::span<Tensor> grads) {
   GradientSync::State& state = *sync->state;
   const std::lock_guard lock(state.mutex);
   if (state.holding == 0) {
-    state.sent = true;
+    ++state.sends;
     return false;
   }
   const NoGradGuard no_grad;
@@ -52,9 +53,9 @@ void GradientSync::forget() {
   state->held.clear();
 }
 
-bool GradientSync::take_sent() {
+uint64_t GradientSync::sends() {
   const std::lock_guard lock(state->mutex);
-  return std::exchange(state->sent, false);
+  return state->sends;
 }
 
 void GradientSync::end(const Master& master, bool drop) {
@@ -63,7 +64,7 @@ void GradientSync::end(const Master& master, bool drop) {
     const std::lock_guard lock(state->mutex);
     if (--state->holding > 0) return;
     held = std::exchange(state->held, {});
-    state->sent = true;
+    ++state->sends;
   }
   if (drop) return;
   const NoGradGuard no_grad;
@@ -77,10 +78,7 @@ void GradientSync::end(const Master& master, bool drop) {
       }
     if (defined.empty()) continue;
     const Tensors here = broadcast_coalesced(defined, {master.tensor(places[0]).device()})[0];
-    for (std::size_t j = 0; j < places.size(); ++j) {
-      Tensor& grad = master.tensor(places[j]).mutable_grad();
-      grad = grad.defined() ? grad.add_(here[j]) : here[j].clone();
-    }
+    for (std::size_t j = 0; j < places.size(); ++j) autograd::add_to_grad(master.tensor(places[j]), here[j]);
   }
 }
 

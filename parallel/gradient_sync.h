@@ -10,7 +10,7 @@ namespace tandem::parallel::detail {
 struct GradientSync::State {
   std::mutex mutex;  // replicas come here from threads of their own
   int holding = 0;
-  bool sent = false;
+  uint64_t sends = 0;
   std::vector<Tensors> held;  // [replica][place]
 };
 

@@ -81,25 +81,20 @@ std::shared_ptr<nn::Module> clone_of(const nn::Module& master) {
 Master::Master(std::shared_ptr<nn::Module> module, MakeReplica make)
     : module_(std::move(module)), make_(make) {
   check(module_ != nullptr, "replicate: the module is empty");
-  update();
-}
-
-bool Master::update() {
-  std::size_t k = 0;
-  bool same = true;
-  const auto compare = [&](const Tensor& t, bool parameter, const std::string&) {
-    same = same && k < tensors_.size() && tensors_[k].is_same(t) && parameter_[k] == parameter;
-    ++k;
-  };
-  visit(*module_, compare);
-  if (same && k == tensors_.size()) return true;
-  tensors_.clear();
-  parameter_.clear();
   visit(*module_, [&](const Tensor& t, bool parameter, const std::string&) {
     tensors_.push_back(t);
     parameter_.push_back(parameter);
   });
-  return false;
+}
+
+bool Master::is_current() const {
+  std::size_t k = 0;
+  bool same = true;
+  visit(*module_, [&](const Tensor& t, bool parameter, const std::string&) {
+    same = same && k < tensors_.size() && tensors_[k].is_same(t) && parameter_[k] == parameter;
+    ++k;
+  });
+  return same && k == tensors_.size();
 }
 
 std::vector<std::string> Master::names() const { return names_of(*module_); }

@@ -39,13 +39,15 @@ std::shared_ptr<nn::Module> make_replica(const nn::Module& master) {
 /// Gradients of replicas while no_sync holds them back.
 struct GradientSync;
 
-/// One module that others follow: its parameters and buffers, in the order of its tree.
+/// One module that others follow: its parameters and buffers, in the order of its tree, as they were when
+/// this was made. Never changes, so any thread may read it.
 class Master {
  public:
   Master(std::shared_ptr<nn::Module> module, MakeReplica make);
   nn::Module& module() const { return *module_; }
-  /// Reads the tree anew. False when it has other tensors than before.
-  bool update();
+  MakeReplica maker() const { return make_; }
+  /// Whether the tree still has these tensors and no others.
+  bool is_current() const;
   std::size_t size() const { return tensors_.size(); }
   const Tensor& tensor(std::size_t k) const { return tensors_[k]; }
   bool is_parameter(std::size_t k) const { return parameter_[k]; }
@@ -92,6 +94,14 @@ class Replica {
   std::vector<Seen> sent_, buffers_;
 };
 
+/// The replicas that one forward at a time computes with.
+struct ReplicaSet {
+  std::shared_ptr<const Master> master;
+  std::vector<Device> order;      // the root first
+  std::vector<Replica> replicas;  // of order, without the root; made when first needed
+  uint64_t seen = 0;              // of what may have changed values without being counted
+};
+
 /// The master's values to all of these: one copy a device and dtype. A replica on the master's own device
 /// shares its memory.
 void send(const Master& master, const std::vector<Replica*>& replicas);
@@ -103,8 +113,8 @@ struct GradientSync {
   /// Adds what was held back to the master's gradients, replica by replica, unless it is to be dropped.
   void end(const Master& master, bool drop);
   void forget();
-  /// Whether gradients were sent since the last call: somebody may have used them.
-  bool take_sent();
+  /// How often gradients were sent so far: after each time somebody may have used them.
+  uint64_t sends();
 
   struct State;
   std::unique_ptr<State> state;
