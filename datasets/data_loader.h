@@ -7,7 +7,8 @@
 // Each begin() begins a new epoch; leaving a loop early is safe. What batch k holds does not depend on the
 // number of workers: each makes its batches with its own copy of the data set, and random numbers from the
 // default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches the
-// loop as WorkerException (without workers: as it is); a timeout as Error.
+// loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at a
+// time: begin(), ++ and join() throw Error when they meet a call of another thread.
 #pragma once
 #include <iterator>
 

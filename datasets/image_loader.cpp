@@ -43,6 +43,7 @@ ImageLoader::ImageLoader(const ImageData& data, const BatchLoaderOptions& option
 }
 
 std::optional<ImageLoader::Batch> ImageLoader::next() {
+  const Exclusive::Use use(exclusive_, "ImageLoader.next");
   if (position_ >= batches_) return std::nullopt;
   const int64_t first = position_++ * batch_size_, count = std::min(batch_size_, images_.size(0) - first);
   sizes_[0] = count;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tandem/core/backend/data.h"
+#include "tandem/core/exclusive.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
 
@@ -24,6 +25,7 @@ class ImageLoader {
   /// count. Throws Error on other dtypes or lengths and on options that BatchLoader refuses.
   ImageLoader(const ImageData& data, const BatchLoaderOptions& options, const PixelScale& pixels = {});
 
+  /// For one thread at a time, as BatchLoader's.
   std::optional<Batch> next();
   /// Of the whole epoch.
   int64_t batches() const { return batches_; }
@@ -35,6 +37,7 @@ class ImageLoader {
   Dims sizes_;  // of a batch; the first is set for each
   int64_t batch_size_, batches_, position_;
   PixelScale pixels_;
+  Exclusive exclusive_;
 };
 
 }  // namespace tandem::data

@@ -6,6 +6,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
+#include "tandem/core/exclusive.h"
 #include "tandem/datasets/order.h"
 
 namespace tandem::data {
@@ -43,6 +44,7 @@ struct BatchLoader::State {
   int64_t examples = 0, batches = 0;
   int64_t asked = 0, position = 0;
   bool pin = false;
+  Exclusive exclusive;
   std::unique_ptr<detail::JobQueue> queue;  // last: its threads end before the rest goes
 
   std::vector<Tensor> make(int64_t batch) const {
@@ -106,6 +108,7 @@ BatchLoader& BatchLoader::operator=(BatchLoader&&) noexcept = default;
 
 std::optional<std::vector<Tensor>> BatchLoader::next() {
   State& s = *state_;
+  const Exclusive::Use use(s.exclusive, "BatchLoader.next");
   s.ask();
   if (s.queue->pending() == 0) return std::nullopt;
   ++s.position;

@@ -45,7 +45,8 @@ class BatchLoader {
   BatchLoader& operator=(BatchLoader&&) noexcept;
 
   /// The next batch, one tensor for each given; nothing after the last. An exception of the transform arrives
-  /// as WorkerException with its worker and batch; the next call goes on behind that batch.
+  /// as WorkerException with its worker and batch; the next call goes on behind that batch. For one thread at
+  /// a time: throws Error when it meets a call of another.
   std::optional<std::vector<Tensor>> next();
   /// Of the whole epoch.
   int64_t batches() const;

@@ -20,7 +20,13 @@ void LoaderCore::load_state(const LoaderState& state) {
   next_ = state;
 }
 
+void LoaderCore::join() {
+  const Exclusive::Use use(exclusive_, "data loader");
+  queue_->cancel();
+}
+
 void LoaderCore::begin_epoch() {
+  const Exclusive::Use use(exclusive_, "data loader");
   queue_->cancel();
   const optional<LoaderState> chosen = std::exchange(next_, nullopt);
   if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
@@ -49,6 +55,7 @@ void LoaderCore::ask() {
 }
 
 JobQueue::Result LoaderCore::next() {
+  const Exclusive::Use use(exclusive_, "data loader");
   ask();
   if (queue_->pending() == 0) return nullptr;
   JobQueue::Result batch;

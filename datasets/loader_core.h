@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "tandem/core/exclusive.h"
 #include "tandem/core/tensor.h"
 #include "tandem/datasets/data_loader_options.h"
 #include "tandem/datasets/example.h"
@@ -30,7 +31,7 @@ class LoaderCore {
   int64_t position() const { return state().position; }
   void seek(int64_t epoch, int64_t position) { load_state({seed_, epoch, position}); }
   /// Ends the epoch; returns when no worker runs any more. begin() works again afterwards.
-  void join() { queue_->cancel(); }
+  void join();
 
  protected:
   /// Uses at most `most_workers` threads.
@@ -60,6 +61,7 @@ class LoaderCore {
   bool exhausted_ = true;
   optional<LoaderState> next_;
   std::unique_ptr<JobQueue> queue_;
+  Exclusive exclusive_;
 };
 
 /// Batches of known form in pinned memory; others as they are.
