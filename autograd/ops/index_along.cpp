@@ -14,11 +14,13 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
+// `source` is a tensor without dimensions where a vector is to take one number.
 AdvancedIndex copy_index(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check(self.dtype() == source.dtype(), "index_copy: dtypes differ\n  self   ", self, "\n  source ", source);
   Dims expected(self.sizes());
   if (!expected.empty()) expected[static_cast<std::size_t>(dim)] = index.numel();
-  check(Dims(source.sizes()) == expected, "index_copy: source must be ", expected, ", got ", source,
+  const bool number = source.dim() == 0 && expected.size() == 1 && expected[0] == 1;
+  check(number || Dims(source.sizes()) == expected, "index_copy: source must be ", expected, ", got ", source,
         "\n  self  ", self, "\n  index ", index);
   return along("index_copy", self, dim, index, false);
 }

@@ -68,7 +68,9 @@ struct Reader {
     const Tensor where = nonzero(mask.device() == part.device() ? mask : mask.to(part.device()));
     for (int64_t k = 0; k < mask.dim(); ++k) positions(where.select(1, k));
   }
-  void tensor(const Tensor& index) {
+  // With `positional` an integer in a 0-d tensor counts among the positions, so that it may part them from
+  // others; else it is an integer like any other.
+  void tensor(const Tensor& index, bool positional) {
     if (!index.defined()) {
       ++dim;
     } else if (is_mask(index)) {
@@ -76,7 +78,8 @@ struct Reader {
     } else {
       check_index(index.dtype() == kLong || index.dtype() == kInt, at.operation,
                   ": tensors used as indices must be int64, int32, bool or uint8, got ", index);
-      index.dim() == 0 ? integer(index.item().toLong()) : positions(index.detach().to(part.device(), kLong));
+      index.dim() == 0 && !positional ? integer(index.item().toLong())
+                                      : positions(index.detach().to(part.device(), kLong));
     }
   }
   void slice(const indexing::Slice& s) {
@@ -115,7 +118,7 @@ Reader read_list(const Tensor& self, ArrayRef<TensorIndex> list, const char* ope
         reader.slice(index.slice);
         break;
       case Kind::kTensor:
-        reader.tensor(index.tensor);
+        reader.tensor(index.tensor, /*positional=*/false);
         break;
     }
   }
@@ -130,7 +133,7 @@ Reader read_tensors(const Tensor& self, TensorList indices, const char* operatio
   for (const Tensor& t : indices) named += t.defined() && is_mask(t) ? t.dim() : 1;
   check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor of ", self.dim(),
               " dimensions: ", self);
-  for (const Tensor& t : indices) reader.tensor(t);
+  for (const Tensor& t : indices) reader.tensor(t, /*positional=*/true);
   return reader;
 }
 

@@ -43,6 +43,23 @@ TEST_CASE("positions: where their dimensions go") {
   CHECK(show(counting({3})[indices({2, 0}).view({2, 1})]) == "[2, 1] 2 0");
 }
 
+TEST_CASE("a list of tensors: one without dimensions parts the others, too") {
+  const Tensor x = counting({2, 3, 4}), one = indices({1})[0], both = indices({1, 2});
+  CHECK(show(index(x, {one, Tensor(), both})) == "[2, 3] 13 17 21 14 18 22");
+  CHECK(show(index(x, {one, both})) == "[2, 4] 16 17 18 19 20 21 22 23");
+  CHECK(show(index(x, {one, indices({-1})[0], both})) == "[2] 21 22");
+  CHECK(index(x, {Tensor(), one}).sizes() == IntArrayRef({2, 4}));
+  CHECK(index(x, {mask_of({1, 1}), Tensor(), one}).sizes() == IntArrayRef({2, 3}));
+  // Between braces it is an integer.
+  CHECK(x.index({one, Slice(), both}).sizes() == IntArrayRef({3, 2}));
+  Tensor y = zeros({2, 3, 4});
+  y.index_put_({one, Tensor(), both}, counting({2, 3}), /*accumulate=*/false);
+  CHECK(show(index(y, {one, Tensor(), both})) == "[2, 3] 0 1 2 3 4 5");
+  y.index_put_({one, Tensor(), indices({1, 1})}, ones({2, 1}), /*accumulate=*/true);
+  CHECK(show(y.index({1, Slice(), 1})) == "[3] 2 3 4");
+  CHECK_THROWS_WITH_AS(index(x, {indices({2})[0]}), doctest::Contains("index 2 is out of range"), IndexError);
+}
+
 TEST_CASE("masks") {
   const Tensor x = counting({2, 3});
   const Tensor mask = mask_of({0, 1, 1, 1, 0, 0}).view({2, 3});
@@ -119,6 +136,7 @@ TEST_CASE("along one dimension") {
   CHECK(show(x.t().index_select(0, indices({1}))) == "[1, 3] 1 3 5");
   CHECK(show(x.index_add(1, indices({1, 1}), counting({3, 2}), 2)) == "[3, 2] 0 3 2 13 4 23");
   CHECK(show(index_copy(x, 0, indices({1}), counting({1, 2}))) == "[3, 2] 0 1 0 1 4 5");
+  CHECK(show(index_copy(counting({3}), 0, indices({1}), full({}, 7.0))) == "[3] 0 7 2");  // one number
   CHECK(show(index_fill(x, 1, indices({-1}), 9)) == "[3, 2] 0 9 2 9 4 9");
   CHECK(show(x.take(indices({-1, 0}).view({2, 1}))) == "[2, 1] 5 0");
   CHECK(show(bincount(indices({1, 3, 1}))) == "[4] 0 2 0 1");
