@@ -16,6 +16,7 @@ void add_indexing(Table& table) {
   table.give<T(CT, I)>("one_hot", one_hot);
   table.add("index", std::type_identity<T(CT, Indices)>(),
             [](CT x, const Indices& at) { return x.index(ArrayRef<indexing::TensorIndex>(at)); });
+  table.give<T(CT, TensorList)>("index", index);
   table.add("index_put_", std::type_identity<T(T, Indices, CT)>(), [](T x, const Indices& at, CT value) {
     return x.index_put_(ArrayRef<indexing::TensorIndex>(at), value);
   });

@@ -87,6 +87,7 @@ class Server {
     add_networks(table_);
     add_composites(table_);
     add_images(table_);
+    add_programs(table_);
   }
   void answer_all() {
     for (std::size_t i = 0; file_.metadata.contains(concat(i)); ++i)

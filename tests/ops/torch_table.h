@@ -89,7 +89,8 @@ H read_word(const std::string& word, const Tensors& tensors) {
     return kind == 'n' ? Tensor() : tensors.at(std::stoul(rest));
   } else if constexpr (std::is_same_v<H, Tensors>) {
     Tensors list;
-    for (const std::string& number : split_words(rest, ',')) list.push_back(tensors.at(std::stoul(number)));
+    for (const std::string& number : split_words(rest, ','))
+      list.push_back(number == "n" ? Tensor() : tensors.at(std::stoul(number)));
     return list;
   } else if constexpr (std::is_same_v<H, Scalar>) {
     if (kind == 'd') return std::strtod(rest.c_str(), nullptr);
@@ -184,6 +185,7 @@ void add_indexing(Table& table);
 void add_networks(Table& table);
 void add_composites(Table& table);
 void add_images(Table& table);
+void add_programs(Table& table);
 
 // What signatures are written with.
 using T = Tensor;

@@ -19,6 +19,7 @@ class Case:
     tolerance: float = 1  # times torch_random.TOLERANCE
     second: float = 1  # and times this for second derivatives
     plain: bool = False  # cotangents are contiguous
+    not_compared: typing.Callable = lambda own, wanted: []  # the numbers of outputs that need not agree
 
 
 def case(name, draw, function=None, label=None, **options):

@@ -6,6 +6,87 @@ from torch_cases.case import both, case, value_for
 from torch_draw import FLOATS, Index
 
 
+def kinds():
+    """Indices of every kind among each other."""
+    def mask(d, sizes, count):
+        """`count` places, if there are so many."""
+        total = torch.Size(sizes).numel()
+        places = set(d.random.sample(range(total), min(count, total)))
+        out = d.constant(sizes, torch.bool).pack()
+        out.storage = torch.tensor([k in places for k in range(total)], dtype=torch.bool)
+        return out
+
+    def advanced(d, shape, n, count):
+        """An index tensor for dimension n, or a mask of it and others behind; and how many dimensions it takes."""
+        kind = d.pick("number", "row", "row", "rows", "mask", "mask")
+        if kind == "mask":
+            last = d.whole(n + 1, len(shape))
+            return mask(d, shape[n:last], d.pick(count, count, count, 1)), last - n
+        sizes = {"number": [], "row": [d.pick(count, count, 1)], "rows": [d.pick(1, 2), d.pick(count, 1)]}[kind]
+        return d.positions(sizes, shape[n], True), 1
+
+    def bracketed(d, shape):
+        at, n, count, room = Index(), 0, d.whole(1, 3), d.chance(0.5)
+        while n < len(shape) and d.chance(0.9):
+            kind = d.pick("slice", "int", "none", "ellipsis", "bool", "bool tensor", *["advanced"] * 4)
+            if kind == "ellipsis" and room:
+                at.append(Ellipsis)
+                n += d.whole(0, len(shape) - n)
+                room = False
+            elif kind == "advanced":
+                index, taken = advanced(d, shape, n, count)
+                at.append(index)
+                n += taken
+            elif kind in ("slice", "int"):
+                at.append(slice(d.pick(None, 0, 1, -2), d.pick(None, 2, -1), d.pick(None, 1, 2)) if kind == "slice" else
+                          d.whole(-shape[n], max(shape[n] - 1, 0)))
+                n += 1
+            elif kind == "none":
+                at.append(None)
+            elif kind != "ellipsis" and d.chance(0.4):
+                at.append(d.constant([], torch.bool) if kind == "bool tensor" else d.chance(0.7))
+        return at
+
+    def listed(d, shape):
+        """At least one is defined, none a mask without dimensions: PyTorch fails at these, or passes over them."""
+        at, n, count = [], 0, d.whole(1, 3)
+        while n < len(shape) and (n == 0 or d.chance(0.8)):
+            index, taken = (None, 1) if d.chance(0.35) else advanced(d, shape, n, count)
+            at.append(index)
+            n += taken
+        return at if any(a is not None for a in at) else [*at[:-1], d.positions([2], shape[len(at) - 1], True)]
+
+    def drawn(d, make, choose):
+        shape, dtype = d.shape(1, 5, 1), d.dtype()
+        return make(shape, dtype), choose(d, shape)
+
+    def look(x, at):
+        return x[tuple(at)]
+
+    def put(x, at, value):
+        x[tuple(at)] = value
+        return x
+    case("index", lambda d: list(drawn(d, d.tensor, bracketed)), look, "kinds")
+    case("index_put_", lambda d: value_for(d, *drawn(d, d.written, bracketed)), put, "kinds")
+
+    look_up, write = torch.ops.aten.index, torch.ops.aten.index_put
+    case("index", lambda d: list(drawn(d, d.tensor, listed)), look_up, "list")
+
+    def writing(d, make):
+        """What is added has the indexed shape, or one that broadcasts to it; else one number, since a place may repeat."""
+        x, at = drawn(d, make, listed)
+        accumulate = d.chance(0.6)
+        try:
+            sizes = list(look_up(torch.empty(x.sizes), [a and a.window(a.storage) for a in at]).shape) if accumulate else []
+        except IndexError:
+            sizes = []
+        sizes = [1 if d.chance(0.2) else n for n in sizes[d.pick(0, 0, d.whole(0, len(sizes))):]]
+        dtype = x.storage.dtype
+        return [x, at, d.tensor(sizes, dtype, "positive", dtype in FLOATS), accumulate]
+    case("index_put", lambda d: writing(d, d.tensor), write, "list")
+    case("index_put_", lambda d: writing(d, d.written), torch.ops.aten.index_put_, "list")
+
+
 def positions():
     def dim(d, low=0):
         shape = d.shape(low, 3)
@@ -184,3 +265,4 @@ def positions():
 
 
 positions()
+kinds()
