@@ -4,11 +4,12 @@
 //                                        data::DataLoaderOptions(64).workers(2));
 //   for (auto& batch : *loader) train(batch.data, batch.target);
 //
-// Each begin() begins a new epoch; leaving a loop early is safe. What batch k holds does not depend on the
-// number of workers: each makes its batches with its own copy of the data set, and random numbers from the
-// default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches the
-// loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at a
-// time: begin(), ++ and join() throw Error when they meet a call of another thread.
+// Each begin() begins a new epoch; leaving a loop early is safe. Inside a loop begin() throws Error: a loader
+// has one place, so an inner loop would take the outer one's batches. What batch k holds does not depend on
+// the number of workers: each makes its batches with its own copy of the data set, and random numbers from
+// the default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches
+// the loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at a
+// time: begin(), ++ and join() throw Error when another thread is inside one of them.
 #pragma once
 #include <iterator>
 
@@ -21,7 +22,8 @@ namespace tandem::data {
 template <typename Batch>
 class DataLoaderBase;
 
-/// An input iterator: copies share the loader's place. *it stays valid until ++it.
+/// An input iterator: copies share the loader's place. *it stays valid until ++it. A loop lasts until its end
+/// is reached or the last of its iterators is gone; ++ throws Error when join() has ended it.
 template <typename Batch>
 class Iterator {
  public:
@@ -32,12 +34,15 @@ class Iterator {
   using iterator_category = std::input_iterator_tag;
 
   Iterator() = default;  ///< the end
-  explicit Iterator(DataLoaderBase<Batch>* loader) : loader_(loader) { ++*this; }
+  Iterator(DataLoaderBase<Batch>* loader, std::shared_ptr<void> loop)
+      : loader_(loader), loop_(std::move(loop)) {
+    ++*this;
+  }
   Iterator& operator++() {
     check(loader_ != nullptr, "data loader: ++ at the end");
     current_ = nullptr;  // its memory serves the next batch
-    current_ = loader_->next_batch();
-    if (!current_) loader_ = nullptr;
+    current_ = loader_->next_batch(loop_);
+    if (!current_) *this = {};
     return *this;
   }
   void operator++(int) { ++*this; }
@@ -50,6 +55,7 @@ class Iterator {
 
  private:
   DataLoaderBase<Batch>* loader_ = nullptr;
+  std::shared_ptr<void> loop_;
   std::shared_ptr<Batch> current_;
 };
 
@@ -57,10 +63,7 @@ template <typename Batch>
 class DataLoaderBase : public detail::LoaderCore {
  public:
   using BatchType = Batch;
-  Iterator<Batch> begin() {
-    begin_epoch();
-    return Iterator<Batch>(this);
-  }
+  Iterator<Batch> begin() { return Iterator<Batch>(this, begin_epoch()); }
   Iterator<Batch> end() { return {}; }
 
  protected:
@@ -68,7 +71,9 @@ class DataLoaderBase : public detail::LoaderCore {
 
  private:
   friend class Iterator<Batch>;
-  std::shared_ptr<Batch> next_batch() { return std::static_pointer_cast<Batch>(next()); }
+  std::shared_ptr<Batch> next_batch(const std::shared_ptr<void>& loop) {
+    return std::static_pointer_cast<Batch>(next(loop));
+  }
 };
 
 namespace detail {

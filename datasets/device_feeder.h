@@ -12,7 +12,9 @@ namespace tandem::data {
 class DeviceFeeder {
  public:
   /// Takes batches of `loader` (with pin_memory, so that the host need not wait) and copies them in `side`, a
-  /// stream of the device. Both outlive this; use one stream for all epochs, memory goes with it.
+  /// stream of the device. Both outlive this; use one stream for all epochs, memory goes with it. The loader
+  /// is one batch ahead of what next() gave, and that batch goes with the feeder: go on behind it with
+  /// first_batch.
   DeviceFeeder(BatchLoader& loader, const Stream& side) : loader_(loader), side_(side) { fetch(); }
   /// The next batch on the device, in order of the current stream; nothing after the last. Throws what the
   /// loader throws for the batch behind it.

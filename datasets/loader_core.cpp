@@ -23,10 +23,14 @@ void LoaderCore::load_state(const LoaderState& state) {
 void LoaderCore::join() {
   const Exclusive::Use use(exclusive_, "data loader");
   queue_->cancel();
+  loop_.reset();
 }
 
-void LoaderCore::begin_epoch() {
+std::shared_ptr<void> LoaderCore::begin_epoch() {
   const Exclusive::Use use(exclusive_, "data loader");
+  check(loop_.expired(),
+        "data loader: begin() inside a loop over the same loader, which would lose the batches that this "
+        "loop has not seen; use another loader for the inner loop, or join() to end the outer one");
   queue_->cancel();
   const optional<LoaderState> chosen = std::exchange(next_, nullopt);
   if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
@@ -38,6 +42,9 @@ void LoaderCore::begin_epoch() {
     if (!exhausted_) asked_ = ++position_;
   }
   if (queue_->workers() > 0) ask();
+  auto loop = std::make_shared<char>();
+  loop_ = loop;
+  return loop;
 }
 
 void LoaderCore::ask() {
@@ -54,10 +61,14 @@ void LoaderCore::ask() {
   }
 }
 
-JobQueue::Result LoaderCore::next() {
+JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
   const Exclusive::Use use(exclusive_, "data loader");
+  check(loop_.lock() == loop, "data loader: join() has ended the loop of this iterator");
   ask();
-  if (queue_->pending() == 0) return nullptr;
+  if (queue_->pending() == 0) {
+    loop_.reset();
+    return nullptr;
+  }
   JobQueue::Result batch;
   try {
     batch = queue_->pop(options_.timeout);
@@ -68,7 +79,7 @@ JobQueue::Result LoaderCore::next() {
   }
   if (batch == nullptr) {  // the data set says that the epoch has ended
     exhausted_ = true;
-    queue_->cancel();
+    join();
     return nullptr;
   }
   ++position_;

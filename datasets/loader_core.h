@@ -30,17 +30,19 @@ class LoaderCore {
   /// Batches taken of the current epoch.
   int64_t position() const { return state().position; }
   void seek(int64_t epoch, int64_t position) { load_state({seed_, epoch, position}); }
-  /// Ends the epoch; returns when no worker runs any more. begin() works again afterwards.
+  /// Ends the epoch and the loop over it; returns when no worker runs any more. begin() works again
+  /// afterwards.
   void join();
 
  protected:
   /// Uses at most `most_workers` threads.
   LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers);
 
-  /// Drops what is left of the epoch and begins the next one.
-  void begin_epoch();
-  /// The next batch; null at the end. Throws as described at DataLoader.
-  JobQueue::Result next();
+  /// Drops what is left of the epoch and begins the next one. What it gives stands for the loop over it:
+  /// while somebody holds that and its end is not reached, begin_epoch throws Error.
+  std::shared_ptr<void> begin_epoch();
+  /// The next batch of that loop; null at the end. Throws as described at DataLoader.
+  JobQueue::Result next(const std::shared_ptr<void>& loop);
   /// Ends the workers: for the destructors of classes that own what jobs use.
   void stop() { queue_.reset(); }
 
@@ -60,6 +62,7 @@ class LoaderCore {
   int64_t epoch_ = -1, position_ = 0, asked_ = 0;
   bool exhausted_ = true;
   optional<LoaderState> next_;
+  std::weak_ptr<void> loop_;  // the one that has not come to its end
   std::unique_ptr<JobQueue> queue_;
   Exclusive exclusive_;
 };

@@ -196,6 +196,41 @@ TEST_CASE("leaving a loop early is safe, and the next loop is the next epoch") {
   CHECK(*numbers.gets < 400);
 }
 
+TEST_CASE("a loop inside a loop over the same loader is refused before a batch is lost") {
+  for (size_t workers : {0, 2}) {
+    auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(6).map(transforms::Stack<>()),
+                                                                DataLoaderOptions(2).workers(workers));
+    int outer = 0;
+    for (auto& batch : *loader) {
+      CHECK(values(batch.target) == std::vector<int64_t>{2 * outer, 2 * outer + 1});
+      CHECK(error_of([&] { run(*loader); }).find("begin() inside a loop over the same loader") !=
+            std::string::npos);
+      ++outer;
+    }
+    CHECK(outer == 3);
+    // A loop that was left, by break or by an exception, is none.
+    for (auto& batch : *loader)
+      if (batch.data.size(0) == 2) break;
+    CHECK_THROWS_AS(
+        [&] {
+          for (auto& batch : *loader) throw batch.data.size(0);
+        }(),
+        int64_t);
+    CHECK(loader->begin()->data.size(0) == 2);
+    CHECK(run(*loader).data.size() == 3);
+
+    auto it = loader->begin(), copy = it;
+    CHECK(error_of([&] { loader->begin(); }) != "");
+    loader->join();
+    CHECK(run(*loader).data.size() == 3);
+    CHECK(error_of([&] { ++it; }).find("join() has ended the loop") != std::string::npos);
+    it = loader->begin();
+    for (copy = it; it != loader->end();) ++it;
+    CHECK(run(*loader).data.size() == 3);  // copy stands before the end of a loop that has come to it
+    CHECK(error_of([&] { ++copy; }) != "");
+  }
+}
+
 TEST_CASE("a loader continues where another one stood, bit for bit") {
   Numbers numbers(40);
   numbers.noisy = true;
