@@ -106,6 +106,8 @@ class Program:
         arguments = [self.variables[int(w)] if k < OPERANDS.get(name, 0) or (name in LAST and k == len(rest) - 1) else w
                      for k, w in enumerate(rest)]
         arguments = [self.variables[int(x)], *arguments]
+        if name in WRITES:  # only when it is asked for learns a view that its base has a history by now
+            self.variables[int(x)].grad_fn  # noqa: B018
         if name in OTHERS:  # so that no strides are kept
             arguments = [a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments]
         try:
@@ -195,15 +197,17 @@ def places(x):
 
 def settled(name, x, others):
     """Whether PyTorch says what writing x from `others` does: that it refuses to, or one result."""
-    own = places(x)
+    own, memory = places(x), x.untyped_storage().data_ptr()
+    if name == "copy_" and any(y.untyped_storage().data_ptr() == memory for y in others):
+        return False
     if len(set(own)) < len(own):
         return name not in FILLS | LAST and any(s == 0 and n > 1 for n, s in zip(x.shape, x.stride()))
     for y in others:
-        if y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr():
+        if y.untyped_storage().data_ptr() == memory:
             theirs = places(y)
             if theirs and own and not set(theirs) & set(own):
                 continue
-            if name == "copy_" or name in LAST or x.shape != y.shape or x.stride() != y.stride() or theirs != own or not own:
+            if name in LAST or x.shape != y.shape or x.stride() != y.stride() or theirs != own or not own:
                 return False
     return True
 
