@@ -1,5 +1,6 @@
 // libcurl behind download_dataset. A part is only ever appended to; what is wrong with it shows when its
-// content is summed, and then it is fetched once more from the start.
+// content is summed, and then it is fetched once more from the start. It outlives a process that is killed,
+// as no AtomicFile does.
 #include "tandem/cli/download.h"
 
 #include <curl/curl.h>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "tandem/cli/sha256.h"
+#include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {
@@ -33,8 +35,12 @@ class PartFile {
   explicit PartFile(std::string path) : path_(std::move(path)) {
     do {  // While we waited for the lock, another process may have removed or renamed what we opened.
       if (fd_ >= 0) ::close(fd_);
-      fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+      fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
       check(fd_ >= 0, "cannot write ", path_, ": ", std::strerror(errno));
+      if (!is_file()) {
+        ::close(fd_);
+        fail("cannot write ", path_, ": not a regular file");
+      }
       while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
       }
     } while (!is_still_there());
@@ -62,6 +68,10 @@ class PartFile {
   }
 
  private:
+  bool is_file() const {
+    struct stat status {};
+    return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+  }
   bool is_still_there() const {
     struct stat ours {
     }, there{};
@@ -190,7 +200,7 @@ std::string fetch_from(const std::string& url, PartFile& part, const KnownFile& 
 
 void fetch_file(const std::vector<std::string>& urls, const std::string& folder, const KnownFile& file,
                 OnDownloadProgress on_progress) {
-  const std::string target = folder + "/" + file.name + ".gz";
+  const std::string target = follow_links(folder + "/" + file.name + ".gz");
   PartFile part(target + ".part");
   if (fs::exists(target)) {  // another process was faster
     ::unlink(part.path().c_str());

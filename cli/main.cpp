@@ -1,6 +1,7 @@
 // tandem: the command line tool. Mistakes of the caller end with one line and 2, failures with one line
 // and 1.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -227,6 +228,7 @@ int run(int argc, char** argv) {
 }  // namespace tandem::cli
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is a failed write
   try {
     const int code = tandem::cli::run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

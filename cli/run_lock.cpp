@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "tandem/cli/options.h"
+#include "tandem/core/atomic_file.h"
 
 namespace tandem::cli {
 namespace {
@@ -59,19 +60,9 @@ RunLock::~RunLock() {
 }
 
 void remove_leftovers(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    for (const char* file :
-         {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"}) {
-      const std::string head = concat(".", file, ".");  // .NAME.PID-COUNTER.tmp
-      if (!name.starts_with(head) || !name.ends_with(".tmp") || name.size() <= head.size() + 4) continue;
-      const std::string middle = name.substr(head.size(), name.size() - head.size() - 4);
-      std::error_code ignored;
-      if (middle.find_first_not_of("0123456789-") == std::string::npos) fs::remove(entry.path(), ignored);
-    }
-  }
+  for (const char* file :
+       {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"})
+    remove_leftovers_of((std::filesystem::path(folder) / file).string());
 }
 
 }  // namespace tandem::cli

@@ -171,7 +171,7 @@ void start(const std::string& given, int64_t most_spans) {
   using namespace detail;
   check(most_spans > 0, "profiler::start: expected at least one span, got ", most_spans);
   const std::string path = with_process_id(given);
-  { const AtomicFile writable(path); }
+  check_writable(path);
   static const int registered = std::atexit(write_at_exit);
   (void)registered;
   std::lock_guard lock(state().mutex);

@@ -25,9 +25,10 @@ class TempFolder {
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   /// Files and folders in it, hidden ones included.
-  int entries() const {
+  int entries() const { return entries_of(path_); }
+  static int entries_of(const std::string& folder) {
     int count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
     return count;
   }
 

@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -353,11 +354,35 @@ def test_full_disk():
         run = subprocess.run([tandem, "summary"], stdout=full, stderr=subprocess.PIPE, text=True)
     refused("standard output", run, "standard output", code=1)
     check("train", train("--data", "data", "--out", "a").returncode == 0)
-    limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
-                     limit_of("RLIMIT_FSIZE", 9999)())
-    run = tool("train", "--resume", "a", "--epochs", "2", preexec_fn=limit)
-    refused("cannot write", run, "cannot write a/checkpoint.safetensors", "the checkpoint of 1 epoch and 0 batches stands", code=1)
+    run = tool("train", "--resume", "a", "--epochs", "2", preexec_fn=limit_of("RLIMIT_FSIZE", 9999))
+    refused("cannot write", run, "cannot write a/checkpoint.safetensors: File too large",
+            "the checkpoint of 1 epoch and 0 batches stands", code=1)
+    check("no temporary file is left", files("a") == RUN_FILES, files("a"))
     check("it does", tool("eval", "a").returncode == 0)
+    with open("out", "w") as out:
+        limit = limit_of("RLIMIT_FSIZE", 10)
+        run = subprocess.run([tandem, "summary"], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+    refused("a limited standard output", run, "standard output", code=1)
+
+
+def test_what_is_replaced():
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    os.mkdir("elsewhere")
+    os.rename("a/checkpoint.safetensors", "elsewhere/kept.safetensors")
+    os.symlink("../elsewhere/kept.safetensors", "a/checkpoint.safetensors")
+    os.chmod("elsewhere/kept.safetensors", 0o600)
+    os.chmod("a/metrics.jsonl", 0o640)
+    for name in ("elsewhere/.kept.safetensors.12-0.tmp", "a/.curve.svg.12-0.tmp"):
+        open(name, "w").close()
+    before = open("elsewhere/kept.safetensors", "rb").read()
+    run = tool("train", "--resume", "a", "--epochs", "2", env=dict(os.environ, TANDEM_PROFILE="/dev/null"))
+    check("resumed", run.returncode == 0, run.stderr)
+    check("the link stays", os.path.islink("a/checkpoint.safetensors"))
+    check("what it leads to is written", open("elsewhere/kept.safetensors", "rb").read() != before)
+    check("no leftovers", files("elsewhere") == ["kept.safetensors"] and files("a") == RUN_FILES)
+    modes = [os.stat(f"a/{name}").st_mode & 0o777 for name in ("checkpoint.safetensors", "metrics.jsonl")]
+    check("the modes stay", modes == [0o600, 0o640], modes)
+    check("the device stays", stat.S_ISCHR(os.stat("/dev/null").st_mode))
 
 
 def test_numbers():
