@@ -37,6 +37,8 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
 void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
   check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range, the size is ",
               modules_.size());
+  check(module != nullptr, "ModuleList: the module must not be empty");
+  check_child(std::to_string(index), *module);
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
   children_.clear();
   for (std::size_t i = 0; i < modules_.size(); ++i) register_module(std::to_string(i), modules_[i]);

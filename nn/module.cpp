@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/core/of_thread.h"
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/call.h"
 
@@ -23,6 +24,8 @@ void check_name(const char* what, const std::string& name) {
 std::string join(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
+
+struct SpanNames : std::unordered_map<std::type_index, std::string> {};
 
 }  // namespace
 
@@ -49,8 +52,7 @@ Module& Module::operator=(const Module& other) {
 Module::~Module() = default;
 
 const std::string& detail::span_name(const Module& module) {
-  thread_local std::unordered_map<std::type_index, std::string> known;
-  std::string& name = known[typeid(module)];
+  std::string& name = tandem::detail::of_thread<SpanNames>()[typeid(module)];
   if (!name.empty()) return name;
   const std::string type = type_name(typeid(module));
   const std::size_t end = std::min(type.find('<'), type.size()), colons = type.rfind("::", end);
@@ -193,15 +195,39 @@ Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
+void Module::check_child(const std::string& name, const Module& module) const {
+  std::unordered_set<const Module*> seen;
+  std::string path = name;
+  const auto leads_here = [&](const Module& at, const auto& self) -> bool {
+    if (&at == this) return true;
+    if (at.children_.is_empty() || !seen.insert(&at).second) return false;
+    for (const auto& child : at.children_) {
+      const std::size_t length = path.size();
+      path += "." + child.key();
+      if (self(*child.value(), self)) return true;
+      path.resize(length);
+    }
+    return false;
+  };
+  if (!leads_here(module, leads_here)) return;
+  const std::string own = name_ ? *name_ : detail::type_name(typeid(*this));  // name() keeps that of a base
+  fail(
+      "Submodule '", name, "' of ", own, " would close a cycle: '", path,
+      "' is the module itself, so that its parameters would have no end and its memory would never be freed; "
+      "keep a plain or a weak pointer to a parent instead of registering it");
+}
+
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_name("Submodule", name);
   check(module != nullptr, "Submodule '", name, "' must not be empty");
   check(!parameters_.contains(name) && !buffers_.contains(name), "Submodule '", name,
         "' already defined as a parameter or a buffer");
+  check_child(name, *module);
   children_.insert(std::move(name), std::move(module));
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
   check(module != nullptr, "Submodule '", name, "' must not be empty");
+  check_child(name, *module);
   children_[name] = std::move(module);
 }
 void Module::unregister_module(const std::string& name) {

@@ -98,6 +98,10 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void pretty_print(std::ostream& stream) const;
 
   // ---- building. Throws Error on a name that is taken, empty or has a dot.
+  //
+  // A module that is this one, or has it below, is refused: modules are a tree, or share children, but never
+  // a cycle. So every walk over them ends, and each is freed with its last owner. (PyTorch takes cycles;
+  // train, to, apply and state_dict then recurse without end.)
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <class M>
@@ -151,6 +155,8 @@ class Module : public std::enable_shared_from_this<Module> {
   // then get the values of `from`.
   void forget_members();
   void copy_members(const Module& from, const optional<Device>& device);
+  /// Throws Error when `module` as a child called `name` would close a cycle.
+  void check_child(const std::string& name, const Module& module) const;
   [[noreturn]] void differs_from(const Module& other) const;
 
   OrderedDict<std::string, Tensor> parameters_, buffers_;

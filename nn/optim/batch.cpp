@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/pointwise.h"
+#include "tandem/core/of_thread.h"
 
 namespace tandem::optim {
 
@@ -12,7 +13,7 @@ void Batch::clear() {
 }
 
 Batch& thread_batch() {
-  thread_local Batch batch;
+  Batch& batch = tandem::detail::of_thread<Batch>();
   batch.clear();
   return batch;
 }

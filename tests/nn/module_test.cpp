@@ -4,11 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <sstream>
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/nn/layers/linear.h"
+#include "tandem/nn/module_dict.h"
+#include "tandem/nn/module_list.h"
+#include "tandem/nn/sequential.h"
 
 using namespace tandem;
 
@@ -230,4 +234,60 @@ TEST_CASE("state dicts") {
     part.insert("fc1.bias", Tensor());  // as if it were missing
     CHECK(to.load_state_dict(part, false).missing_keys.size() == 5);
   }
+}
+
+namespace {
+struct Part : nn::Module {
+  Part() { register_parameter("w", ones({2})); }
+};
+std::string refusal(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+}  // namespace
+
+TEST_CASE("a cycle of modules is refused where it would be closed") {
+  const auto a = std::make_shared<Part>(), b = std::make_shared<Part>(), c = std::make_shared<Part>();
+  CHECK(refusal([&] { a->register_module("self", a); }).find("'self' is the module itself") !=
+        std::string::npos);
+  a->register_module("b", b);
+  b->register_module("c", c);
+  const std::string text = refusal([&] { c->register_module("back", a); });
+  CHECK(text.find("Submodule 'back' of") != std::string::npos);
+  CHECK(text.find("'back.b.c' is the module itself") != std::string::npos);
+  c->register_module("part", std::make_shared<Part>());
+  CHECK(refusal([&] { c->replace_module("part", a); }).find("'part.b.c'") != std::string::npos);
+
+  CHECK(a->parameters().size() == 4);
+  CHECK(a->modules().size() == 4);
+  CHECK(c->children().size() == 1);
+}
+
+TEST_CASE("containers refuse to hold themselves") {
+  nn::Sequential s;
+  nn::ModuleList list;
+  nn::ModuleDict dict;
+  list->push_back(s.ptr());
+  dict->insert("list", list.ptr());
+  CHECK(!refusal([&] { list->push_back(list.ptr()); }).empty());
+  CHECK(!refusal([&] { list->insert(0, dict.ptr()); }).empty());
+  CHECK(list->size() == 1);
+  CHECK(list->children().size() == 1);
+  CHECK(!refusal([&] { dict->insert("list", dict.ptr()); }).empty());
+  CHECK(dict->modules().size() == 3);
+}
+
+TEST_CASE("modules may share a child") {
+  const auto top = std::make_shared<Part>(), left = std::make_shared<Part>(),
+             right = std::make_shared<Part>(), shared = std::make_shared<Part>();
+  left->register_module("shared", shared);
+  right->register_module("shared", shared);
+  top->register_module("left", left);
+  top->register_module("right", right);
+  CHECK(top->parameters().size() == 4);
+  CHECK(top->modules().size() == 5);
 }
