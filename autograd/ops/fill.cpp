@@ -10,6 +10,23 @@ namespace autograd {
 void ZeroBackward::backward(std::span<Tensor> g, std::span<Tensor> out) {
   out[0] = zeros(sizes, g[0].options());
 }
+
+namespace {
+struct ReplaceBackward final : Node {
+  const char* name() const override { return "ReplaceBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    if (needs(0)) out[0] = zeros(g[0].sizes(), g[0].options());
+    if (needs(1)) out[1] = g[0];
+  }
+};
+}  // namespace
+
+Tensor in_place_of(const Tensor& self, const Tensor& before, const Tensor& value) {
+  if (!before.requires_grad() || self.is_view()) return value;
+  Tensor out = alias(value, value.sizes(), value.strides(), value.storage_offset());
+  record<ReplaceBackward>(out, before, value);
+  return out;
+}
 }  // namespace autograd
 
 using namespace autograd;
@@ -26,7 +43,10 @@ Tensor& Tensor::fill_(const Tensor& value) {
   }
   return inplace(
       *this, "fill_", Before::kAlias, [] {},
-      [&](const Tensor&) { return value.to(device(), dtype()).expand(sizes()); }, value);
+      [&](const Tensor& before) {
+        return in_place_of(*this, before, value.to(device(), dtype()).expand(sizes()));
+      },
+      value);
 }
 Tensor& Tensor::zero_() {
   return overwrite(*this, "zero_", [](const Tensor& out) { backend(out).pointwise.fill(out, 0); });

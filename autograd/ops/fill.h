@@ -13,6 +13,10 @@ struct ZeroBackward final : Node {
   Dims sizes;
 };
 
+/// `value` as what is about to be assigned to all of `self`, which was `before`: that gets zeros for its
+/// gradient. Of a view it is the base that gets them.
+Tensor in_place_of(const Tensor& self, const Tensor& before, const Tensor& value);
+
 /// self = whatever `write(out)` puts into a tensor of self's shape, dtype and device: self, or a new one
 /// where self has a history. Throws Error as check_inplace does.
 template <class Write>

@@ -1,5 +1,6 @@
 // to, copy_, clone, contiguous: the same values in another dtype, on another device, in other memory.
 // Gradients: the gradient converted (moved) back.
+#include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
@@ -100,7 +101,9 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
         if (from.storage() == storage()) from = from.clone();
         backend(*this).pointwise.copy(*this, from);
       },
-      [&](const Tensor&) { return source.to(device(), dtype(), false, /*copy=*/true).expand(sizes()); },
+      [&](const Tensor& before) {
+        return in_place_of(*this, before, source.to(device(), dtype(), false, /*copy=*/true).expand(sizes()));
+      },
       source);
 }
 

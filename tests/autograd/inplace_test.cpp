@@ -4,7 +4,9 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 
@@ -80,4 +82,107 @@ TEST_CASE("grad through a view whose history is renewed when it is used") {
   const Tensor g = autograd::grad({w.sum()}, {x})[0];
   CHECK(g.data_ptr<float>()[0] == 0);
   CHECK(g.data_ptr<float>()[1] == 30);
+}
+
+TEST_CASE("what is overwritten by constants still requires a gradient, of zeros") {
+  Tensor x = ones({3}, requires_grad()), w = full({3}, 5.0, requires_grad());
+  Tensor y = x * 2;
+  const auto zeros_reach_x = [&] {
+    REQUIRE(y.requires_grad());
+    CHECK(y.grad_fn() != nullptr);
+    y.sum().backward();
+    REQUIRE(x.grad().defined());
+    CHECK(x.grad().abs().sum().item<double>() == 0);
+  };
+  SUBCASE("copy_") {
+    y.copy_(full({3}, 7.0));
+    zeros_reach_x();
+  }
+  SUBCASE("copy_ that broadcasts, of another dtype") {
+    y.copy_(ones({1}, TensorOptions(kLong)));
+    CHECK(y[2].item<double>() == 1);
+    zeros_reach_x();
+  }
+  SUBCASE("copy_ of a tensor that has a gradient of its own") {
+    y.copy_(w);
+    zeros_reach_x();
+    CHECK(w.grad().sum().item<double>() == 3);
+  }
+  SUBCASE("fill_") {
+    y.fill_(4);
+    zeros_reach_x();
+  }
+  SUBCASE("fill_ by a tensor") {
+    y.fill_(full({}, 4.0));
+    zeros_reach_x();
+  }
+  SUBCASE("fill_ by a tensor that has a gradient of its own") {
+    Tensor v = full({}, 4.0, requires_grad());
+    y.fill_(v);
+    zeros_reach_x();
+    CHECK(v.grad().item<double>() == 3);
+  }
+  SUBCASE("zero_") {
+    y.zero_();
+    zeros_reach_x();
+  }
+  SUBCASE("normal_") {
+    y.normal_();
+    zeros_reach_x();
+  }
+  SUBCASE("masked_fill_") {
+    y.masked_fill_(gt(x, 0), 3);
+    zeros_reach_x();
+  }
+  SUBCASE("all by slices") {
+    y.slice(0, 0, 1).copy_(full({1}, 7.0));
+    y.slice(0, 1, 3).fill_(8);
+    CHECK(y.sum().item<double>() == 23);
+    zeros_reach_x();
+  }
+  SUBCASE("index_put_") {
+    y.index_put_({indexing::Slice()}, full({3}, 7.0));
+    zeros_reach_x();
+  }
+  SUBCASE("index_put_ of one element keeps the others") {
+    y.index_put_({1}, full({}, 7.0));
+    y.sum().backward();
+    CHECK(x.grad()[0].item<double>() == 2);
+    CHECK(x.grad()[1].item<double>() == 0);
+  }
+  SUBCASE("a view of all") {
+    Tensor v = y.view({3, 1});
+    v.copy_(zeros({3, 1}));
+    CHECK(v.requires_grad());
+    zeros_reach_x();
+  }
+  SUBCASE("the base, then one of its views") {
+    Tensor v = y.view({3, 1});
+    y.copy_(full({3}, 7.0));
+    REQUIRE(v.requires_grad());
+    v.sum().backward();
+    CHECK(x.grad().abs().sum().item<double>() == 0);
+  }
+  SUBCASE("twice, with a hook and retain_grad, and of second order") {
+    y.retain_grad();
+    y.copy_(full({3}, 7.0));
+    y.copy_(full({3}, 8.0));
+    const auto grads = autograd::grad({(y * y).sum()}, {x}, {}, true, true);
+    CHECK(grads[0].abs().sum().item<double>() == 0);
+    CHECK(y.grad().sum().item<double>() == 3 * 16);
+    zeros_reach_x();
+  }
+  SUBCASE("without recording nothing changes") {
+    {
+      NoGradGuard no_grad;
+      y.copy_(full({3}, 7.0));
+    }
+    y.sum().backward();
+    CHECK(x.grad().sum().item<double>() == 6);
+  }
+  SUBCASE("set_data keeps the history") {
+    y.set_data(full({3}, 7.0));
+    y.sum().backward();
+    CHECK(x.grad().sum().item<double>() == 6);
+  }
 }
