@@ -287,8 +287,11 @@ class Pass {
       for (std::size_t nr = 0; nr < grads.size(); ++nr)
         run_pre_hooks(*node.hooks, static_cast<uint32_t>(nr), grads[nr]);
       for (auto& [nr, weak] : node.hooks->retained)
-        if (const auto place = weak.lock(); place && grads[nr].defined())
+        if (const auto place = weak.lock(); place && grads[nr].defined()) {
+          static std::mutex mutex;  // several backward passes may come here at once
+          const std::lock_guard lock(mutex);
           *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
+        }
     }
     for (std::size_t i = 0; i < targets_.size(); ++i)
       if (targets_[i].node.get() == &node) captured_[i] = grads[targets_[i].output_nr];

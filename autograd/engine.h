@@ -18,6 +18,10 @@ struct BackwardArgs {
 /// ones under allow_unused). Nodes run in the order of their creation, latest first, without recursion.
 /// Throws Error on outputs that need no gradient, gradients of a wrong shape, saved tensors that were
 /// overwritten, a graph that was freed already, unused inputs.
+///
+/// Several threads may go backward at once, through one graph (with retain_graph) or through graphs that
+/// share leaves: the gradients of a leaf are added up one by one, in the order in which they come. Hooks of a
+/// leaf then run on several threads. Nobody else touches .grad() meanwhile.
 std::vector<Tensor> run_backward(const BackwardArgs& args);
 
 }  // namespace tandem::autograd

@@ -6,6 +6,9 @@
 //     nn::Linear fc{nullptr};
 //   };
 //   auto net = std::make_shared<Net>();
+//
+// Several threads may call one module, and read it, as long as its forward writes nothing to it and nobody
+// changes it meanwhile. (BatchNorm writes its running statistics while training.)
 #pragma once
 #include <iosfwd>
 #include <memory>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/parallel_for.h"
 
@@ -57,6 +58,35 @@ TEST_CASE("several threads go backward through one graph that the first of them 
   }
   CHECK(other == 0);
   CHECK(done + refused == 400);
+}
+
+TEST_CASE("several threads go backward through graphs of their own to one leaf with hooks") {
+  for (const bool create_graph : {false, true}) {
+    Tensor x = leaf(100), other = leaf(1);
+    std::atomic<int> before{0}, after{0};
+    x.register_hook([&](const Tensor&) { ++before; });
+    x.register_post_accumulate_grad_hook([&](const Tensor&) { ++after; });
+    together(8, [&](int thread) {
+      for (int i = 0; i < 50; ++i)
+        autograd::backward({(x * (thread + 1)).sum() + other.sum()}, {}, nullopt, create_graph);
+    });
+    CHECK(allclose(x.grad(), full({100}, 50.0 * 36, kDouble)));
+    CHECK(other.grad().item<double>() == 400);
+    CHECK(before == 400);
+    CHECK(after == 400);
+    x.mutable_grad().reset();
+    other.mutable_grad().reset();
+  }
+}
+
+TEST_CASE("several threads go backward through a tensor that retains its gradient") {
+  Tensor x = leaf(100), y = x * 2;
+  y.retain_grad();
+  together(8, [&](int) {
+    for (int i = 0; i < 50; ++i) (y * 3).sum().backward(Tensor(), true);
+  });
+  CHECK(allclose(y.grad(), full({100}, 3.0 * 400, kDouble)));
+  CHECK(allclose(x.grad(), full({100}, 6.0 * 400, kDouble)));
 }
 
 TEST_CASE("several threads use a view whose base was written") {

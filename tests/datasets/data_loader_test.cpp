@@ -377,3 +377,25 @@ TEST_CASE("impossible requests are refused") {
         "data loader: epoch -1, position 0: neither may be negative");
   CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ at the end");
 }
+
+TEST_CASE("threads that fight for a data loader get batches or a clear error") {
+  for (const size_t workers : {size_t{0}, size_t{2}}) {
+    DataLoader loader(Numbers(40), {.batch_size = 3, .shuffle = true, .num_workers = workers});
+    std::atomic<int> other{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20; ++i) try {
+            for (auto& batch : loader)
+              if (batch.data.size(1) != 2 || batch.data.size(0) != batch.target.size(0)) ++other;
+          } catch (const Error& error) {
+            if (std::string(error.what()).find("one thread at a time") == std::string::npos) ++other;
+          }
+      });
+    for (auto& thread : threads) thread.join();
+    CHECK(other == 0);
+    int64_t sum = 0;
+    for (auto& batch : loader) sum += batch.target.sum().item<int64_t>();
+    CHECK(sum == 40 * 39 / 2);
+  }
+}

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -277,6 +278,44 @@ TEST_CASE("a job whose device is gone by the time it runs is an error of that jo
   CHECK(queue.pop() == nullptr);
   CHECK_THROWS_WITH_AS(queue.pop(), doctest::Contains("cpu:1"), data::WorkerException);
   cpu::set_device_count(before);
+}
+
+TEST_CASE("a second thread in a loader is refused, and the first goes on") {
+  std::latch inside(2), done(1);
+  BatchLoader loader(example_tensors(), {.batch_size = 50}, [&](std::vector<Tensor>& batch) {
+    if (batch[1].data_ptr<int64_t>()[0] != 0) return;
+    inside.arrive_and_wait();
+    done.wait();
+  });
+  std::thread first([&] { CHECK(loader.next()->at(1).size(0) == 50); });
+  inside.arrive_and_wait();
+  CHECK(error_of([&] { loader.next(); }).find("one thread at a time") != std::string::npos);
+  done.count_down();
+  first.join();
+  CHECK(loader.next()->at(1).size(0) == 50);  // another thread, but after the first
+  CHECK(loader.position() == 2);
+}
+
+TEST_CASE("threads that fight for a loader get each batch once, or an error") {
+  for (const int workers : {0, 2}) {
+    BatchLoader loader(example_tensors(), {.batch_size = 1, .shuffle = true, .workers = workers});
+    std::atomic<int64_t> batches{0}, sum{0}, other{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (bool more = true; more;) try {
+            const auto batch = loader.next();
+            more = batch.has_value();
+            if (more) ++batches, sum += (*batch)[1].data_ptr<int64_t>()[0];
+          } catch (const Error& error) {
+            if (std::string(error.what()).find("one thread at a time") == std::string::npos) ++other;
+          }
+      });
+    for (auto& thread : threads) thread.join();
+    CHECK(batches == kExamples);
+    CHECK(sum == kExamples * (kExamples - 1) / 2);
+    CHECK(other == 0);
+  }
 }
 
 TEST_CASE("workers that cannot be started are an error that says how many there are") {
