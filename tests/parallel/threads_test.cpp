@@ -334,6 +334,19 @@ TEST_CASE("devices, threads, profiles and seeds change while others compute on c
   set_num_threads(threads);
 }
 
+TEST_CASE("a device that is taken away while a guard stands ends nothing") {
+  LogicalDevices four(4);
+  {
+    const DeviceGuard last(cpu_device(3));
+    {
+      const DeviceGuard first(cpu_device(0));
+      cpu::set_device_count(2);
+    }
+    CHECK(cpu::current_device() == 0);
+  }
+  CHECK(test::error_of([] { const DeviceGuard guard(cpu_device(3)); }).find("cpu:3") != std::string::npos);
+}
+
 TEST_CASE("threads that share a generator get draws of their own, the same ones together") {
   const Generator stream(9);
   std::vector<Tensor> drawn(kThreads);
