@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 namespace tandem::serialize {
 
@@ -19,6 +21,10 @@ class JsonReader {
   std::string string();
   /// Without sign, fraction or exponent, below 2^64.
   uint64_t integer();
+  /// A whole object: calls `member(key)` for each member, which takes the value. A key that comes again is an
+  /// Error with the text `repeated`.
+  template <class Member>
+  void object(const char* repeated, const Member& member);
   /// Throws Error unless only white space is left.
   void end();
   [[noreturn]] void fail_at(const char* problem) const;
@@ -33,6 +39,20 @@ class JsonReader {
   const std::string& file_;
   std::size_t at_ = 0;
 };
+
+template <class Member>
+void JsonReader::object(const char* repeated, const Member& member) {
+  std::unordered_set<std::string> keys;
+  expect('{');
+  if (take('}')) return;
+  do {
+    std::string key = string();
+    if (!keys.insert(key).second) fail_at(repeated);
+    expect(':');
+    member(std::move(key));
+  } while (take(','));
+  expect('}');
+}
 
 /// `text` as a JSON string, in quotes.
 std::string json_quoted(std::string_view text);

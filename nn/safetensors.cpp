@@ -1,37 +1,42 @@
 // Reading and writing of safetensors files.
 #include "tandem/nn/safetensors.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/atomic_file.h"
+#include "tandem/core/parallel_for.h"
+#include "tandem/nn/crc32.h"
 #include "tandem/nn/json_reader.h"
-#include "tandem/nn/safetensors_header.h"
+#include "tandem/nn/safetensors_sums.h"
 
 namespace tandem::serialize {
 namespace {
 
+constexpr std::size_t kChunk = std::size_t{1} << 18;  // read or written, and summed, at once
 static_assert(std::endian::native == std::endian::little, "elements are stored little-endian");
 
 // Where the bytes come from: a file or memory.
 struct Source {
   virtual ~Source() = default;
   virtual uint64_t size() const = 0;
-  /// Bytes [offset, offset + bytes), which are inside.
-  virtual void read(void* to, uint64_t offset, std::size_t bytes) = 0;
+  /// Bytes [offset, offset + bytes), which are inside. Several threads may read at a time.
+  virtual void read(void* to, uint64_t offset, std::size_t bytes) const = 0;
 };
 
 struct MemorySource final : Source {
   MemorySource(const void* d, std::size_t n) : data(static_cast<const char*>(d)), bytes(n) {}
   uint64_t size() const override { return bytes; }
-  void read(void* to, uint64_t offset, std::size_t count) override {
+  void read(void* to, uint64_t offset, std::size_t count) const override {
     if (count != 0) std::memcpy(to, data + offset, count);
   }
   const char* data;
@@ -39,27 +44,33 @@ struct MemorySource final : Source {
 };
 
 struct FileSource final : Source {
-  explicit FileSource(const std::string& p) : path(p), file(std::fopen(p.c_str(), "rb")) {
-    check(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
+  explicit FileSource(const std::string& p)
+      : path(p), fd(::open(p.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe is not waited for
+    check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
     struct stat info {};
-    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) {
-      std::fclose(file);
+    if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+      ::close(fd);
       fail(path, ": is no regular file");
     }
     bytes = static_cast<uint64_t>(info.st_size);
   }
-  ~FileSource() override { std::fclose(file); }
+  ~FileSource() override { ::close(fd); }
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
   uint64_t size() const override { return bytes; }
-  void read(void* to, uint64_t offset, std::size_t count) override {
-    if (count == 0) return;
-    check(fseeko(file, static_cast<off_t>(offset), SEEK_SET) == 0 && std::fread(to, 1, count, file) == count,
-          path,
-          ": cannot be read: ", std::ferror(file) != 0 ? std::strerror(errno) : "it is shorter than it was");
+  void read(void* to, uint64_t offset, std::size_t count) const override {
+    while (count != 0) {
+      const ssize_t got = ::pread(fd, to, count, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      check(got > 0, path,
+            ": cannot be read: ", got < 0 ? std::strerror(errno) : "it is shorter than it was");
+      to = static_cast<char*>(to) + got;
+      offset += static_cast<uint64_t>(got);
+      count -= static_cast<std::size_t>(got);
+    }
   }
   const std::string& path;
-  std::FILE* file;
+  int fd;
   uint64_t bytes = 0;
 };
 
@@ -70,7 +81,25 @@ void check_bools(const Tensor& t, const std::string& name, const std::string& fi
           static_cast<int>(bytes[i]));
 }
 
-SafeTensors load(Source& source, const std::string& file, const optional<Device>& device) {
+// Reads in chunks on all threads; gives the CRC-32 of it all, or 0 where none is wanted.
+uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_t bytes, bool summed) {
+  const std::size_t chunks = (bytes + kChunk - 1) / kChunk;
+  std::vector<uint32_t> sums(chunks);
+  const auto size = [&](std::size_t i) { return std::min(kChunk, bytes - i * kChunk); };
+  parallel_for(static_cast<int64_t>(chunks), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      char* const chunk = static_cast<char*>(to) + i * kChunk;
+      source.read(chunk, offset + i * kChunk, size(i));
+      if (summed) sums[i] = crc32(chunk, size(i));
+    }
+  });
+  uint32_t sum = 0;
+  for (std::size_t i = 0; i < chunks; ++i) sum = i == 0 ? sums[0] : joined_crc32(sum, sums[i], size(i));
+  return sum;
+}
+
+// The header, and with it where the elements begin.
+Header read_header(const Source& source, const std::string& file, uint64_t& start) {
   check(source.size() >= 8, file, ": is no safetensors file: it has ", source.size(), " bytes, fewer than 8");
   uint64_t header_bytes = 0;
   source.read(&header_bytes, 0, 8);
@@ -80,15 +109,41 @@ SafeTensors load(Source& source, const std::string& file, const optional<Device>
         " bytes, but only ", source.size() - 8, " follow");
   std::string text(header_bytes, '\0');
   source.read(text.data(), 8, text.size());
-  const uint64_t start = 8 + header_bytes;
-  Header header = parse_header(text, source.size() - start, file);
+  start = 8 + header_bytes;
+  return parse_header(text, source.size() - start, file);
+}
 
+bool ignores_sums() {
+  const char* value = std::getenv(kIgnoreSums);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+// The sums that are to be checked, if any, taken out of the metadata.
+optional<Sums> take_sums(Header& header, Checksums checksums, const std::string& file) {
+  const std::string* text = header.metadata.find(kSumsKey);
+  if (text == nullptr) return nullopt;
+  optional<Sums> sums;
+  if (checksums == Checksums::kVerify && !ignores_sums()) {
+    sums = parse_sums(*text, file);
+    check_header_sums(header, *sums, file);
+  }
+  header.metadata.erase(kSumsKey);
+  return sums;
+}
+
+SafeTensors load(const Source& source, const std::string& file, const optional<Device>& device,
+                 Checksums checksums) {
+  uint64_t start = 0;
+  Header header = read_header(source, file, start);
+  const optional<Sums> sums = take_sums(header, checksums, file);
   NoGradGuard no_grad;
   SafeTensors out;
   out.metadata = std::move(header.metadata);
   for (TensorEntry& entry : header.tensors) {
     Tensor t = empty(entry.sizes, TensorOptions(entry.dtype).device(Device(kCPU)));
-    source.read(t.data_ptr(), start + entry.begin, entry.end - entry.begin);
+    const uint64_t bytes = entry.end - entry.begin;
+    const uint32_t sum = read_summed(source, t.data_ptr(), start + entry.begin, bytes, sums.has_value());
+    if (sums) check_tensor_sum(entry, joined_crc32(crc_of_kind(entry), sum, bytes), *sums, file);
     if (entry.dtype == kBool) check_bools(t, entry.name, file);
     out.tensors.insert(std::move(entry.name), device ? t.to(*device) : t);
   }
@@ -106,6 +161,7 @@ Layout lay_out(const OrderedDict<std::string, Tensor>& tensors,
   for (const auto& item : metadata)
     check(is_utf8(item.key()) && is_utf8(item.value()), "safetensors: metadata '", item.key(),
           "' is not UTF-8");
+  check(!metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is the sums' own");
   out.header.metadata = metadata;
   for (const auto& item : tensors) {
     check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
@@ -130,47 +186,87 @@ Layout lay_out(const OrderedDict<std::string, Tensor>& tensors,
   return out;
 }
 
-// Calls write(data, bytes) for the parts of the file.
-template <class Write>
-void emit(const OrderedDict<std::string, Tensor>& tensors,
-          const OrderedDict<std::string, std::string>& metadata, const Write& write) {
+// Puts the sums into the header and gives its text.
+std::string text_with_sums(Header& header, const std::vector<uint32_t>& sums) {
+  const std::string text = format_sums(header, sums);
+  if (std::string* entry = header.metadata.find(kSumsKey))
+    *entry = text;
+  else
+    header.metadata.insert(kSumsKey, text);
+  return format_header(header);
+}
+
+// Writes elements by way of a buffer, so that their sum is of the bytes that are written.
+template <class File>
+uint32_t write_summed(File& file, const Tensor& t, std::vector<char>& buffer) {
+  const char* from = static_cast<const char*>(t.data_ptr());
+  uint32_t sum = 0;
+  for (std::size_t left = t.nbytes(), size = 0; left != 0; left -= size, from += size) {
+    size = std::min(left, buffer.size());
+    std::memcpy(buffer.data(), from, size);
+    sum = crc32(buffer.data(), size, sum);
+    file.write(buffer.data(), size);
+  }
+  return sum;
+}
+
+// The header is written twice: the sums are known at the end.
+template <class File>
+void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
+          const OrderedDict<std::string, std::string>& metadata) {
   NoGradGuard no_grad;
-  const Layout layout = lay_out(tensors, metadata);
-  const std::string text = format_header(layout.header);
+  Layout layout = lay_out(tensors, metadata);
+  std::vector<uint32_t> sums(layout.order.size());
+  const std::string text = text_with_sums(layout.header, sums);
   check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(), " bytes, allowed are ",
         kMaxHeaderBytes);
   const uint64_t length = text.size();
-  write(&length, sizeof length);
-  write(text.data(), text.size());
+  file.write(&length, sizeof length);
+  file.write(text.data(), text.size());
+  std::vector<char> buffer(kChunk);
   for (const std::size_t i : layout.order) {
     const Tensor t = tensors[i].value().detach().to(Device(kCPU)).contiguous();
-    if (t.numel() != 0) write(t.data_ptr(), t.nbytes());
+    const uint32_t elements = t.numel() == 0 ? 0 : write_summed(file, t, buffer);
+    sums[i] = joined_crc32(crc_of_kind(layout.header.tensors[i]), elements, t.nbytes());
   }
+  file.overwrite(8, text_with_sums(layout.header, sums).data(), text.size());
 }
+
+// A file in memory.
+struct Bytes {
+  void write(const void* data, std::size_t bytes) { text.append(static_cast<const char*>(data), bytes); }
+  void overwrite(uint64_t offset, const void* data, std::size_t bytes) {
+    std::memcpy(text.data() + offset, data, bytes);
+  }
+  std::string text{};
+};
 
 }  // namespace
 
-SafeTensors load_safetensors(const std::string& path, const optional<Device>& device) {
-  FileSource source(path);
-  return load(source, path, device);
+SafeTensors load_safetensors(const std::string& path, const optional<Device>& device, Checksums checksums) {
+  const FileSource source(path);
+  return load(source, path, device, checksums);
 }
-SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::string& name) {
-  MemorySource source(data, bytes);
-  return load(source, name, nullopt);
+SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::string& name,
+                              Checksums checksums) {
+  const MemorySource source(data, bytes);
+  return load(source, name, nullopt, checksums);
 }
 
 void save_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
                       const OrderedDict<std::string, std::string>& metadata) {
   AtomicFile file(path);
-  emit(tensors, metadata, [&file](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  if (file.is_atomic())
+    emit(file, tensors, metadata);
+  else
+    file.write(safetensors_bytes(tensors, metadata));  // a pipe cannot go back to the header
   file.commit();
 }
 std::string safetensors_bytes(const OrderedDict<std::string, Tensor>& tensors,
                               const OrderedDict<std::string, std::string>& metadata) {
-  std::string out;
-  emit(tensors, metadata,
-       [&out](const void* data, std::size_t bytes) { out.append(static_cast<const char*>(data), bytes); });
-  return out;
+  Bytes file;
+  emit(file, tensors, metadata);
+  return std::move(file.text);
 }
 
 }  // namespace tandem::serialize

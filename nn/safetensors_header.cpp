@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
 #include "tandem/nn/json_reader.h"
 
@@ -26,19 +25,18 @@ ScalarType dtype_named(const std::string& text, const std::string& tensor, const
        "'; known are F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
 }
 
-// The body of an object, the '{' not yet taken: calls `member(key)` for each. Keys must not repeat.
-template <class Member>
-void object(JsonReader& in, const char* repeated, const Member& member) {
-  std::unordered_set<std::string> keys;
-  in.expect('{');
-  if (in.take('}')) return;
-  do {
-    std::string key = in.string();
-    if (!keys.insert(key).second) in.fail_at(repeated);
-    in.expect(':');
-    member(std::move(key));
-  } while (in.take(','));
-  in.expect('}');
+std::string_view name_of(ScalarType type) {
+  return std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                      [type](const DtypeName& known) { return known.type == type; })
+      ->name;
+}
+
+// [2,3]
+std::string shape_text(const TensorEntry& entry) {
+  std::string out = "[";
+  for (std::size_t d = 0; d < entry.sizes.size(); ++d)
+    out += (d == 0 ? "" : ",") + std::to_string(entry.sizes[d]);
+  return out + "]";
 }
 
 template <class Element>
@@ -65,7 +63,7 @@ TensorEntry parse_tensor(JsonReader& in, std::string name, const std::string& fi
   TensorEntry entry;
   entry.name = std::move(name);
   bool dtype = false, shape = false, offsets = false;
-  object(in, "a field twice in one tensor", [&](const std::string& field) {
+  in.object("a field twice in one tensor", [&](const std::string& field) {
     if (field == "dtype") {
       entry.dtype = dtype_named(in.string(), entry.name, file);
       dtype = true;
@@ -132,10 +130,10 @@ Header parse_header(std::string_view text, uint64_t data_bytes, const std::strin
   check(!text.empty() && text[0] == '{', file, ": the header of a safetensors file must begin with '{'");
   Header header;
   JsonReader in(text, file);
-  object(in, "a name twice", [&](std::string name) {
+  in.object("a name twice", [&](std::string name) {
     if (name == kMetadata)
-      object(in, "a key twice in __metadata__",
-             [&](std::string key) { header.metadata.insert(std::move(key), in.string()); });
+      in.object("a key twice in __metadata__",
+                [&](std::string key) { header.metadata.insert(std::move(key), in.string()); });
     else
       header.tensors.push_back(parse_tensor(in, std::move(name), file));
   });
@@ -143,6 +141,10 @@ Header parse_header(std::string_view text, uint64_t data_bytes, const std::strin
   for (const TensorEntry& entry : header.tensors) check_bytes(entry, file);
   check_cover(header.tensors, data_bytes, file);
   return header;
+}
+
+std::string kind_text(const TensorEntry& entry) {
+  return std::string(name_of(entry.dtype)) + shape_text(entry);
 }
 
 std::string format_header(const Header& header) {
@@ -155,12 +157,9 @@ std::string format_header(const Header& header) {
   }
   for (const TensorEntry& entry : header.tensors) {
     if (out.size() > 1) out += ",";
-    const auto* dtype = std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                                     [&](const DtypeName& known) { return known.type == entry.dtype; });
-    out += json_quoted(entry.name) + ":{\"dtype\":\"" + std::string(dtype->name) + "\",\"shape\":[";
-    for (std::size_t d = 0; d < entry.sizes.size(); ++d)
-      out += (d == 0 ? "" : ",") + std::to_string(entry.sizes[d]);
-    out += concat("],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+    out +=
+        concat(json_quoted(entry.name), ":{\"dtype\":\"", name_of(entry.dtype),
+               "\",\"shape\":", shape_text(entry), ",\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
   }
   out += "}";
   out.resize((out.size() + 7) / 8 * 8, ' ');

@@ -24,6 +24,9 @@ struct Header {
   OrderedDict<std::string, std::string> metadata{"Entry"};
 };
 
+/// Its dtype and shape, as F32[2,3].
+std::string kind_text(const TensorEntry& entry);
+
 /// Throws Error naming `file` unless `text` is a header whose tensors cover exactly `data_bytes` bytes.
 Header parse_header(std::string_view text, uint64_t data_bytes, const std::string& file);
 /// The JSON, padded so that the elements are aligned to 8 bytes.

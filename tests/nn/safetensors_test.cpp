@@ -60,7 +60,8 @@ TEST_CASE("the bytes") {
   std::memcpy(&header, bytes.data(), 8);
   CHECK(header % 8 == 0);
   const std::string json =
-      R"({"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},"d":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}})";
+      R"({"__metadata__":{"tandem.crc32":"{\"tensors\":{\"b\":\"35194f03\",\"d\":\"251a23ce\"},\"metadata\":{}}"},)"
+      R"("b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},"d":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}})";
   CHECK(bytes.substr(8, header) == json + std::string((8 - json.size() % 8) % 8, ' '));
   CHECK(bytes.size() == 8 + header + 11);
   CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));

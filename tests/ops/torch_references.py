@@ -22,6 +22,7 @@ def read(path):
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + length])
     metadata = header.pop("__metadata__", {})
+    metadata.pop("tandem.crc32", None)  # checksums
     tensors = {}
     for key, entry in header.items():
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
