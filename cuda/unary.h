@@ -24,7 +24,13 @@ struct Gradient {
   using In = T;
   using Out = T;
   T p, q;
-  __device__ T operator()(T g, T saved) const { return ops::apply_gradient<Op>(g, saved, p, q); }
+  __device__ T operator()(T g, T saved) const {
+#ifndef __CUDA_ARCH__
+    if constexpr (requires { Op::exact_gradient(g, saved); })
+      if (Op::outside(saved)) return Op::exact_gradient(g, saved);
+#endif
+    return ops::apply_gradient<Op>(g, saved, p, q);
+  }
 };
 
 struct UnaryMaker {

@@ -28,6 +28,16 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
   const T *g = static_cast<const T*>(in[0]), *saved = static_cast<const T*>(in[1]),
           *pq = static_cast<const T*>(parameters);
   const T p = pq[0], q = pq[1];
+  if constexpr (requires(T value) { Op::exact_gradient(value, value); }) {
+    bool any = false;
+    for (int64_t i = 0; i < n; ++i) any |= Op::outside(saved[i]);
+    if (any) [[unlikely]] {
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = Op::outside(saved[i]) ? Op::exact_gradient(g[i], saved[i])
+                                       : ops::apply_gradient<Op>(g[i], saved[i], p, q);
+      return;
+    }
+  }
   for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_gradient<Op>(g[i], saved[i], p, q);
 }
 

@@ -1,5 +1,6 @@
 // Trigonometric and hyperbolic functions and their inverses. gradient(): g times the derivative, from what
-// the forward saved: its input x or its output y. Where outside(x), exact(x) has to replace apply(x).
+// the forward saved: its input x or its output y. Where outside(x), exact(x) has to replace apply(x), and
+// exact_gradient(g, x) gradient(g, x).
 #pragma once
 #include <cmath>
 #include "tandem/core/formulas/math_angles.h"
@@ -27,6 +28,10 @@ struct Sin {
   static T exact(T x) {
     return std::sin(x);
   }
+  template <class T>
+  static T exact_gradient(T g, T x) {
+    return g * std::cos(x);
+  }
 };
 struct Cos {
   static constexpr const char* name = "cos";
@@ -46,6 +51,10 @@ struct Cos {
   template <class T>
   static T exact(T x) {
     return std::cos(x);
+  }
+  template <class T>
+  static T exact_gradient(T g, T x) {
+    return -g * std::sin(x);
   }
 };
 struct Tan {
@@ -149,7 +158,8 @@ struct Asinh {
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x) {
-    return g / std::sqrt(x * x + T(1));
+    const T a = std::fabs(x);
+    return g / (a > T(1e9) ? a : std::sqrt(x * x + T(1)));  // the square may overflow
   }
 };
 struct Acosh {
@@ -161,7 +171,7 @@ struct Acosh {
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x) {
-    return g / std::sqrt((x - T(1)) * (x + T(1)));
+    return g / (x > T(1e9) ? x : std::sqrt((x - T(1)) * (x + T(1))));
   }
 };
 struct Atanh {
