@@ -17,5 +17,7 @@ struct ReduceDims {
 
 /// `out` has the shape of `in` with 1 in the dimensions of `mask`, any strides.
 ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask);
+/// How many elements of `in` are folded into one.
+int64_t reduced_elements(const Tensor& in, uint32_t mask);
 
 }  // namespace tandem

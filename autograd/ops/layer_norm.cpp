@@ -10,8 +10,7 @@ namespace tandem {
 namespace {
 
 Tensor normalized(const Tensor& x, const Dims& dims, double eps) {
-  const Tensor far = x - x.mean(dims, true);
-  return far * ((far * far).mean(dims, true) + eps).rsqrt();
+  return (x - x.mean(dims, true)) * (var(x, dims, false, true) + eps).rsqrt();
 }
 
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -22,7 +22,8 @@ struct ReduceKernels {
   Kernel<"count_nonzero", Fold> count_nonzero;
   /// (Σ |x|^p)^(1/p); p = 0: how many are not 0; p = ±inf: largest, smallest |x|. float32 or float64.
   Kernel<"norm", void(const Tensor& out, const Tensor& in, uint32_t mask, double p)> norm;
-  /// Σ (x - mean)² / divisor, or its square root; mean of out's shape and strides. float32 or float64.
+  /// Σ (x - m)² / divisor, or its square root, where m is the mean and `mean` m rounded, of out's shape and
+  /// strides. float32 or float64.
   Kernel<"var", void(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
                      bool root)>
       squared_deviation;

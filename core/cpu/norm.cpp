@@ -15,24 +15,59 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
 
+// Calls run(begin, end) for the runs of at most 4096 elements of channel c of [N, C, S].
+template <class Run>
+void for_channel_runs(const Tensor& input, int64_t c, Run&& run) {
+  const int64_t channels = input.size(1), inner = input.size(2);
+  for (int64_t n = 0; n < input.size(0); ++n) {
+    const int64_t start = (n * channels + c) * inner;
+    for (int64_t block = 0; block < inner; block += 4096)
+      run(start + block, start + std::min(inner, block + 4096));
+  }
+}
+
 // The sum of f(position) over channel c of [N, C, S]: lanes in a run, runs in double.
 template <class T, class F>
 double channel_sum(const Tensor& input, int64_t c, F&& f) {
-  const int64_t channels = input.size(1), inner = input.size(2);
   double total = 0;
-  for (int64_t n = 0; n < input.size(0); ++n) {
-    const int64_t start = (n * channels + c) * inner;
-    for (int64_t block = 0; block < inner; block += 4096) {
-      const int64_t end = std::min(inner, block + 4096);
-      T lanes[kLanes] = {}, rest = 0;
-      int64_t i = block;
-      for (; i + kLanes <= end; i += kLanes)
-        for (int k = 0; k < kLanes; ++k) lanes[k] += f(start + i + k);
-      for (; i < end; ++i) rest += f(start + i);
-      for (int k = 0; k < kLanes; ++k) total += static_cast<double>(lanes[k]);
-      total += static_cast<double>(rest);
+  for_channel_runs(input, c, [&](int64_t i, int64_t end) {
+    T lanes[kLanes] = {}, rest = 0;
+    for (; i + kLanes <= end; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) lanes[k] += f(i + k);
+    for (; i < end; ++i) rest += f(i);
+    for (int k = 0; k < kLanes; ++k) total += static_cast<double>(lanes[k]);
+    total += static_cast<double>(rest);
+  });
+  return total;
+}
+
+struct Deviations {
+  double sum = 0, squares = 0;
+};
+// The sums of x - m and of its square, likewise.
+template <class T>
+Deviations deviations(const Tensor& input, int64_t c, T m) {
+  Deviations total;
+  const T* x = input.ptr<T>();
+  for_channel_runs(input, c, [&](int64_t i, int64_t end) {
+    T sums[kLanes] = {}, squares[kLanes] = {}, sum = 0, square = 0;
+    for (; i + kLanes <= end; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) {
+        const T d = x[i + k] - m;
+        sums[k] += d;
+        squares[k] += d * d;
+      }
+    for (; i < end; ++i) {
+      sum += x[i] - m;
+      square += (x[i] - m) * (x[i] - m);
     }
-  }
+    for (int k = 0; k < kLanes; ++k) {
+      total.sum += static_cast<double>(sums[k]);
+      total.squares += static_cast<double>(squares[k]);
+    }
+    total.sum += static_cast<double>(sum);
+    total.squares += static_cast<double>(square);
+  });
   return total;
 }
 
@@ -53,15 +88,17 @@ void parallel_channels(const Tensor& input, F&& body) {
   });
 }
 
+// The deviations are those from a rounded mean: their own mean and its square are taken off.
 void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
   dispatch(input.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
     const T* x = input.ptr<T>();
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_channels(input, [&](int64_t c) {
       const T m = static_cast<T>(channel_sum<T>(input, c, [=](int64_t i) { return x[i]; }) / count);
-      mean.ptr<T>()[c] = m;
-      variance.ptr<T>()[c] = static_cast<T>(
-          channel_sum<T>(input, c, [=](int64_t i) { return (x[i] - m) * (x[i] - m); }) / count);
+      const Deviations d = deviations(input, c, m);
+      const double off = d.sum / count, squares = d.squares / count, centred = squares - off * off;
+      mean.ptr<T>()[c] = static_cast<T>(static_cast<double>(m) + off);
+      variance.ptr<T>()[c] = static_cast<T>(centred < 0 ? 0 : centred == centred ? centred : squares);
     });
   });
 }

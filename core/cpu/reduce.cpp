@@ -1,6 +1,7 @@
 // Sums, products, means, norms and what else folds numbers, on the CPU.
 #include "tandem/core/backend/reduce.h"
 #include "tandem/core/cpu/reduce_tables.h"
+#include "tandem/core/reduce_dims.h"
 
 namespace tandem::cpu {
 namespace {
@@ -22,17 +23,15 @@ void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
 
 void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
-    int64_t count = 1;
-    for (std::size_t d = 0; d < in.sizes().size(); ++d)
-      if (mask >> d & 1u) count *= in.sizes()[d];
-    reduce(Mean<T>{{}, static_cast<T>(count)}, out, in, mask);
+    reduce(Mean<T>{{}, static_cast<double>(reduced_elements(in, mask))}, out, in, mask);
   });
 }
 
 void squared_deviation(const Tensor& out, const Tensor& in, const Tensor& mean, uint32_t mask, double divisor,
                        bool root) {
   dispatch(in.dtype(), FloatTypes{}, "var", [&]<class T>(Type<T>) {
-    reduce(SquaredDeviation<T>{{}, static_cast<T>(divisor), root}, out, in, mask, &mean);
+    const T count = static_cast<T>(reduced_elements(in, mask));
+    reduce(SquaredDeviation<T>{count, static_cast<T>(divisor), root}, out, in, mask, &mean);
   });
 }
 

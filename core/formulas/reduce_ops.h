@@ -54,10 +54,14 @@ struct Prod : Sum<T> {
   }
 };
 
+/// Summed in double: what a mean loses, x - mean magnifies.
 template <class T>
-struct Mean : Sum<T> {
-  T count;
-  TANDEM_HD T finish(T a) const { return a / count; }
+struct Mean : Sum<double> {
+  using In = T;
+  using Out = T;
+  double count;
+  TANDEM_HD double map(T x) const { return static_cast<double>(x); }
+  TANDEM_HD T finish(double a) const { return static_cast<T>(a / count); }
 };
 
 template <class T>
@@ -67,12 +71,27 @@ struct CountNonzero : Sum<int64_t> {
 };
 
 template <class T>
-struct SquaredDeviation : Sum<T> {
+struct Moments {
+  T sum, squares;
+};
+/// Sums of deviations and of their squares. `mean` is rounded, so that the deviations do not add up to 0:
+/// what that adds to the squares, sum² / count, is taken off again.
+template <class T>
+struct SquaredDeviation {
+  using In = T;
+  using Acc = Moments<T>;
+  using Out = T;
   static constexpr bool kParameter = true;
-  T divisor;
+  T count, divisor;
   bool root;
-  TANDEM_HD T map(T x, T mean) const { return (x - mean) * (x - mean); }
-  TANDEM_HD T finish(T a, T) const { return root ? std::sqrt(a / divisor) : a / divisor; }
+  TANDEM_HD Acc identity() const { return {0, 0}; }
+  TANDEM_HD Acc map(T x, T mean) const { return {x - mean, (x - mean) * (x - mean)}; }
+  TANDEM_HD Acc combine(Acc a, Acc b) const { return {a.sum + b.sum, a.squares + b.squares}; }
+  TANDEM_HD T finish(Acc a, T) const {
+    const T centred = a.squares - a.sum * (a.sum / count);
+    const T positive = centred < T(0) ? T(0) : centred == centred ? centred : a.squares;  // no inf - inf
+    return root ? std::sqrt(positive / divisor) : positive / divisor;
+  }
 };
 
 /// The shift is the largest x; where it is infinite nothing is taken away.

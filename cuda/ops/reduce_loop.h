@@ -17,13 +17,23 @@ namespace tandem::cuda_impl {
 
 inline constexpr int kReduceRounds = 16;  // loads before accumulators are renewed
 
+template <class T>
+inline constexpr bool is_rounded = std::is_floating_point_v<T>;
+template <class T>
+inline constexpr bool is_rounded<folds::Moments<T>> = true;
+
+template <class T>
+__device__ inline folds::Moments<T> shuffle_down(folds::Moments<T> m, int apart) {
+  return {shuffle_down(m.sum, apart), shuffle_down(m.squares, apart)};
+}
+
 template <class R>
 struct Folded {
   using In = typename R::In;
   using Acc = typename R::Acc;
   using Out = typename R::Out;
   using Parameter = Out;
-  static constexpr bool kCascade = std::is_floating_point_v<Acc>;
+  static constexpr bool kCascade = is_rounded<Acc>;
   R r;
   Out* out;
   const Out* parameters;

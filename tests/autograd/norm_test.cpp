@@ -7,6 +7,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
+#include "values.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -52,6 +53,21 @@ TEST_CASE("layer_norm and group_norm") {
   check_op(norm("F.group_norm(x0, 2, x1, x2)",
                 [](const Tensors& x) { return Tensors{group_norm(x[0], 2, x[1], x[2])}; },
                 {{real({2, 4, 3}), real({4}), real({4})}, {real({2, 4, 1, 2}), real({4}), real({4})}}));
+}
+
+TEST_CASE("statistics of numbers that are large beside their variance") {
+  // 1e6 + k / 16, k = 0 … 31 in turn: numbers of float32, whose mean is none.
+  const Tensor k = (arange(4096, kLong) * 5).remainder(Scalar(32));
+  const Tensor x = (k.to(kDouble) / 16 + 1e6).to(kFloat).view({4, 1, 1024});
+  const double variance = (32 * 32 - 1) / 12.0 / 256, spread = variance / (variance + 1e-5);
+  const Tensor mean = zeros({1}), var = zeros({1});
+  batch_norm(x, {}, {}, mean, var, true, 1);
+  CHECK(values(var)[0] == doctest::Approx(variance * 4096 / 4095).epsilon(2e-6));
+  for (const Tensor& y :
+       {batch_norm(x, {}, {}, {}, {}, true), layer_norm(x, {1024}), group_norm(x, 1), instance_norm(x)}) {
+    const Tensor y64 = y.to(kDouble);
+    CHECK(values((y64 * y64).mean() - y64.mean() * y64.mean())[0] == doctest::Approx(spread).epsilon(2e-6));
+  }
 }
 
 TEST_CASE("running statistics: momentum, unbiased variance, kept for backward") {

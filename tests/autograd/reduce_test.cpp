@@ -202,6 +202,31 @@ TEST_CASE("refusals") {
   CHECK_THROWS_AS(sum(x, {1, -1}), Error);
 }
 
+// 1e6 + k / 16, k = 0 … 31 in turn: numbers of float32, whose mean is none.
+Tensor far_from_0(int64_t count, ScalarType type) {
+  const Tensor k = (arange(count, kLong) * 5).remainder(Scalar(32));
+  return (k.to(kDouble) / 16 + 1e6).to(type);
+}
+
+TEST_CASE("the variance of numbers that are large beside it, over all and over some dimensions") {
+  const double biased = (32 * 32 - 1) / 12.0 / 256;
+  for (ScalarType type : {kFloat, kDouble})
+    for (int64_t n : {32, 1024, 65536}) {
+      const Tensor row = far_from_0(n, type), rows = row.expand({5, n}), columns = rows.t().contiguous();
+      const double unbiased = biased * static_cast<double>(n) / static_cast<double>(n - 1);
+      for (const Tensor& v :
+           {row.var(), rows.var(IntArrayRef(1)), columns.var(IntArrayRef(0)),
+            std::get<0>(var_mean(columns, IntArrayRef(0))), rows.contiguous().var(IntArrayRef(1))})
+        for (double own : values(v)) CHECK(own == doctest::Approx(unbiased).epsilon(2e-6));
+      for (const Tensor& s :
+           {row.std(), columns.std(IntArrayRef(0)), std::get<0>(std_mean(rows, IntArrayRef(1)))})
+        for (double own : values(s)) CHECK(own == doctest::Approx(std::sqrt(unbiased)).epsilon(2e-6));
+    }
+  const Tensor same = full({7, 3}, 0.1, kFloat);  // whose mean is rounded
+  for (double own : values(same.var(IntArrayRef(0)))) CHECK(std::abs(own) < 1e-16);
+  CHECK(values(full({3}, 3e38, kFloat).var())[0] == 0);
+}
+
 TEST_CASE("the same bits on any number of threads") {
   const Tensor x = make_inputs({.cases = {{constant({40, 7, 900})}}}, 0, kFloat)[0];
   same_bits_on_any_threads([&] {
