@@ -44,9 +44,10 @@ struct GeluTanhRule {
   static constexpr const char* backward_name = "GeluTanhBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) {
-    const Tensor t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
-    const Tensor slope = 0.7978845608028654 * (0.134145 * x * x + 1);
-    return g * (0.5 * (t + 1) + 0.5 * x * ((1 - t * t) * slope));
+    const Tensor y = x.clamp(Scalar(-30), Scalar(30));
+    const Tensor s = sigmoid(1.5957691216057308 * (y + 0.044715 * y * y * y));
+    const Tensor slope = 1.5957691216057308 * (0.134145 * y * y + 1);
+    return g * (s + y * (s * (1 - s) * slope));
   }
 };
 
@@ -84,7 +85,7 @@ struct HardswishRule {
   static constexpr const char *name = "hardswish_", *backward_name = "HardswishBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x) {
-    return where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g));
+    return g * where(x <= -3, 0, where(x < 3, x / 3 + 0.5, 1));
   }
 };
 
@@ -140,7 +141,7 @@ struct ThresholdRule {
   static constexpr const char *name = "threshold_", *backward_name = "ThresholdBackward";
   static constexpr Saves saves = Saves::kInput;
   static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
-    return where(x > p[0], g, 0);
+    return where(x <= p[0], 0, g);
   }
 };
 

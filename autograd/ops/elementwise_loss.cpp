@@ -15,10 +15,20 @@ namespace {
 
 using autograd::reduce_loss;
 
-// log x, not below -100; differentiable without 0 times infinity where x is 0.
+// log x, or log(1 - x), not below -100; differentiable without 0 times infinity where it is infinite.
 Tensor bounded_log(const Tensor& x) {
   const Tensor below = x.detach().log() <= -100;
   return where(below, -100, where(below, 1, x).log());
+}
+Tensor bounded_log_of_rest(const Tensor& x) {
+  const Tensor below = (-x.detach()).log1p() <= -100;
+  return where(below, -100, where(below, 0, -x).log1p());
+}
+
+// d², 0 where it is not asked for: it may be infinite there, and its gradient 0 times infinity.
+Tensor square_where(const Tensor& asked, const Tensor& d) {
+  const Tensor safe = where(asked, d, 0);
+  return safe * safe;
 }
 
 struct BinaryCrossEntropyBackward final : autograd::Node {
@@ -26,13 +36,30 @@ struct BinaryCrossEntropyBackward final : autograd::Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = self.unpack(*this), t = target.unpack(*this);
     if (needs(0)) out[0] = g[0] * ((x - t) / ((1 - x) * x).clamp_min(1e-12));
-    if (needs(1)) out[1] = g[0] * (bounded_log(1 - x) - bounded_log(x));
+    if (needs(1)) out[1] = g[0] * (bounded_log_of_rest(x) - bounded_log(x));
   }
   void release() override {
     self.release();
     target.release();
   }
   autograd::SavedTensor self, target;
+};
+
+struct LogitsCrossEntropyBackward final : autograd::Node {
+  const char* name() const override { return "BinaryCrossEntropyWithLogitsBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor z = self.unpack(*this), t = target.unpack(*this);
+    const Tensor pos = pos_weight.unpack(*this);
+    if (needs(0))
+      out[0] = g[0] * (pos.defined() ? ((pos - 1) * t + 1) * sigmoid(z) - pos * t : sigmoid(z) - t);
+    if (needs(1)) out[1] = pos.defined() ? g[0] * (log_sigmoid(-z) - pos * log_sigmoid(z)) : -g[0] * z;
+  }
+  void release() override {
+    self.release();
+    target.release();
+    pos_weight.release();
+  }
+  autograd::SavedTensor self, target, pos_weight;
 };
 
 void check_same_shape(const char* operation, const Tensor& self, const Tensor& target) {
@@ -59,23 +86,23 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
   check(beta >= 0, "smooth_l1_loss: beta has to be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
   // The square is of the difference, not of its size: abs has no second derivative at 0.
-  const Tensor d = self - target, size = d.abs();
-  return reduce_loss("smooth_l1_loss", where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta),
-                     reduction);
+  const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() >= beta),
+               square = square_where(near, d);
+  return reduce_loss("smooth_l1_loss", where(near, square * (0.5 / beta), size - 0.5 * beta), reduction);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
   check(delta > 0, "huber_loss: delta has to be positive, got ", delta);
-  const Tensor d = self - target, size = d.abs();
-  return reduce_loss("huber_loss", where(size <= delta, d * d * 0.5, (size - 0.5 * delta) * delta),
-                     reduction);
+  const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() > delta),
+               square = square_where(near, d);
+  return reduce_loss("huber_loss", where(near, square * 0.5, (size - 0.5 * delta) * delta), reduction);
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                             Reduction reduction) {
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
-  const Tensor yes = x.log().clamp_min(-100), no = (1 - x).log().clamp_min(-100);
+  const Tensor yes = x.log().clamp_min(-100), no = (-x).log1p().clamp_min(-100);
   const Tensor terms = (t - 1) * no - t * yes;
   if (auto* node = autograd::record<BinaryCrossEntropyBackward>(terms, self, target)) {
     node->self.save(self);
@@ -84,14 +111,27 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   return reduce_loss("binary_cross_entropy", weighted(terms, weight), reduction);
 }
 
-// With z = self: (1 - t) z - (1 + (pos - 1) t) log sigmoid(z).
+// With z = self and l = 1 + (pos - 1) t: (1 - t) z - l log sigmoid(z). The gradient l sigmoid(z) - pos t has
+// its digits also where 1 - t and l sigmoid(-z) cancel.
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
   check_same_shape("binary_cross_entropy_with_logits", self, target);
-  Tensor yes = log_sigmoid(self);
-  if (pos_weight.defined()) yes = yes * ((pos_weight - 1) * target + 1);
-  return reduce_loss("binary_cross_entropy_with_logits", weighted((1 - target) * self - yes, weight),
-                     reduction);
+  const bool composed =
+      pos_weight.defined() && (autograd::recording(pos_weight) ||
+                               broadcast_sizes(self.sizes(), pos_weight.sizes(),
+                                               "binary_cross_entropy_with_logits") != Dims(self.sizes()));
+  const auto constant = [&](const Tensor& x) { return composed || !x.defined() ? x : x.detach(); };
+  const Tensor z = constant(self), t = constant(target);
+  Tensor yes = log_sigmoid(z);
+  if (pos_weight.defined()) yes = yes * ((pos_weight - 1) * t + 1);
+  const Tensor terms = (1 - t) * z - yes;
+  if (composed) return reduce_loss("binary_cross_entropy_with_logits", weighted(terms, weight), reduction);
+  if (auto* node = autograd::record<LogitsCrossEntropyBackward>(terms, self, target)) {
+    node->self.save(self);
+    node->target.save(target);
+    node->pos_weight.save(pos_weight);
+  }
+  return reduce_loss("binary_cross_entropy_with_logits", weighted(terms, weight), reduction);
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, bool log_target) {
@@ -100,8 +140,8 @@ Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, boo
     terms = target.exp() * (target - self);
   } else {
     // log 1 stands in where the target is 0: neither value nor gradient then holds NaN.
-    const Tensor safe = where(target > 0, target, Scalar(1.0));
-    terms = where(target > 0, target * safe.log(), Scalar(0.0)) - target * self;
+    const Tensor nothing = target.detach() == 0, safe = where(nothing, Scalar(1.0), target);
+    terms = where(nothing, Scalar(0.0), target * safe.log()) - target * self;
   }
   if (reduction != Reduction::BatchMean) return reduce_loss("kl_div", terms, reduction);
   const Tensor total = terms.sum();

@@ -32,19 +32,30 @@ struct MinimumRule {
   static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, b > a); }
 };
 
-// a / (a² + b²) and b / (a² + b²), up to sign.
+// a / (a² + b²) and b / (a² + b²), up to sign; both divided by the larger first, so that squares neither
+// overflow nor vanish.
 struct Atan2Rule {
   using Op = ops::Atan2;
   static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
-  // 1 instead of 0: the gradient at the origin is 0.
+  // Constant; 1 instead of 0 and infinity. The gradient at the origin is 0.
+  static Tensor scale(const Tensor& a, const Tensor& b) {
+    const Tensor larger = as_type(maximum(a.detach().abs(), b.detach().abs()), float_type(result_type(a, b)));
+    return where(logical_or(larger == 0, larger.isinf()), 1, larger);
+  }
   static Tensor square(const Tensor& a, const Tensor& b) {
     const Tensor sum = a * a + b * b;
     return where(sum == 0, 1, sum);
   }
-  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (b / square(a, b)); }
-  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return g * (-a / square(a, b)); }
+  static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) {
+    const Tensor s = scale(a, b), x = a / s, y = b / s;
+    return g * (y / square(x, y) / s);
+  }
+  static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) {
+    const Tensor s = scale(a, b), x = a / s, y = b / s;
+    return g * (-x / square(x, y) / s);
+  }
 };
 struct HypotRule {
   using Op = ops::Hypot;

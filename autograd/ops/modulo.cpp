@@ -41,7 +41,7 @@ struct FmodRule {
   }
   template <class A>
   static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g * trunc(a / b);
+    return -g * binary<TruncDivideRule>(a, b);  // which has no gradient, not one of 0 times infinity
   }
 };
 struct RemainderRule {

@@ -19,7 +19,8 @@ struct PowRule {
   static ScalarType type(ScalarType promoted) { return promoted; }
 
   static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) {
-    return g * where(b == 0, 0, b * pow(a, b - 1));
+    const Tensor constant = b == 0;
+    return where(constant, 0, g) * where(constant, 0, b * pow(a, b - 1));  // g may be NaN there
   }
   static Tensor da(const Tensor& g, const Tensor& a, const Scalar& b) {
     if (b.equal(0)) return zeros(g.sizes(), g.options());

@@ -26,13 +26,59 @@ Tensor with_sign(const Tensor& self, const Tensor& negative, ScalarType type) {
   return where(negative, -size, size);
 }
 
-Tensor log_sum(const Tensor& a, const Tensor& b, double factor, const char* operation) {
-  const ScalarType type = result_type(a, b);
+// log(B^a + B^b) to the base B, 2 or e: the larger, and log(1 + B^-|a - b|). Gradients: 1 / (1 + B^(b - a))
+// and 1 / (1 + B^(a - b)).
+struct LogAddExpBackward final : Node {
+  const char* name() const override { return "LogAddExpBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor d = a.unpack(*this) - b.unpack(*this);
+    if (needs(0)) out[0] = g[0] * part(d);
+    if (needs(1)) out[1] = g[0] * part(-d);
+  }
+  void release() override {
+    a.release();
+    b.release();
+  }
+  Tensor part(const Tensor& d) const {
+    if (!binary) return sigmoid(d);
+    const Tensor below = d.detach() < 0, e = exp2(where(below, d, -d));
+    return where(below, e, 1) / (e + 1);
+  }
+  SavedTensor a, b;
+  bool binary = false;
+};
+
+Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char* operation) {
+  const ScalarType type = result_type(self, other);
   check(is_floating_point(type), operation, ": expected floating point, got ", type);
-  const Dims sizes = broadcast_sizes(a.sizes(), b.sizes(), operation);
-  const Tensor both = stack({as_type(a, type).expand(sizes), as_type(b, type).expand(sizes)});
-  return factor == 1 ? both.logsumexp({0}) : (both * factor).logsumexp({0}) / factor;
+  const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), operation);
+  const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
+  const Tensor x = a.detach(), y = b.detach();
+  // Equal infinities have no difference.
+  const Tensor near = where(x == y, 0, -(x - y).abs());
+  const Tensor out = maximum(x, y) + (binary ? exp2(near).log1p() / std::numbers::ln2 : exp(near).log1p());
+  if (auto* node = record<LogAddExpBackward>(out, a, b)) {
+    node->a.save(a);
+    node->b.save(b);
+    node->binary = binary;
+  }
+  return out;
 }
+
+// x / (1 - x) has its logarithm only inside [0, 1], where the gradient is 1 / (x (1 - x)). Outside of the
+// bounds `low` and 1 - low, or of [0, 1] without any, it is 0 or NaN.
+struct LogitBackward final : Node {
+  const char* name() const override { return "LogitBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor x = self.unpack(*this);
+    const double bound = low.value_or(0), value = low ? 0 : std::numeric_limits<double>::quiet_NaN();
+    const Tensor outside = logical_or(x<bound, x> 1 - bound), safe = where(outside, 0.5, x);
+    out[0] = where(outside, value, g[0] / (safe * (1 - safe)));
+  }
+  void release() override { self.release(); }
+  SavedTensor self;
+  optional<double> low;
+};
 
 }  // namespace
 
@@ -84,9 +130,9 @@ Tensor xlogy(const Scalar& self, const Tensor& other) {
   return xlogy(full({}, self, TensorOptions(float_type(other.dtype())).device(other.device())), other);
 }
 
-Tensor logaddexp(const Tensor& self, const Tensor& other) { return log_sum(self, other, 1, "logaddexp"); }
+Tensor logaddexp(const Tensor& self, const Tensor& other) { return log_sum(self, other, false, "logaddexp"); }
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
-  return log_sum(self, other, std::numbers::ln2, "logaddexp2");
+  return log_sum(self, other, true, "logaddexp2");
 }
 
 Tensor heaviside(const Tensor& self, const Tensor& values) {
@@ -106,15 +152,23 @@ Tensor float_power(const Scalar& self, const Tensor& exponent) {
 }
 
 Tensor logit(const Tensor& self, optional<double> eps) {
-  Tensor x = as_float(self);
+  const Tensor input = as_float(self);
+  Tensor x = input.detach();
   if (eps) x = x.clamp(Scalar(*eps), Scalar(1 - *eps));
-  return (x / (1 - x)).log();
+  const Tensor out = (x / (1 - x)).log();
+  if (auto* node = record<LogitBackward>(out, input)) {
+    node->self.save(input);
+    node->low = eps;
+  }
+  return out;
 }
 Tensor sinc(const Tensor& self) {
-  const Tensor x = as_float(self), origin = x == 0;
-  const Tensor angle = where(origin, Scalar(1.0), x) * std::numbers::pi;
-  // Near 0 it is 1 - (pi x)² / 6: this has its derivatives.
-  return where(origin, 1 - (x * std::numbers::pi).square() / 6, angle.sin() / angle);
+  const Tensor angle = as_float(self) * std::numbers::pi, near = angle.detach().abs() < 0.5;
+  // Near 0 by its series, 1 - a² / 3! + a⁴ / 5! - …: there the derivatives of the quotient cancel.
+  const Tensor far = where(near, Scalar(1.0), angle), z = where(near, angle, Scalar(0.0)).square();
+  Tensor series = ones_like(z);
+  for (int k = 16; k > 0; k -= 2) series = 1 - z / static_cast<double>(k * (k + 1)) * series;
+  return where(near, series, far.sin() / far);
 }
 Tensor deg2rad(const Tensor& self) { return as_float(self) * (std::numbers::pi / 180); }
 Tensor rad2deg(const Tensor& self) { return as_float(self) * (180 / std::numbers::pi); }

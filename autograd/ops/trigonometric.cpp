@@ -2,7 +2,9 @@
 #include "tandem/autograd/ops/unary.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/unary_op.h"
+#include "tandem/autograd/ops/where.h"
 
 namespace tandem {
 namespace {
@@ -29,18 +31,27 @@ struct TanRule {
   static Tensor gradient(const Tensor& g, const Tensor& y) { return g * (y * y + 1); }
 };
 
+// 1 - x²: near 1 by its factors, whose derivatives would cancel near 0.
+Tensor one_minus_square(const Tensor& x) { return where(abs(x) < 0.5, 1 - x * x, (1 - x) * (x + 1)); }
+
+// 1 / |x| where the square of x may overflow, `near` elsewhere.
+Tensor where_far(const Tensor& x, const Tensor& near) {
+  const Tensor size = abs(x), far = size.detach() > 1e9;
+  return where(far, reciprocal(where(far, size, 1)), near);
+}
+
 struct AsinRule {
   using Op = ops::Asin;
   static constexpr const char *name = "asin_", *backward_name = "AsinBackward";
   static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x) { return g * rsqrt((1 - x) * (x + 1)); }
+  static Tensor gradient(const Tensor& g, const Tensor& x) { return g * rsqrt(one_minus_square(x)); }
 };
 
 struct AcosRule {
   using Op = ops::Acos;
   static constexpr const char *name = "acos_", *backward_name = "AcosBackward";
   static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x) { return -g * rsqrt((1 - x) * (x + 1)); }
+  static Tensor gradient(const Tensor& g, const Tensor& x) { return -g * rsqrt(one_minus_square(x)); }
 };
 
 struct AtanRule {
@@ -75,21 +86,23 @@ struct AsinhRule {
   using Op = ops::Asinh;
   static constexpr const char *name = "asinh_", *backward_name = "AsinhBackward";
   static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x) { return g * rsqrt(x * x + 1); }
+  static Tensor gradient(const Tensor& g, const Tensor& x) { return g * where_far(x, rsqrt(x * x + 1)); }
 };
 
 struct AcoshRule {
   using Op = ops::Acosh;
   static constexpr const char *name = "acosh_", *backward_name = "AcoshBackward";
   static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x) { return g * rsqrt((x - 1) * (x + 1)); }
+  static Tensor gradient(const Tensor& g, const Tensor& x) {
+    return g * where_far(x, rsqrt((x - 1) * (x + 1)));
+  }
 };
 
 struct AtanhRule {
   using Op = ops::Atanh;
   static constexpr const char *name = "atanh_", *backward_name = "AtanhBackward";
   static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x) { return g / ((1 - x) * (x + 1)); }
+  static Tensor gradient(const Tensor& g, const Tensor& x) { return g / one_minus_square(x); }
 };
 
 }  // namespace

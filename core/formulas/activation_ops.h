@@ -103,24 +103,27 @@ struct Gelu {
     return g * (cdf + x * (T(0.3989422804014327) * math::exp(T(-0.5) * x * x)));
   }
 };
-/// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2
+/// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, as x sigmoid(2 √(2/π) (x + 0.044715 x³)): nothing cancels.
 struct GeluTanh {
   static constexpr const char* name = "gelu";
   using Types = FloatTypes;
   template <class T>
   TANDEM_HD static T apply(T x) {
-    return T(0.5) * x * (T(1) + math::tanh(inner(x)));
+    return x * math::sigmoid(inner(math::limit(x, -bound<T>, bound<T>)));
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x) {
-    const T t = math::tanh(inner(x));
-    const T slope = T(0.7978845608028654) * (T(1) + T(0.134145) * x * x);
-    return g * (T(0.5) * (T(1) + t) + T(0.5) * x * ((T(1) - t * t) * slope));
+    const T y = math::limit(x, -bound<T>, bound<T>), s = math::sigmoid(inner(y));
+    const T slope = T(1.5957691216057308) * (T(1) + T(0.134145) * y * y);
+    return g * (s + y * (s * (T(1) - s) * slope));
   }
   template <class T>
   TANDEM_HD static T inner(T x) {
-    return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
+    return T(1.5957691216057308) * (x + T(0.044715) * x * x * x);
   }
+  /// From here on the sigmoid is 0 or 1.
+  template <class T>
+  static constexpr T bound = 30;
 };
 /// x tanh(log(1 + e^x))
 struct Mish {

@@ -126,7 +126,7 @@ struct Threshold {
   }
   template <class T>
   TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    return x > p ? g : T(0);
+    return x <= p ? T(0) : g;
   }
 };
 struct LeakyRelu {

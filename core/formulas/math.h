@@ -129,7 +129,8 @@ TANDEM_HD inline T expm1(T x) {
   const T r = fma(k, -Float<T>::ln2_low, fma(k, -Float<T>::ln2_high, y));
   const T half = power_of_two<T>(n - 1);  // 2^n may overflow where the result does not
   const T value = T(2) * fma(half, expm1_small(r), half - T(0.5));
-  return x == T(0) ? x : value;  // keeps the sign of zero
+  // What is too small to have a square: x itself, with the sign of zero and all bits of subnormals.
+  return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa - 2) ? x : value;
 #endif
 }
 
@@ -208,10 +209,11 @@ TANDEM_HD inline T tanh(T x) {
   return std::copysign(-e / (e + T(2)), x);
 #endif
 }
-/// 1 / (1 + e^-x)
+/// 1 / (1 + e^-x); below 0 as e^x / (1 + e^x), which does not overflow before the result is 0.
 template <class T>
 TANDEM_HD inline T sigmoid(T x) {
-  return T(1) / (T(1) + exp(-x));
+  const T e = exp(-std::fabs(x)), y = T(1) / (T(1) + e);
+  return x < T(0) ? e * y : y;
 }
 template <class T>
 TANDEM_HD inline T sinh(T x) {
@@ -220,7 +222,10 @@ TANDEM_HD inline T sinh(T x) {
 #else
   // With m = e^(a/2) - 1: (e^a - 1) / 2 = m (m + 2) / 2, which overflows no earlier than the result.
   const T m = expm1(T(0.5) * std::fabs(x)), q = T(0.5) * m * (m + T(2));
-  return std::copysign(q + T(1) / (T(2) + T(1) / q), x);
+  const T r = q < T(1e18) ? q : T(1e18);  // q + q / (2 q + 1); for NaN it is q that counts
+  return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa / 2 - 1)
+             ? x
+             : std::copysign(q + r / (T(2) * r + T(1)), x);
 #endif
 }
 template <class T>
@@ -238,7 +243,9 @@ TANDEM_HD inline T asinh(T x) {
   return ::asinh(x);
 #else
   const T a = std::fabs(x), inverse = T(1) / a;
-  return std::copysign(log1p(a + a / (inverse + std::sqrt(T(1) + inverse * inverse))), x);
+  const bool far = a > T(1e18);  // log(2 a) = log(a / 2) + 2 log 2, where 2 a may overflow
+  const T y = log1p(far ? T(0.5) * a : a + a / (inverse + std::sqrt(T(1) + inverse * inverse)));
+  return std::copysign(far ? y + T(1.3862943611198906) : y, x);
 #endif
 }
 template <class T>
