@@ -100,7 +100,8 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
   const int64_t images = std::max<int64_t>(1, (s.batch + kParts - 1) / kParts),
                 parts = (s.batch + images - 1) / images;
-  T* partial = scratch<T>(Scratch::kConvPartial, parts * weights);
+  const Workspace<T> memory(parts * weights);
+  T* partial = memory.data();
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
     for (int64_t part = begin; part < end; ++part) {

@@ -231,7 +231,8 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
   const int64_t row = s.depth() + 1, elements = s.out_channels * row;
   const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)),
                 parts = ceil_div(s.batch, part_images);
-  T* partial = scratch<T>(Scratch::kConvPartial, parts * elements);
+  const Workspace<T> memory(parts * elements);
+  T* partial = memory.data();
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, elements);
     for (int64_t part = begin; part < end; ++part) {

@@ -226,7 +226,8 @@ bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Layout<T> layout(s);
   if (!layout.has_ones()) db = nullptr;
   const int64_t tasks = layout.parts * s.groups;
-  T* partial = scratch<T>(Scratch::kConvPartial, tasks * layout.partial_size());
+  const Workspace<T> memory(tasks * layout.partial_size());
+  T* partial = memory.data();
   const auto sum_tasks = [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
       sum_part(layout, x, dy, t / s.groups, t % s.groups, partial + t * layout.partial_size());

@@ -75,8 +75,8 @@ void reduce_terms(const Tensor& out, const T* terms, int64_t count, T total_weig
 
 // Where the terms go before they are reduced.
 template <class T>
-T* terms_of(const Tensor& out, int64_t count, Reduction reduction) {
-  return reduction == Reduction::None ? out.ptr<T>() : scratch<T>(Scratch::kLossTerms, count);
+T* terms_of(const Tensor& out, Workspace<T>& memory, int64_t count, Reduction reduction) {
+  return reduction == Reduction::None ? out.ptr<T>() : memory.resize(count);
 }
 
 template <class T>
@@ -107,7 +107,8 @@ void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_w
     const Places<T> p(scores, target, weight, loss);
     p.check_targets("cross_entropy");
     const T* x = scores.ptr<T>();
-    T *norm = norms.ptr<T>(), *terms = terms_of<T>(out, p.count, loss.reduction);
+    Workspace<T> memory;
+    T *norm = norms.ptr<T>(), *terms = terms_of(out, memory, p.count, loss.reduction);
     const T sharp = static_cast<T>(1 - loss.label_smoothing),
             smooth = static_cast<T>(loss.label_smoothing / static_cast<double>(p.classes));
     p.parallel([&](int64_t begin, int64_t end) {
@@ -167,7 +168,8 @@ void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, co
     const Places<T> p(scores, target, weight, loss);
     p.check_targets("nll_loss");
     const T* x = scores.ptr<T>();
-    T* terms = terms_of<T>(out, p.count, loss.reduction);
+    Workspace<T> memory;
+    T* terms = terms_of(out, memory, p.count, loss.reduction);
     for (int64_t i = 0; i < p.count; ++i)
       terms[i] = p.counts(i) ? -p.weight(p.y[i]) * x[p.first(i) + p.y[i] * p.inner] : T(0);
     *total_weight.ptr<T>() = total_weight_of(p);

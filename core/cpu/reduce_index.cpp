@@ -97,7 +97,7 @@ class Search {
 
   void run() {
     if (plan_.outputs == 0 || plan_.reduced == 0) return;
-    if (plan_.parts > 1) partial_ = scratch<Found<T>>(Scratch::kReducePartial, plan_.parts * plan_.outputs);
+    if (plan_.parts > 1) partial_ = memory_.resize(plan_.parts * plan_.outputs);
     const int64_t work = plan_.part_size * plan_.tile;
     parallel_for(plan_.units * plan_.parts, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
                  [&](int64_t begin, int64_t end) {
@@ -163,6 +163,7 @@ class Search {
   T* const values_;
   int64_t* const indices_;
   const T* const in_;
+  Workspace<Found<T>> memory_;
   Found<T>* partial_ = nullptr;
 };
 

@@ -218,7 +218,7 @@ class Reduction {
 
   void run() {
     if (plan_.outputs == 0) return;
-    if (plan_.parts > 1) partial_ = scratch<Acc>(Scratch::kReducePartial, plan_.parts * plan_.outputs);
+    if (plan_.parts > 1) partial_ = memory_.resize(plan_.parts * plan_.outputs);
     const int64_t work = plan_.part_size * plan_.tile;
     parallel_for(plan_.units * plan_.parts, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
                  [&](int64_t begin, int64_t end) {
@@ -286,6 +286,7 @@ class Reduction {
   Out* const out_;
   const In* const in_;
   const Out* const parameter_;
+  Workspace<Acc> memory_;
   Acc* partial_ = nullptr;
 };
 

@@ -1,36 +1,63 @@
-// Working memory of a thread: one growing buffer a slot, freed when the thread ends.
+// Working memory of a thread: one buffer a slot from the allocator's memory, freed when the thread ends. A
+// buffer grows at once, and shrinks when it was several times too large for many calls in a row.
 #include "tandem/core/cpu/scratch.h"
 
-#include <new>
+#include <algorithm>
+#include <atomic>
 
 namespace tandem::cpu {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kKept = std::size_t{1} << 20;  // buffers up to this do not shrink
+constexpr uint32_t kPatience = 256;
 
-struct Buffers {
-  struct Buffer {
-    void* data = nullptr;
-    std::size_t bytes = 0;
-  } slots[static_cast<int>(Scratch::kCount)];
+std::atomic<uint32_t> frees{0};  // calls of free_scratch so far
 
-  ~Buffers() {
-    for (auto& slot : slots) ::operator delete(slot.data, kAlignment);
+struct Buffer {
+  void* data = nullptr;
+  std::size_t bytes = 0, most = 0;  // what it holds, the most that was asked for lately
+  uint32_t calls = 0;               // since then
+  uint32_t frees = 0;
+
+  void reset(std::size_t size) {
+    if (data != nullptr) deallocate(data, bytes);
+    *this = {};
+    if (size == 0) return;
+    frees = cpu::frees.load(std::memory_order_relaxed);
+    data = allocate(size);
+    bytes = size;
   }
 };
+
+struct Buffers {
+  Buffer slots[static_cast<int>(Scratch::kCount)];
+  ~Buffers() {
+    for (Buffer& buffer : slots) buffer.reset(0);
+  }
+};
+thread_local Buffers buffers;
+
+bool too_large(Buffer& buffer, std::size_t bytes) {
+  buffer.most = std::max(buffer.most, bytes);
+  if (++buffer.calls < kPatience) return false;
+  const std::size_t most = buffer.most;
+  buffer.most = buffer.calls = 0;
+  return most < buffer.bytes / 4;
+}
 
 }  // namespace
 
 void* scratch_bytes(Scratch slot, std::size_t bytes) {
-  static thread_local Buffers buffers;
-  auto& buffer = buffers.slots[static_cast<int>(slot)];
-  if (buffer.bytes < bytes) {
-    ::operator delete(buffer.data, kAlignment);
-    buffer = {};
-    buffer.data = ::operator new(bytes, kAlignment);
-    buffer.bytes = bytes;
-  }
+  Buffer& buffer = buffers.slots[static_cast<int>(slot)];
+  const bool stale = buffer.frees != frees.load(std::memory_order_relaxed);
+  if (bytes > buffer.bytes || stale || (buffer.bytes > kKept && too_large(buffer, bytes)))
+    buffer.reset(bytes);
   return buffer.data;
+}
+
+void free_scratch() {
+  frees.fetch_add(1, std::memory_order_relaxed);
+  for (Buffer& buffer : buffers.slots) buffer.reset(0);
 }
 
 }  // namespace tandem::cpu

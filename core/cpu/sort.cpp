@@ -52,7 +52,8 @@ void for_lines(const Tensor& values, const Tensor& indices, const Tensor& in, in
   const T* x = in.ptr<T>();
   parallel_for(s.lines(), std::max<int64_t>(1, kGrain / 8 / std::max<int64_t>(s.n, 1)),
                [&](int64_t begin, int64_t end) {
-                 Item* items = scratch<Item>(Scratch::kSort, 2 * s.n);
+                 const Workspace<Item> memory(2 * s.n);
+                 Item* items = memory.data();
                  for (int64_t line = begin; line < end; ++line) {
                    const T* from = x + s.start(line, s.n);
                    for (int64_t i = 0; i < s.n; ++i) {

@@ -1,13 +1,18 @@
-// The CPU's allocator: memory that its cache holds does not make an allocation fail.
+// The CPU's allocator: memory that its cache holds serves any size, goes back when it is too much, and does
+// not make an allocation fail.
 #include "tandem/core/cpu_allocator.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
 
-#include "tandem/core/error.h"
+#include "tandem/tandem.h"
 
 using namespace tandem;
 
@@ -19,20 +24,29 @@ using namespace tandem;
 #endif
 #endif
 
-#ifndef SANITIZED  // they need the address space for themselves
+#ifndef SANITIZED  // they need the address space, and the memory, for themselves
 namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+// Pages of the process: of its address space, or in memory.
+std::size_t process_bytes(bool in_memory) {
+  long all = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fscanf(file, "%ld %ld", &all, &resident) == 2);
+  std::fclose(file);
+  return static_cast<std::size_t>(in_memory ? resident : all) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 // While it lives, the process may grow by `bytes` only.
 class GrowthLimit {
  public:
   explicit GrowthLimit(std::size_t bytes) {
-    long pages = 0;
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
-    REQUIRE(file != nullptr);
-    REQUIRE(std::fscanf(file, "%ld", &pages) == 1);
-    std::fclose(file);
     REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
     rlimit limit = before_;
-    limit.rlim_cur = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    limit.rlim_cur = static_cast<rlim_t>(process_bytes(false) + bytes);
     REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
   }
   ~GrowthLimit() { setrlimit(RLIMIT_AS, &before_); }
@@ -40,10 +54,31 @@ class GrowthLimit {
  private:
   rlimit before_{};
 };
+
+// Blocks of one size, every page of them touched, that are freed together.
+class Blocks {
+ public:
+  Blocks(std::size_t count, std::size_t bytes) : bytes_(bytes) {
+    for (std::size_t i = 0; i < count; ++i) {
+      blocks_.push_back(cpu::allocate(bytes));
+      for (std::size_t at = 0; at < bytes; at += 4096) static_cast<char*>(blocks_.back())[at] = 1;
+    }
+  }
+  ~Blocks() {
+    for (void* block : blocks_) cpu::deallocate(block, bytes_);
+  }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+ private:
+  std::vector<void*> blocks_;
+  std::size_t bytes_;
+};
+
 }  // namespace
 
 TEST_CASE("an allocation that fails is tried again without the cache") {
-  constexpr std::size_t kMiB = std::size_t{1} << 20, kCached = 1024 * kMiB, kLarger = 1200 * kMiB;
+  constexpr std::size_t kCached = 1024 * kMiB, kLarger = 1200 * kMiB;
   cpu::deallocate(cpu::allocate(kCached), kCached);  // never touched: costs no memory
   GrowthLimit limit(600 * kMiB);
   void* block = cpu::allocate(kLarger);
@@ -51,6 +86,100 @@ TEST_CASE("an allocation that fails is tried again without the cache") {
   cpu::deallocate(block, kLarger);
   CHECK_THROWS_WITH_AS(cpu::allocate(8 * kLarger), doctest::Contains("out of memory"), Error);
   cpu::empty_cache();
+}
+
+TEST_CASE("freed blocks of any size make room for one of another size") {
+  cpu::empty_cache();
+  for (const std::size_t bytes : {std::size_t{600}, std::size_t{30000}, std::size_t{100000}, 3 * kMiB}) {
+    CAPTURE(bytes);
+    GrowthLimit limit(220 * kMiB);
+    Blocks(150 * kMiB / bytes, bytes);
+    Blocks(1, 190 * kMiB);
+    Blocks(150 * kMiB / 2000, 2000);
+    CHECK_THROWS_AS(Blocks(1, 400 * kMiB), Error);
+    Blocks(1, 190 * kMiB);
+    cpu::empty_cache();
+  }
+}
+
+TEST_CASE("sizes that come and go leave no more than a little over the largest in memory") {
+  cpu::empty_cache();
+  const std::size_t start = process_bytes(true);
+  std::size_t peak = start;
+  for (std::size_t bytes = 10 * kMiB; bytes <= 200 * kMiB; bytes += 10 * kMiB) {
+    Blocks block(1, bytes);
+    peak = std::max(peak, process_bytes(true));
+  }
+  for (std::size_t bytes = 64; bytes <= 4 * kMiB; bytes *= 2) {
+    Blocks blocks(40 * kMiB / std::max(bytes, std::size_t{4096}), bytes);
+    peak = std::max(peak, process_bytes(true));
+  }
+  CHECK(peak - start < 300 * kMiB);
+  cpu::empty_cache();
+  CHECK(process_bytes(true) < start + 20 * kMiB);
+}
+
+TEST_CASE("a small block that stays does not hold a large one's memory") {
+  cpu::empty_cache();
+  const std::size_t start = cpu::reserved_bytes();
+  cpu::deallocate(cpu::allocate(200 * kMiB), 200 * kMiB);
+  void* stays = cpu::allocate(100000);
+  cpu::empty_cache();
+  CHECK(cpu::reserved_bytes() <= start + 4 * kMiB);
+  cpu::deallocate(stays, 100000);
+}
+
+TEST_CASE("reserved and cached bytes") {
+  cpu::empty_cache();
+  const std::size_t reserved = cpu::reserved_bytes(), cached = cpu::cached_bytes();
+  void* block = cpu::allocate(50 * kMiB);
+  CHECK(cpu::reserved_bytes() >= reserved + 50 * kMiB);
+  CHECK(cpu::reserved_bytes() <= reserved + 60 * kMiB);
+  cpu::deallocate(block, 50 * kMiB);
+  CHECK(cpu::cached_bytes() >= cached + 50 * kMiB);
+  cpu::empty_cache();
+  CHECK(cpu::reserved_bytes() <= reserved);
+}
+
+TEST_CASE("a repeated round of many sizes takes nothing from the system in the end") {
+  cpu::empty_cache();
+  const auto round = [] {
+    std::mt19937 random(1);
+    std::vector<std::pair<void*, std::size_t>> live;
+    for (int i = 0; i < 1000; ++i) {
+      const std::size_t bytes = (std::size_t{40000} << random() % 11) + random() % 40000;
+      live.emplace_back(cpu::allocate(bytes), bytes);  // never touched
+      for (int frees = static_cast<int>(random() % (live.size() > 60 ? 4 : 2)); frees > 0; --frees) {
+        std::swap(live[random() % live.size()], live.back());
+        cpu::deallocate(live.back().first, live.back().second);
+        live.pop_back();
+      }
+    }
+    for (auto [block, bytes] : live) cpu::deallocate(block, bytes);
+  };
+  for (int i = 0; i < 60; ++i) round();
+  const uint64_t taken = cpu::system_allocations();
+  for (int i = 0; i < 10; ++i) round();
+  CHECK(cpu::system_allocations() <= taken + 2);
+  cpu::empty_cache();
+}
+
+TEST_CASE("a warm training step takes nothing from the system") {
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 6, 5)), nn::ReLU(), nn::MaxPool2d(2),
+                     nn::Conv2d(nn::Conv2dOptions(6, 16, 5)), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
+                     nn::Linear(256, 120), nn::ReLU(), nn::Linear(120, 10));
+  optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1));
+  const auto epoch = [&] {
+    for (const int64_t batch : {64, 64, 64, 17}) {  // the last one is smaller
+      optimizer.zero_grad();
+      cross_entropy_loss(net->forward(rand({batch, 1, 28, 28})), randint(10, {batch}, kLong)).backward();
+      optimizer.step();
+    }
+  };
+  for (int i = 0; i < 2; ++i) epoch();
+  const uint64_t taken = cpu::system_allocations();
+  for (int i = 0; i < 5; ++i) epoch();
+  CHECK(cpu::system_allocations() == taken);
 }
 #endif
 
