@@ -2,10 +2,11 @@
 #include "tandem/cli/image.h"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <string_view>
 
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
@@ -34,19 +35,72 @@ struct PngImage : png_image {
   PngImage& operator=(const PngImage&) = delete;
 };
 
-// Whether the chunks go on to a whole IEND: libpng's simplified interface stops behind the last row.
-bool has_end(const std::vector<uint8_t>& file) {
-  for (std::size_t at = 8; file.size() - at >= 12;) {
-    const std::size_t length = std::size_t{file[at]} << 24 | std::size_t{file[at + 1]} << 16 |
-                               std::size_t{file[at + 2]} << 8 | std::size_t{file[at + 3]};
-    if (length > file.size() - at - 12) return false;
-    if (std::memcmp(&file[at + 4], "IEND", 4) == 0) return true;
-    at += 12 + length;
-  }
-  return false;
+uint32_t big_endian(const uint8_t* at) {
+  return uint32_t{at[0]} << 24 | uint32_t{at[1]} << 16 | uint32_t{at[2]} << 8 | at[3];
 }
 
-Image decode_png(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
+// One chunk of a PNG: length, type, content, sum.
+struct Chunk {
+  const uint8_t* begin;
+  uint32_t length;
+  std::string_view type() const { return {reinterpret_cast<const char*>(begin + 4), 4}; }
+  const uint8_t* content() const { return begin + 8; }
+  const uint8_t* end() const { return begin + 12 + length; }
+  bool is_critical() const { return (begin[4] & 0x20) == 0; }
+  bool has_right_sum() const {
+    return ::crc32(0, begin + 4, static_cast<uInt>(4 + length)) == big_endian(begin + 8 + length);
+  }
+};
+
+// As far as a whole IEND; what follows it is no part of the picture.
+std::vector<Chunk> chunks_of(const std::vector<uint8_t>& file, const std::string& name) {
+  std::vector<Chunk> out;
+  for (std::size_t at = 8; file.size() - at >= 12; at += 12 + out.back().length) {
+    const Chunk chunk{&file[at], big_endian(&file[at])};
+    if (chunk.length > file.size() - at - 12) break;
+    out.push_back(chunk);
+    if (chunk.type() == "IEND") return out;
+  }
+  fail(name, ": truncated PNG: the end of the picture (IEND) is missing");
+}
+
+bool has_chunk(const std::vector<Chunk>& chunks, std::string_view type) {
+  return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& c) { return c.type() == type; });
+}
+
+// Whether an ancillary chunk, behind those that are kept, decides how a pixel looks, and is sound: the
+// transparency, and the gamma where no profile takes its place.
+bool is_of_use(const Chunk& chunk, const std::vector<Chunk>& kept, const std::vector<Chunk>& all) {
+  if (kept.empty() || kept[0].type() != "IHDR" || kept[0].length != 13 || !chunk.has_right_sum())
+    return false;
+  if (has_chunk(kept, chunk.type()) || has_chunk(kept, "IDAT")) return false;
+  if (chunk.type() == "gAMA") {
+    const bool sound = chunk.length == 4 && big_endian(chunk.content()) >= 16 &&
+                       big_endian(chunk.content()) <= 625'000'000;  // libpng's limits
+    return sound && !has_chunk(kept, "PLTE") && !has_chunk(all, "sRGB") && !has_chunk(all, "iCCP");
+  }
+  if (chunk.type() != "tRNS") return false;
+  const int color = kept[0].content()[9];
+  if (color != 3) return chunk.length == (color == 0 ? 2u : color == 2 ? 6u : 0u) && chunk.length != 0;
+  const auto palette =
+      std::find_if(kept.begin(), kept.end(), [](const Chunk& c) { return c.type() == "PLTE"; });
+  return palette != kept.end() && chunk.length >= 1 && chunk.length <= palette->length / 3;
+}
+
+// The file without the ancillary chunks that do not matter here: a time or a text that is broken breaks no
+// picture.
+std::vector<uint8_t> essence_of(const std::vector<uint8_t>& file, const std::string& name) {
+  const std::vector<Chunk> all = chunks_of(file, name);
+  std::vector<Chunk> kept;
+  for (const Chunk& chunk : all)
+    if (chunk.is_critical() || is_of_use(chunk, kept, all)) kept.push_back(chunk);
+  std::vector<uint8_t> out(file.begin(), file.begin() + 8);
+  for (const Chunk& chunk : kept) out.insert(out.end(), chunk.begin, chunk.end());
+  return out;
+}
+
+Image decode_png(const std::vector<uint8_t>& whole, const std::string& name, uint8_t background) {
+  const std::vector<uint8_t> file = essence_of(whole, name);
   PngImage png;
   check(png_image_begin_read_from_memory(&png, file.data(), file.size()) != 0, name,
         ": broken PNG: ", png.message);
@@ -59,9 +113,8 @@ Image decode_png(const std::vector<uint8_t>& file, const std::string& name, uint
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are taken as linear light and brightened
   check(png_image_finish_read(&png, &ground, image.pixels.data(), 0, nullptr) != 0, name,
         ": broken PNG: ", png.message);
-  // A missing checksum or end is only a warning to libpng; here it is a broken file.
+  // What is left is needed whole, though a wrong sum at its end is only a warning to libpng.
   check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
-  check(has_end(file), name, ": truncated PNG: the end of the picture (IEND) is missing");
   return image;
 }
 

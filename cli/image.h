@@ -18,8 +18,9 @@ inline constexpr int64_t kMostPixels = 1 << 26;
 inline constexpr int64_t kMostImageFileBytes = 256 << 20;
 
 /// What a file is, its first bytes tell. 16-bit samples are rounded to 8, palettes resolved, transparent
-/// pixels laid on `background` (0: black). Throws Error naming `path` and the reason: no PNG or PNM, broken,
-/// too large.
+/// pixels laid on `background` (0: black). Of a PNG's ancillary chunks only tRNS and gAMA are read, where
+/// they are sound; the others, and bytes behind the end, do not matter. Throws Error naming `path` and the
+/// reason: no PNG or PNM, broken, too large.
 Image read_image(const std::string& path, uint8_t background = 0);
 /// The same from memory; `name` stands in the errors.
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background = 0);

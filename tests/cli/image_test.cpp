@@ -111,6 +111,85 @@ TEST_CASE("PNG: what is written reads back") {
   CHECK(folder.entries() == 2);
 }
 
+TEST_CASE("PNG: ancillary chunks, sound or broken, and what follows the end") {
+  const Header gray{3, 2, 8, 0};
+  const std::string rows("\0\x00\x80\xff\0\x01\x02\x03", 8);
+  const auto plain = decode(kGray).pixels;
+  const std::string srgb = chunk("sRGB", std::string(1, 0)), gamma = chunk("gAMA", big_endian(45455));
+  std::string bad_text = chunk("tEXt", std::string("a\0b", 3));
+  bad_text.back() ^= 1;
+  for (const std::string& between : {gamma + srgb,
+                                     srgb + gamma,
+                                     gamma + gamma,
+                                     chunk("gAMA", big_endian(0)),
+                                     chunk("gAMA", "x"),
+                                     srgb + chunk("gAMA", big_endian(100000)),
+                                     chunk("pHYs", big_endian(2835) + big_endian(2835) + "\1"),
+                                     chunk("pHYs", ""),
+                                     chunk("tIME", "1234567"),
+                                     chunk("tIME", ""),
+                                     bad_text,
+                                     chunk("tEXt", ""),
+                                     chunk("iCCP", "broken"),
+                                     chunk("cHRM", "x"),
+                                     chunk("tRNS", "x"),
+                                     chunk("tRNS", ""),
+                                     chunk("bKGD", "abc"),
+                                     chunk("hIST", "ab"),
+                                     chunk("zzZz", "anything"),
+                                     chunk("iCCP", "broken") + srgb + srgb})
+    CHECK_MESSAGE(decode(png(gray, rows, between)).pixels == plain, between);
+  CHECK(decode(kGray + "more" + chunk("IDAT", "x")).pixels == plain);
+  CHECK(decode(kSignature + header_chunk(gray) + chunk("IDAT", "") + chunk("IDAT", deflated(rows)) +
+               bad_text + chunk("IEND", ""))
+            .pixels == plain);
+  // Linear light is brightened, as viewers do, but not where the file says sRGB as well.
+  CHECK(decode(png(gray, rows, chunk("gAMA", big_endian(100000)))).pixels[1] > 0x80);
+}
+
+TEST_CASE("PNG: transparency by a colour and of a palette") {
+  CHECK(
+      decode(png({2, 1, 8, 0}, std::string("\0\x07\x09", 3), chunk("tRNS", std::string("\0\7", 2)))).pixels ==
+      std::vector<uint8_t>{0, 9});
+  CHECK(decode(png({1, 1, 8, 2}, std::string("\0\1\2\3", 4), chunk("tRNS", std::string("\0\1\0\2\0\3", 6))))
+            .pixels == std::vector<uint8_t>{0, 0, 0});
+  const std::string palette = chunk("PLTE", "abcdef");
+  const std::string row("\0\x40", 2);  // two bits a pixel: 1, 0
+  CHECK(decode(png({2, 1, 2, 3}, row, palette + chunk("tRNS", std::string("\xff\0", 2)))).pixels ==
+        std::vector<uint8_t>{0, 0, 0, 'a', 'b', 'c'});
+  for (const std::string& between : {palette + chunk("tRNS", "\1\1\1"), chunk("tRNS", "\1") + palette})
+    CHECK(decode(png({2, 1, 2, 3}, row, between)).pixels ==
+          std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
+  CHECK(decode(png({2, 1, 4, 0}, std::string("\0\x5a", 2))).pixels == std::vector<uint8_t>{0x55, 0xaa});
+}
+
+TEST_CASE("PNG: interlaced") {
+  // 2 x 2: the first pass has (0, 0), the sixth (1, 0), the seventh the second row.
+  std::string file = png({2, 2, 8, 0}, std::string("\0\1\0\2\0\3\4", 7));
+  file.replace(8, 25, chunk("IHDR", big_endian(2) + big_endian(2) + std::string{8, 0, 0, 0, 1}));
+  CHECK(decode(file).pixels == std::vector<uint8_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("PNG: critical damage is refused") {
+  const Header gray{3, 2, 8, 0};
+  const std::string rows("\0\x00\x80\xff\0\x01\x02\x03", 8), data = deflated(rows);
+  const auto file = [&](const std::string& middle) {
+    return kSignature + header_chunk(gray) + middle + chunk("IEND", "");
+  };
+  std::string bad = chunk("IDAT", data);
+  bad.back() ^= 1;
+  CHECK(refusal(file(bad)) != "");
+  CHECK(refusal(file(chunk("IDAT", data.substr(0, data.size() - 1)))) != "");
+  CHECK(refusal(file(chunk("IDAT", data.substr(0, 5)))) != "");
+  CHECK(refusal(file("")) != "");
+  CHECK(refusal(file(chunk("iDAT", data))) != "");
+  CHECK(refusal(file(chunk("ABCD", "") + chunk("IDAT", data))) != "");
+  CHECK(refusal(png({2, 1, 8, 3}, std::string("\0\1\0", 3))) != "");  // no palette
+  std::string end = file(chunk("IDAT", data));
+  end.back() ^= 1;
+  CHECK(decode(end).pixels.size() == 6);  // nothing stands in IEND
+}
+
 TEST_CASE("PNG: truncated anywhere it is refused") {
   for (std::size_t cut = 0; cut < kGray.size(); ++cut)
     CHECK_MESSAGE(refusal(kGray.substr(0, cut)) != "", "cut at ", cut);
