@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "tandem/core/number_text.h"
 
 namespace tandem::cli {
 namespace {
@@ -17,11 +18,7 @@ double step_at(int index) {
 
 }  // namespace
 
-std::string Axis::label(double tick) const {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, tick == 0 ? 0.0 : tick);
-  return text;
-}
+std::string Axis::label(double tick) const { return number_text(tick == 0 ? 0.0 : tick, 'f', decimals); }
 
 bool can_be_drawn(double value) { return std::isfinite(value) && std::abs(value) <= 1e15; }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "tandem/cli/axis.h"
 #include "tandem/cli/svg.h"
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
+#include "tandem/core/number_text.h"
 
 namespace tandem::cli {
 namespace {
@@ -78,13 +78,11 @@ std::string curve(const Panel& panel, const std::vector<double>& values, const c
   return concat("  <path class=\"line ", css, "\" d=\"", path, "\"/>\n");
 }
 
-std::string last_value(const Panel& panel, const char* format) {
+std::string last_value(const Panel& panel, int decimals) {
   if (panel.test.empty() || !std::isfinite(panel.test.back())) return "";
   const double x = panel.x(static_cast<int>(panel.test.size())), y = panel.y(panel.test.back());
-  char text[32];
-  std::snprintf(text, sizeof text, format, panel.test.back());
   return concat("  <circle class=\"dot\" cx=\"", svg_number(x), "\" cy=\"", svg_number(y), "\" r=\"3.5\"/>\n",
-                svg_text(x + 8, y + 4, "start", "tick", text));
+                svg_text(x + 8, y + 4, "start", "tick", number_text(panel.test.back(), 'f', decimals)));
 }
 
 Panel make_panel(std::string head, double left, std::vector<double> train, std::vector<double> test,
@@ -122,7 +120,7 @@ std::string curve_svg(const Curves& curves) {
   out += svg_text(20, 51, "start", "note", curves.note) + legend();
   for (const Panel* panel : {&accuracy, &loss})
     out += axes(*panel) + curve(*panel, panel->train, "train") + curve(*panel, panel->test, "test") +
-           last_value(*panel, panel == &accuracy ? "%.2f" : "%.3f");
+           last_value(*panel, panel == &accuracy ? 2 : 3);
   return out + "</svg>\n";
 }
 

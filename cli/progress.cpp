@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/number_text.h"
+
 namespace tandem::cli {
 namespace {
 
@@ -25,19 +27,13 @@ std::string bar(double fraction, int width, const Terminal& terminal) {
                                : repeat("─", width - done));
 }
 
-std::string format(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
 }  // namespace
 
 std::string progress_line(const ProgressView& view, const Terminal& terminal) {
   const int columns = std::max(terminal.columns - 1, 1);
   const double fraction = std::clamp(view.fraction, 0.0, 1.0);
   const bool known = view.fraction >= 0;
-  const std::string percent = known ? format("%3.0f%%", std::floor(fraction * 100)) : "";
+  const std::string percent = known ? number_text(std::floor(fraction * 100), 'f', 0, 3) + "%" : "";
   const int brackets = terminal.unicode ? 0 : 2;
   const int head = display_width(view.title) + (known ? 6 : 0);
   // As many fields as leave room for the shortest bar.

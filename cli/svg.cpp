@@ -1,10 +1,9 @@
 // Elements of SVG pictures.
 #include "tandem/cli/svg.h"
 
-#include <cstdio>
-
 #include "tandem/cli/terminal.h"
 #include "tandem/core/error.h"
+#include "tandem/core/number_text.h"
 
 namespace tandem::cli {
 namespace {
@@ -22,11 +21,7 @@ constexpr const char* kDark = R"(      text { fill: #f0f6fc; }
 )";
 }  // namespace
 
-std::string svg_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
+std::string svg_number(double value) { return number_text(value, 'f', 1); }
 
 std::string svg_escaped(const std::string& text) {
   std::string out;

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tandem/core/number_text.h"
+
 namespace tandem::cli {
 namespace {
 
@@ -162,9 +164,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
 
 std::string fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
-  char text[64];
-  std::snprintf(text, sizeof text, std::abs(value) < 1e9 ? "%.*f" : "%.*e", decimals, value);
-  return text;
+  return number_text(value, std::abs(value) < 1e9 ? 'f' : 'e', decimals);
 }
 
 std::string with_commas(long long value) {
@@ -179,9 +179,7 @@ std::string byte_size(double bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
   for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-  return text;
+  return number_text(bytes, 'f', unit == 0 ? 0 : 1) + " " + units[unit];
 }
 
 }  // namespace tandem::cli

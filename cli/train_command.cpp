@@ -1,6 +1,5 @@
 // tandem train: what is asked for is checked, said, and done.
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -48,7 +47,8 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
 // The name as a shell takes it.
 std::string quoted(const std::string& name) {
   const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::strchr("/._-+=:,@%", c) != nullptr;
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::strchr("/._-+=:,@%", c) != nullptr;
   };
   if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
   std::string out = "'";

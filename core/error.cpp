@@ -1,17 +1,13 @@
 // Formatting of error messages.
 #include "tandem/core/error.h"
 
-#include <cstdio>
+#include "tandem/core/number_text.h"
 
 namespace tandem::detail {
 
 void append(std::string& out, std::string_view text) { out.append(text); }
 
-void append(std::string& out, double value) {
-  char buffer[32];
-  const int length = std::snprintf(buffer, sizeof buffer, "%.9g", value);
-  out.append(buffer, static_cast<std::size_t>(length));
-}
+void append(std::string& out, double value) { out += number_text(value, 'g', 9); }
 
 void append(std::string& out, long long value) { out.append(std::to_string(value)); }
 void append(std::string& out, unsigned long long value) { out.append(std::to_string(value)); }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/number_text.h"
 #include "tandem/core/options.h"
 
 namespace tandem {
@@ -23,10 +23,7 @@ struct Format {
 };
 
 void put(std::string& out, const Format& format, double value) {
-  char text[400];
-  const char pattern[] = {'%', '*', '.', '*', format.style, 0};
-  const int length = std::snprintf(text, sizeof text, pattern, format.width, format.precision, value);
-  out.append(text, static_cast<std::size_t>(std::min<int>(length, sizeof text - 1)));
+  out += number_text(value, format.style, format.precision, format.width);
 }
 
 // Digits before the point of the smallest and the largest magnitude; of 0, 1.
@@ -199,6 +196,7 @@ std::ostream& operator<<(std::ostream& out, DeviceType type) {
 std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toString(type); }
 std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return write(out, concat(sizes)); }
 std::ostream& operator<<(std::ostream& out, const Scalar& value) {
+  const ClassicNumbers numbers(out);
   if (value.isFloatingPoint()) return out << value.toDouble();
   if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
   return out << value.toLong();

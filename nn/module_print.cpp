@@ -1,6 +1,7 @@
 // Printing of modules, as LibTorch prints them: one line a module, children indented by two.
 #include <ostream>
 
+#include "tandem/core/number_text.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
@@ -21,6 +22,7 @@ void Module::pretty_print_recursive(std::ostream& stream, const std::string& ind
 }
 
 std::ostream& operator<<(std::ostream& stream, const Module& module) {
+  const ClassicNumbers numbers(stream);
   module.pretty_print_recursive(stream, "");
   return stream;
 }

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Texts and files with numbers are the same in a German locale as in C: of the library and of the tool.
+
+  locale_test.py TANDEM LOCALE_TEXTS        ends with the line "N passed, N failed"
+
+The locale is compiled into a folder of the test's own (Debian's package locales has its source).
+"""
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+tandem, locale_texts = map(os.path.abspath, sys.argv[1:3])
+GERMAN = "de_DE.UTF-8"
+passed = failed = 0
+
+
+def check(what, good, seen=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what, seen)
+
+
+def skip(reason):
+    print("[skipped] locale:", reason)
+    sys.exit(77)
+
+
+def make_locale(folder):
+    if shutil.which("localedef") is None:
+        skip("no localedef")
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/{GERMAN}"], capture_output=True, text=True)
+    if not os.path.exists(f"{folder}/{GERMAN}/LC_NUMERIC"):
+        skip("no source of the locale de_DE (Debian: package locales): " + made.stderr.strip())
+
+
+def content_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def texts(name, env):
+    os.makedirs(name)
+    run = subprocess.run([locale_texts, name, name], capture_output=True, text=True, env=env)
+    return run, {file: content_of(f"{name}/{file}") for file in sorted(os.listdir(name))}
+
+
+def idx(path, sizes, content):
+    with open(path, "wb") as file:
+        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def write_data(folder):
+    os.makedirs(folder)
+    draw = random.Random(1)
+    for part, n in (("train", 200), ("t10k", 50)):
+        idx(f"{folder}/{part}-images-idx3-ubyte", (n, 28, 28), draw.randbytes(n * 28 * 28))
+        idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), bytes(i % 10 for i in range(n)))
+
+
+def session(name, env):
+    """What the tool says and writes that does not depend on the time it takes."""
+    os.makedirs(f"runs-{name}")
+    os.chdir(f"runs-{name}")
+
+    def tool(*args):
+        run = subprocess.run([tandem, *args], capture_output=True, text=True, env=env, timeout=100)
+        check(f"{name}: {args[0]}", run.returncode == 0, run.stderr)
+        return run.stdout
+
+    train = ["--model", "linear", "--data", "../data", "--epochs", "2", "--lr", "0.0625", "--recipe", "best", "--threads", "1"]
+    tool("train", *train, "--save-every", "0.5", "--out", "a")
+    said = [tool("summary"), tool("eval", "a", "--json", "--threads", "1"), tool("eval", "a", "--threads", "1")]
+    refused = subprocess.run([tandem, "train", "--lr", "0,5"], capture_output=True, text=True, env=env)
+    said.append((refused.returncode, refused.stderr))
+    lines = [json.loads(line) for line in open("a/metrics.jsonl", encoding="utf-8")]
+    said.append([{k: v for k, v in line.items() if k not in ("seconds", "images_per_second")} for line in lines])
+    said += [content_of("a/" + file) for file in ("config.json", "curve.svg", "model.safetensors")]
+    os.chdir("..")
+    return said
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        os.mkdir("locales")
+        make_locale(work + "/locales")
+        plain = {k: v for k, v in os.environ.items() if k != "LANG" and not k.startswith("LC_")}
+        german = dict(plain, LOCPATH=work + "/locales", LC_ALL=GERMAN, LANG=GERMAN)
+        (c, c_files), (de, de_files) = texts("C", plain), texts(GERMAN, german)
+        if de.returncode == 77:
+            skip("the locale made does not load")
+        check("the texts in C", c.returncode == 0 and len(c.stdout) > 1000, c.stderr)
+        check("the texts in German", de.returncode == 0 and de.stdout.count("\n") == c.stdout.count("\n"), de.stderr)
+        for a, b in zip(c.stdout.splitlines(), de.stdout.splitlines()):
+            check("a line of the library", a == b, f"{a!r} and {b!r}")
+        check("the files", c_files == de_files and len(c_files) == 2)
+        write_data("data")
+        # Where the terminal is UTF-8 the tool draws with other characters: that much may differ.
+        utf8 = dict(plain, LC_ALL="C.UTF-8")
+        for a, b in zip(session("c", utf8), session("de", german)):
+            check("the tool", a == b, f"{a!r} and {b!r}")
+        os.chdir("/")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()
