@@ -61,14 +61,14 @@ struct LargeBlocks::Block {
 
 // 2^log < bytes <= 2^(log + 1) in steps of an eighth of 2^log.
 SizeClass LargeBlocks::size_class(std::size_t bytes) {
-  const int log = std::bit_width(bytes - 1) - 1, shift = log - 3;
+  const int log = static_cast<int>(std::bit_width(bytes - 1)) - 1, shift = log - 3;
   const std::size_t steps = (bytes + (std::size_t{1} << shift) - 1) >> shift;  // 9..16
   return {(log - kFirstLog) * 8 + static_cast<int>(steps) - 8, steps << shift};
 }
 
 // The last list whose requests a block of `bytes` can serve.
 int LargeBlocks::list_of(std::size_t bytes) {
-  const int log = std::bit_width(bytes) - 1;
+  const int log = static_cast<int>(std::bit_width(bytes)) - 1;
   if (log < kFirstLog) return 0;
   const std::size_t steps = bytes >> (log - 3);  // 8..15
   return std::min(kLists - 1, (log - kFirstLog) * 8 + static_cast<int>(steps) - 8);

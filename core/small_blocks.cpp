@@ -73,7 +73,7 @@ FreeBlock* SmallBlocks::allocate(SizeClass sc) {
 
 void SmallBlocks::deallocate(FreeBlock* block) noexcept {
   Chunk* chunk = Chunk::of(block);
-  Slab* slab = &chunk->slabs[(reinterpret_cast<char*>(block) - reinterpret_cast<char*>(chunk)) / kSlab];
+  Slab* slab = &chunk->slabs[reinterpret_cast<uintptr_t>(block) % kChunk / kSlab];
   if (slab->full()) link(open_[slab->index], slab);
   block->next = slab->free;
   slab->free = block;

@@ -26,7 +26,8 @@ class SmallBlocks {
   static SizeClass size_class(std::size_t bytes) {
     if (bytes <= kAlign) return {0, kAlign};
     const std::size_t units = (bytes + kAlign - 1) / kAlign;
-    const int log = std::bit_width(units - 1) - 1;  // 2^log < units <= 2^(log+1), units >= 2
+    const int log =
+        static_cast<int>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1), units >= 2
     const int shift = log >= 2 ? log - 2 : 0;
     const std::size_t steps =
         (units + (std::size_t{1} << shift) - 1) >> shift;  // 5..8 when log >= 2, else 2..4

@@ -77,8 +77,10 @@ void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) 
   const auto found = pools_.find(id);
   check(found != pools_.end() && !found->second.retired, name_, ": no memory pool ", id);
   Pool& pool = found->second;
-  Block* block = take_free(pool, bytes, stream);
+  Block* block = take_free(pool, bytes, stream, /*any=*/false);
   if (block == nullptr) block = new_segment(bytes, stream, id);
+  if (block == nullptr) block = take_free(pool, bytes, stream, /*any=*/true);
+  if (block == nullptr) exhausted(bytes);
   split(block, bytes);
   live_.emplace(block->data, block);
   ++pool.live;
@@ -88,24 +90,28 @@ void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) 
   return block->data;
 }
 
-// The smallest free block of the stream that holds `bytes`. A huge block is not broken up for a small piece.
-CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream) {
+// The smallest free block of the stream that holds `bytes`. A huge block is not broken up for a small piece,
+// nor is a small request served from a large segment, but by `any`: when the card has no more.
+CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream,
+                                                     bool any) {
   auto& blocks = list(pool, bytes, nullptr);
   Block key{nullptr, bytes, stream, 0, false, false, nullptr, nullptr, {}, {}};
   const auto at = blocks.lower_bound(&key);
-  if (at == blocks.end() || (*at)->stream != stream) return nullptr;
-  if (bytes >= kOwnSegment && (*at)->size >= bytes + kLargeSegment) return nullptr;
-  if (bytes < kOwnSegment && (*at)->size > 4 * kLargeSegment) return nullptr;
+  if (at == blocks.end() || (*at)->stream != stream)
+    return any && bytes <= kSmall ? take_free(pool, kSmall + kAlignment, stream, any) : nullptr;
+  if (!any && bytes >= kOwnSegment && (*at)->size >= bytes + kLargeSegment) return nullptr;
+  if (!any && bytes < kOwnSegment && (*at)->size > 4 * kLargeSegment) return nullptr;
   Block* block = *at;
   blocks.erase(at);
   block->free = false;
   return block;
 }
 
+// nullptr when the card has none.
 CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, StreamId stream, PoolId pool) {
   const std::size_t size = segment_size(bytes);
   void* data = request(size);
-  if (data == nullptr) exhausted(bytes);
+  if (data == nullptr) return nullptr;
   stats_.reserved += size;
   stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
   return new Block{

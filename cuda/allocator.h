@@ -38,7 +38,7 @@ class CachingAllocator {
   ~CachingAllocator();
 
   /// At least `bytes` bytes, aligned to 512; nullptr for none. With the card exhausted the cache is freed and
-  /// the request tried once more; then Error with the figures.
+  /// the request tried once more, then cut from any free block of the stream; then Error with the figures.
   void* allocate(std::size_t bytes, StreamId stream, PoolId pool = 0);
   /// Any thread. Logs what was not allocated here.
   void free(void* memory) noexcept;
@@ -70,7 +70,7 @@ class CachingAllocator {
     bool retired = false;
   };
 
-  Block* take_free(Pool& pool, std::size_t bytes, StreamId stream);
+  Block* take_free(Pool& pool, std::size_t bytes, StreamId stream, bool any);
   Block* new_segment(std::size_t bytes, StreamId stream, PoolId pool);
   void* request(std::size_t bytes);
   void split(Block* block, std::size_t bytes);

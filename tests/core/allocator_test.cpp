@@ -119,6 +119,15 @@ TEST_CASE("sizes that come and go leave no more than a little over the largest i
   CHECK(process_bytes(true) < start + 20 * kMiB);
 }
 
+TEST_CASE("kernels keep no working memory as large as a tensor") {
+  cpu::empty_cache();
+  const std::size_t start = process_bytes(true);
+  const auto sorted = [] { return std::get<0>(rand({3 << 20}).sort()); };
+  sorted();
+  cpu::empty_cache();
+  CHECK(process_bytes(true) < start + 20 * kMiB);
+}
+
 TEST_CASE("a small block that stays does not hold a large one's memory") {
   cpu::empty_cache();
   const std::size_t start = cpu::reserved_bytes();

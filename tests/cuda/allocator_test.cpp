@@ -297,6 +297,26 @@ TEST_CASE("a huge block is not broken up for a small request") {
   CHECK(a.allocate(390 * kMiB, nullptr) == huge);
 }
 
+TEST_CASE("an exhausted card: what is free in a segment in use serves any size") {
+  FakeSource source(100 * kMiB);
+  CachingAllocator a(source, "cuda:0");
+  a.free(a.allocate(100 * kMiB, nullptr));
+  void* half = a.allocate(85 * kMiB, nullptr);  // cut from the segment, since little remains
+  void* rest = a.allocate(12 * kMiB, nullptr);
+  a.free(half);  // 85 MiB are free in a segment in use, the card has nothing left
+  for (const std::size_t bytes : {kKiB, 5 * kMiB, 30 * kMiB}) {
+    CAPTURE(bytes);
+    void* block = a.allocate(bytes, nullptr);
+    CHECK(block != nullptr);
+    a.free(block);
+  }
+  CHECK_THROWS_AS(a.allocate(kKiB, stream(1)), Error);  // of another stream
+  a.free(rest);
+  a.empty_cache();
+  CHECK(source.used() == 0);
+  CHECK(source.bad_frees == 0);
+}
+
 TEST_CASE("what was not allocated here is not freed") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
