@@ -11,8 +11,8 @@ namespace tandem::autograd {
 namespace {
 
 // Several backward passes may reach one leaf at once.
-std::mutex& leaf_mutex(const TensorImpl* leaf) {
-  static std::mutex mutexes[64];
+tandem::detail::ForkMutex& leaf_mutex(const TensorImpl* leaf) {
+  static constinit tandem::detail::ForkMutex mutexes[64];
   return mutexes[(reinterpret_cast<uintptr_t>(leaf) >> 7) % 64];
 }
 
@@ -46,10 +46,8 @@ AccumulateGrad::AccumulateGrad(const Tensor& leaf) : variable_(leaf) {
 AccumulateGrad::~AccumulateGrad() {
   AutogradMeta* m = find_meta(variable_);
   if (m == nullptr) return;
-  while (m->lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const std::lock_guard lock(m->lock);
   if (m->accumulator == this) m->accumulator = nullptr;
-  m->lock.clear(std::memory_order_release);
 }
 
 void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>) {

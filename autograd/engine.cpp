@@ -1,5 +1,6 @@
 // The engine. One pass counts how many gradients each node waits for; then nodes run from a heap, latest
-// first. A graph on several devices has a heap and a host thread for each.
+// first. A graph on several devices has a heap and a host thread for each. A pass inside of a node, however
+// deep they are nested, has a stack of its own when the thread's runs short.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
@@ -19,6 +20,8 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/device_threads.h"
+#include "tandem/core/fork.h"
+#include "tandem/core/fresh_stack.h"
 #include "tandem/core/profile.h"
 
 namespace tandem::autograd {
@@ -206,6 +209,7 @@ class Pass {
     std::unordered_map<Node*, std::vector<Arrival>> arrivals;
     std::size_t left = 0;  // nodes that have not run
     bool failed = false;
+    const uint32_t process = tandem::detail::this_process();
   };
 
   void run_on_all() {
@@ -246,6 +250,7 @@ class Pass {
       try {
         sum(grads, arrivals);
         run_node(*node, grads, results);
+        tandem::detail::check_same_process(shared.process, "backward on several devices");
         for (std::size_t j = 0; j < results.size(); ++j)
           if (const Edge& edge = node->next[j]; edge.valid())
             validate(results[j], edge.node->outputs[edge.output_nr], node->name());
@@ -350,7 +355,9 @@ std::vector<Tensor> run_backward(const BackwardArgs& args) {
   if (args.create_graph && args.accumulate) [[unlikely]]
     warn_of_cycles();
   const profiler::Record span(args.accumulate ? "backward" : "grad", "autograd");
-  return Pass(args).run();
+  std::vector<Tensor> result;
+  tandem::detail::call_nested([&] { result = Pass(args).run(); });
+  return result;
 }
 
 void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph,

@@ -55,7 +55,7 @@ class CustomNode final : public Node {
   const detail::CustomFunction& function_;
   std::vector<bool> is_tensor_;  // an entry an argument of forward
   std::vector<SavedTensor> saved_;
-  std::mutex mutex_;  // backward of one call at a time
+  tandem::detail::ForkMutex mutex_;  // backward of one call at a time
 };
 
 namespace {
@@ -161,6 +161,14 @@ bool AutogradContext::needs_input_grad(std::size_t index) const {
 
 namespace detail {
 namespace {
+struct Names {
+  Names() = default;
+  Names(const Names&) {}  // those of the parent live on without it
+  std::mutex mutex;
+  std::set<std::string> texts;
+};
+constinit tandem::detail::PerProcess<Names> all_names;
+
 // "a::(anonymous namespace)::F<b::C>" as "F<b::C>". The text lives as long as the program.
 const char* short_name(const std::type_info& type, const char* suffix) {
   int status = 0;
@@ -173,10 +181,9 @@ const char* short_name(const std::type_info& type, const char* suffix) {
     depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
     if (depth == 0 && name[i] == ':' && name[i + 1] == ':') begin = i + 2;
   }
-  static std::mutex mutex;
-  static auto& names = *new std::set<std::string>;  // never destroyed: see above
-  const std::lock_guard lock(mutex);
-  return names.insert(name.substr(begin) + suffix).first->c_str();
+  Names& names = all_names.get();
+  const std::lock_guard lock(names.mutex);
+  return names.texts.insert(name.substr(begin) + suffix).first->c_str();
 }
 }  // namespace
 

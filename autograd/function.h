@@ -23,6 +23,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ivalue.h"
+#include "tandem/core/fork.h"
 #include "tandem/core/intrusive_ptr.h"
 #include "tandem/core/small_vector.h"
 
@@ -116,11 +117,12 @@ struct Function {
   static auto apply(Args&&... arguments) {
     SmallVector<const Tensor*, 8> tensors;
     (detail::add_argument(tensors, arguments), ...);
-    static const detail::CustomFunction function(
-        typeid(F), [](AutogradContext* ctx, variable_list grads) -> variable_list {
-          return F::backward(ctx, std::move(grads));
-        });
-    detail::CustomCall call(function, {tensors.data(), tensors.size()});
+    static constinit tandem::detail::OnFirstUse<const detail::CustomFunction> function;
+    constexpr auto backward = [](AutogradContext* ctx, variable_list grads) -> variable_list {
+      return F::backward(ctx, std::move(grads));
+    };
+    const auto make = [&] { return new detail::CustomFunction(typeid(F), backward); };
+    detail::CustomCall call(function.get(make), {tensors.data(), tensors.size()});
     auto result = [&] {
       AutoGradMode unrecorded(false);
       return F::forward(call.context(), std::forward<Args>(arguments)...);

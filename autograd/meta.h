@@ -1,8 +1,6 @@
 // What autograd keeps with a tensor: its place on the tape, its gradient, its hooks, and its base where it is
 // a view.
 #pragma once
-#include <atomic>
-
 #include "tandem/autograd/node.h"
 
 namespace tandem::autograd {
@@ -13,7 +11,7 @@ struct AutogradMeta final : AutogradMetaBase {
   Edge grad_fn;  // not for leaves
   Tensor grad;
   Node* accumulator = nullptr;  // of a leaf; not owned, cleared by its destructor; under `lock`
-  std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  tandem::detail::ForkLock lock;
   Tensor view_base;           // the root of a chain of views
   uint32_t view_version = 0;  // version of the storage that grad_fn of a view stands for
   std::unique_ptr<NodeHooks> leaf_hooks;

@@ -2,6 +2,7 @@
 #include "tandem/autograd/node.h"
 
 #include <atomic>
+#include <mutex>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/meta.h"
@@ -16,12 +17,13 @@ namespace {
 // exact.
 std::atomic<uint64_t> next_sequence{0};
 
-// Nodes waiting to be freed on this thread.
+// Nodes waiting to be freed on this thread, linked by their `sequence`. Without a destructor: graphs that
+// static and thread_local objects hold are freed when the thread's own objects are gone.
 struct Doomed {
-  std::vector<Node*> nodes;
+  Node* last = nullptr;
   bool active = false;
 };
-thread_local Doomed doomed;
+constinit thread_local Doomed doomed;
 }  // namespace
 
 Node::Node() : sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
@@ -30,16 +32,18 @@ void* Node::operator new(std::size_t size) { return cpu::allocate(size); }
 void Node::operator delete(void* block, std::size_t size) { cpu::deallocate(block, size); }
 
 void destroy(const Node* node) noexcept {
+  static_assert(sizeof(Node*) <= sizeof(Node::sequence));
   Doomed& list = doomed;
   if (list.active) {
-    list.nodes.push_back(const_cast<Node*>(node));
+    Node* added = const_cast<Node*>(node);
+    added->sequence = reinterpret_cast<uintptr_t>(list.last);
+    list.last = added;
     return;
   }
   list.active = true;
   delete node;
-  while (!list.nodes.empty()) {
-    Node* next = list.nodes.back();
-    list.nodes.pop_back();
+  while (Node* next = list.last) {
+    list.last = reinterpret_cast<Node*>(static_cast<uintptr_t>(next->sequence));
     delete next;
   }
   list.active = false;
@@ -86,7 +90,7 @@ void SavedTensor::keep(const Tensor& tensor, bool handle) {
 }
 
 void SavedTensor::release() {
-  const Lock lock(busy_);
+  const std::lock_guard lock(busy_);
   released_ |= tensor_.defined();  // several threads may release
   tensor_.reset();
   edge_.node = NodePtr();
@@ -106,7 +110,7 @@ namespace {
 }  // namespace
 
 Tensor SavedTensor::unpack(const Node& owner) const {
-  const Lock lock(busy_);
+  const std::lock_guard lock(busy_);
   if (!tensor_.defined()) {
     check(!released_, owner.name(),
           ": the graph was freed by an earlier backward; pass retain_graph=true to that one to go through it "

@@ -3,12 +3,12 @@
 // The gradient with respect to output i of the forward comes in as grad_outputs[i]; the node writes the
 // gradient with respect to input j to grad_inputs[j] and hands it along next[j].
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "tandem/core/fork.h"
 #include "tandem/core/small_vector.h"
 #include "tandem/core/tensor.h"
 
@@ -78,7 +78,7 @@ class Node : public RefCounted {
   SmallVector<OutputInfo, 1> outputs;
   std::unique_ptr<NodeHooks> hooks;
   std::unique_ptr<std::string> forward_note;  // anomaly mode: the operation and its inputs
-  uint64_t sequence;                          // later operations first
+  uint64_t sequence;                          // later operations first; see destroy
 };
 /// Frees a node and what hangs on it without recursion.
 void destroy(const Node* node) noexcept;
@@ -107,23 +107,12 @@ class SavedTensor {
   void release();
 
  private:
-  class Lock {
-   public:
-    explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-      while (flag_.test_and_set(std::memory_order_acquire)) {
-      }
-    }
-    ~Lock() { flag_.clear(std::memory_order_release); }
-
-   private:
-    std::atomic_flag& flag_;
-  };
   void keep(const Tensor& tensor, bool handle);
   Tensor tensor_;
   Edge edge_;  // of an input that is no leaf; of an output the number alone
   uint32_t version_ = 0;
   bool is_output_ = false, released_ = false;
-  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  mutable tandem::detail::ForkLock busy_;
 };
 
 }  // namespace tandem::autograd

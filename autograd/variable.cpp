@@ -1,5 +1,6 @@
 // A tensor's place on the tape: leaves, edges, gradients, hooks, detach.
 #include <atomic>
+#include <mutex>
 
 #include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/engine.h"
@@ -17,23 +18,9 @@ AutogradMeta& meta(const Tensor& t) {
 }
 
 namespace {
-class MetaLock {
- public:
-  explicit MetaLock(AutogradMeta& m) : flag_(m.lock) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~MetaLock() { flag_.clear(std::memory_order_release); }
-  MetaLock(const MetaLock&) = delete;
-  MetaLock& operator=(const MetaLock&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
-
 Edge accumulator_edge(const Tensor& leaf) {
   AutogradMeta& m = meta(leaf);
-  const MetaLock lock(m);
+  const std::lock_guard lock(m.lock);
   Edge edge;
   if (m.accumulator != nullptr && m.accumulator->try_retain()) {
     edge.node = NodePtr::adopt(m.accumulator);
@@ -49,7 +36,7 @@ Edge gradient_edge(const Tensor& t) {
   if (!t.requires_grad()) return {};
   AutogradMeta* m = find_meta(t);
   if (m != nullptr && m->view_base.defined()) {
-    const MetaLock lock(*m);  // several threads may read a view whose base was written
+    const std::lock_guard lock(m->lock);  // several threads may read a view whose base was written
     if (!t.impl()->tracks_grad || m->grad_fn.valid()) refresh_view(t, *m);
     if (m->grad_fn.valid()) return m->grad_fn;
   } else if (m != nullptr && m->grad_fn.valid()) {
@@ -151,10 +138,10 @@ bool Tensor::is_leaf() const {
 }
 
 const Tensor& Tensor::grad() const {
-  static const Tensor none;
+  static constinit tandem::detail::OnFirstUse<const Tensor> none;
   get();
   const auto* m = find_meta(*this);
-  if (m == nullptr) return none;
+  if (m == nullptr) return none.get();
   return m->retained ? *m->retained : m->grad;
 }
 Tensor& Tensor::mutable_grad() const {
@@ -206,10 +193,8 @@ void Tensor::set_data(const Tensor& other) const {
   auto* m = find_meta(*this);
   if (m == nullptr) return;
   // The accumulator describes the old shape: the next use makes another.
-  while (m->lock.test_and_set(std::memory_order_acquire)) {
-  }
+  const std::lock_guard lock(m->lock);
   m->accumulator = nullptr;
-  m->lock.clear(std::memory_order_release);
 }
 
 void Tensor::retain_grad() const {

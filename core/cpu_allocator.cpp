@@ -8,6 +8,7 @@
 
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/error.h"
+#include "tandem/core/of_thread.h"
 #include "tandem/core/small_blocks.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -89,8 +90,7 @@ ThreadCache::~ThreadCache() {
   if (thread_cache != nullptr) [[likely]]
     return thread_cache;
   if (thread_ended) return nullptr;
-  thread_local ThreadCache instance;
-  return thread_cache = &instance;
+  return thread_cache = &tandem::detail::of_thread<ThreadCache>();
 }
 
 void release_cache() {

@@ -27,7 +27,7 @@ std::size_t cached_bytes();
 /// Times that the system was asked for memory so far: a warm training step adds none.
 uint64_t system_allocations();
 
-/// Around fork(): no thread is inside of the allocator while the process is copied.
+/// Around a fork(), so that the child finds no list half changed; unlock_after_fork in both processes.
 void lock_for_fork();
 void unlock_after_fork();
 }  // namespace cpu

@@ -2,8 +2,6 @@
 // process waits for them. Before a thread sleeps it spins for a moment: one call follows another closely.
 #include "tandem/core/device_threads.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +12,7 @@
 
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/fork.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/thread_state.h"
 
@@ -71,23 +70,17 @@ class Worker {
 };
 
 struct Idle {
+  Idle() = default;
+  Idle(const Idle&) {}  // threads are the parent's
   std::mutex mutex;
   std::vector<Worker*> workers;
-  pid_t process = getpid();
 };
-Idle& idle() {
-  static Idle* instance = new Idle;
-  return *instance;
-}
+constinit detail::PerProcess<Idle> idle;
 
 Worker* take(Device device) {
-  Idle& list = idle();
+  Idle& list = idle.get();
   {
     std::lock_guard lock(list.mutex);
-    if (list.process != getpid()) {  // after a fork the threads are the parent's
-      list.workers.clear();
-      list.process = getpid();
-    }
     const auto found = std::find_if(list.workers.rbegin(), list.workers.rend(),
                                     [&](const Worker* worker) { return worker->device() == device; });
     if (found != list.workers.rend()) {
@@ -100,8 +93,9 @@ Worker* take(Device device) {
 }
 
 void give_back(Worker* worker) {
-  std::lock_guard lock(idle().mutex);
-  idle().workers.push_back(worker);
+  Idle& list = idle.get();
+  std::lock_guard lock(list.mutex);
+  list.workers.push_back(worker);
 }
 
 // What a thread works under, taken over from another.
@@ -146,6 +140,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
     }
   };
   const Surroundings surroundings(devices);
+  const uint32_t process = detail::this_process();
   std::latch ended(static_cast<std::ptrdiff_t>(devices.size() - 1));
   for (std::size_t i = 1; i < devices.size(); ++i) {
     Worker* worker = nullptr;
@@ -164,6 +159,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
     const DeviceGuard guard(devices[0]);
     job(0);
   });
+  if (devices.size() > 1) detail::check_same_process(process, "run_on_devices");
   if (!spin_until([&] { return ended.try_wait(); })) ended.wait();
   return errors;
 }

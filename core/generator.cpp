@@ -3,10 +3,12 @@
 
 #include <mutex>
 
+#include "tandem/core/fork.h"
+
 namespace tandem {
 
 struct Generator::State {
-  std::mutex mutex;
+  detail::ForkMutex mutex;
   uint64_t seed, offset = 0;
 };
 
@@ -49,8 +51,8 @@ GeneratorGuard::~GeneratorGuard() { thread_generator = previous_; }
 
 const Generator& default_generator() {
   if (thread_generator != nullptr) return *thread_generator;
-  static const Generator* instance = new Generator;  // never destroyed
-  return *instance;
+  static constinit detail::OnFirstUse<const Generator> instance;
+  return instance.get([] { return new Generator; });
 }
 void manual_seed(uint64_t seed) { default_generator().set_current_seed(seed); }
 

@@ -3,7 +3,6 @@
 #include "tandem/core/parallel_for.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/core/fork.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/usable_cores.h"
 
@@ -74,7 +74,7 @@ class Pool {
     }
   }
   ~Pool() {
-    if (process_ != getpid()) {  // after a fork the threads are the parent's: nothing to join
+    if (process_ != detail::this_process()) {  // after a fork the threads are the parent's: nothing to join
       new std::vector<std::thread>(std::move(workers_));
       return;
     }
@@ -92,8 +92,10 @@ class Pool {
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     inside_body = true;
+    const uint32_t process = detail::this_process();
     job.work();
     inside_body = false;
+    detail::check_same_process(process, "parallel_for");
     const uint32_t entered = entered_.exchange(kClosed, std::memory_order_acq_rel);
     uint32_t left = 0;
     for (int spins = 0; (left = left_.load(std::memory_order_acquire)) != entered;) {
@@ -136,7 +138,7 @@ class Pool {
     }
   }
 
-  const pid_t process_ = getpid();
+  const uint32_t process_ = detail::this_process();
   std::vector<std::thread> workers_;
   std::mutex busy_;
   std::atomic<uint32_t> generation_{0};
@@ -159,6 +161,8 @@ int environment_int(const char* name, int fallback, int limit) {
 }
 
 struct State {
+  State() = default;
+  State(const State& parent) : threads(parent.threads.load()), devices(parent.devices.load()) {}
   std::mutex mutex;
   std::atomic<int> threads{environment_int("TANDEM_NUM_THREADS", usable_cores(), 4096)};
   std::atomic<int> devices{environment_int("TANDEM_CPU_DEVICES", 1, kMaxDevices)};
@@ -182,8 +186,8 @@ struct State {
 
 // Never destroyed: threads of the user may still compute while the process ends.
 State& state() {
-  static State* instance = new State;
-  return *instance;
+  static constinit detail::PerProcess<State> instance;
+  return instance.get();
 }
 
 std::shared_ptr<Pool> current_pool() {

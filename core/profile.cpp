@@ -15,6 +15,8 @@
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/fork.h"
+#include "tandem/core/of_thread.h"
 #include "tandem/core/profile_spans.h"
 
 namespace tandem::profiler {
@@ -28,32 +30,30 @@ struct Session {
   Session(std::string path, int64_t most) : path(std::move(path)), most(most), budget(most) {}
   const std::string path;
   const int64_t most, start_ns = now_ns();
-  const pid_t process = getpid();
   Budget budget;
   uint64_t number = 0;
   std::vector<std::shared_ptr<ThreadSpans>> threads;  // under State::mutex
 };
 
 struct State {
+  State() = default;
+  State(const State& parent) : sessions(parent.sessions.load() + 1) {}  // a profile is the parent's
   std::mutex mutex;
   std::shared_ptr<Session> session;  // null: no profile is being taken
   std::atomic<uint64_t> sessions{0};
 };
 State& state() {
-  static State* const instance = new State;  // never destroyed: threads may outlive main
-  return *instance;
+  static constinit tandem::detail::PerProcess<State> instance;
+  return instance.get();
 }
 
 // What a thread has of the session that it joined.
-thread_local bool thread_has_ended = false;
 thread_local int host_only = 0;
 struct Local {
-  ~Local() { thread_has_ended = true; }
   uint64_t number = 0;
   std::shared_ptr<Session> session;
   std::shared_ptr<ThreadSpans> spans;
 };
-thread_local Local local;
 
 std::string thread_name(int number) {
   if (gettid() == getpid()) return "main";
@@ -66,7 +66,7 @@ std::string thread_name(int number) {
 
 // The thread's part of the session in progress, or nullptr.
 Local* join() {
-  if (thread_has_ended) return nullptr;
+  Local& local = tandem::detail::of_thread<Local>();
   if (local.number == state().sessions.load(std::memory_order_acquire)) [[likely]]
     return local.session ? &local : nullptr;
   std::lock_guard lock(state().mutex);
@@ -89,8 +89,8 @@ StreamTrack& track_of(Local& thread, Device device) {
   for (const auto& track : thread.spans->tracks)
     if (track->stream().handle == stream.handle && track->stream().device == stream.device) return *track;
   // Events are read before the device's library ends, which has announced its end to atexit by now.
-  static const int registered = std::atexit(write_at_exit);
-  (void)registered;
+  static constinit std::atomic_flag registered;
+  if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
   auto track =
       std::make_unique<StreamTrack>(runtime, stream, thread.session->start_ns, thread.session->budget);
   std::lock_guard lock(thread.spans->tracks_mutex);
@@ -105,7 +105,7 @@ std::string end_session() {
     on.store(false, std::memory_order_relaxed);
     session.swap(state().session);
   }
-  if (!session || session->process != getpid()) return "";  // after a fork it is the parent's
+  if (!session) return "";
   for (const auto& thread : session->threads) {
     std::lock_guard lock(thread->tracks_mutex);
     for (const auto& track : thread->tracks) track->resolve();
@@ -156,7 +156,9 @@ void begin_span(Open& open, const Device* device) noexcept try {
 }
 
 void end_span(const Open& open, Span span) noexcept try {
-  if (open.session == 0 || thread_has_ended || local.number != open.session) return;
+  if (open.session == 0) return;
+  const Local& local = tandem::detail::of_thread<Local>();
+  if (local.number != open.session) return;
   const int64_t start = local.session->start_ns;
   span.begin_ns = open.begin_ns - start;
   span.end_ns = now_ns() - start;
@@ -172,8 +174,8 @@ void start(const std::string& given, int64_t most_spans) {
   check(most_spans > 0, "profiler::start: expected at least one span, got ", most_spans);
   const std::string path = with_process_id(given);
   check_writable(path);
-  static const int registered = std::atexit(write_at_exit);
-  (void)registered;
+  static constinit std::atomic_flag registered;
+  if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
   std::lock_guard lock(state().mutex);
   check(!state().session, "profiler::start: a profile is being taken already; profiler::stop() ends it");
   auto session = std::make_shared<Session>(path, most_spans);

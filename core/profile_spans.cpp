@@ -10,6 +10,7 @@
 
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/device.h"
+#include "tandem/core/fork.h"
 
 namespace tandem::profiler::detail {
 
@@ -19,18 +20,27 @@ int64_t now_ns() {
       .count();
 }
 
+namespace {
+struct Names {
+  Names() = default;
+  Names(const Names&) {}  // those of the parent live on without it
+  std::mutex mutex;
+  std::unordered_set<std::string> texts;
+};
+}  // namespace
+
 const char* interned(std::string_view text) {
   // The last names of this thread by their address; the text is compared, for an address may be used anew.
   thread_local const char* cache[64] = {};
   const char*& last = cache[(reinterpret_cast<uintptr_t>(text.data()) >> 3) % 64];
   if (last != nullptr && text == last) return last;
-  static std::mutex mutex;
-  static auto* const names = new std::unordered_set<std::string>;  // never destroyed
-  std::lock_guard lock(mutex);
-  auto found = names->find(std::string(text));
-  if (found == names->end()) {
-    if (names->size() >= 65536) return "(other)";
-    found = names->emplace(text.substr(0, text.find('\0'))).first;
+  static constinit tandem::detail::PerProcess<Names> all;
+  Names& names = all.get();
+  std::lock_guard lock(names.mutex);
+  auto found = names.texts.find(std::string(text));
+  if (found == names.texts.end()) {
+    if (names.texts.size() >= 65536) return "(other)";
+    found = names.texts.emplace(text.substr(0, text.find('\0'))).first;
   }
   return last = found->c_str();
 }

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "tandem/core/error.h"
+#include "tandem/core/of_thread.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/fault.h"
@@ -54,7 +55,6 @@ Shared& shared() {
 
 struct ThreadContexts {
   std::array<Context*, kMaxDevices> contexts{};
-  int current = 0;
   ~ThreadContexts() {
     std::lock_guard lock(shared().mutex);
     for (std::size_t i = 0; i < kMaxDevices; ++i)
@@ -67,7 +67,7 @@ struct ThreadContexts {
       }
   }
 };
-thread_local ThreadContexts thread_contexts;
+constinit thread_local int thread_device = 0;
 
 Context* take_context(int device) {
   DeviceState& state = device_state(device);
@@ -92,17 +92,17 @@ DeviceState& device_state(int device) {
 
 Context& context(int device) {
   if (static_cast<std::size_t>(device) >= kMaxDevices) card_of(device);
-  Context*& slot = thread_contexts.contexts[static_cast<std::size_t>(device)];
+  Context*& slot = tandem::detail::of_thread<ThreadContexts>().contexts[static_cast<std::size_t>(device)];
   if (slot == nullptr) [[unlikely]]
     slot = take_context(device);
   use_card(device);
   return *slot;
 }
 
-int current_device() { return thread_contexts.current; }
+int current_device() { return thread_device; }
 void set_current_device(int device) {
   card_of(device);
-  thread_contexts.current = device;
+  thread_device = device;
 }
 
 Context::Context(DeviceState& state) : state_(state), stream_(state.stream) {}

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tandem/core/fork.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/thread_state.h"
@@ -63,15 +64,27 @@ struct JobQueue::State {
   std::map<int64_t, Done> done;
   int running = 0;
   bool stop = false, in_order = true;
+  const uint32_t process = tandem::detail::this_process();
   std::vector<std::thread> threads;
 
-  void end() {
+  void start(int workers) {
+    threads.reserve(static_cast<std::size_t>(workers));
+    for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { loop(i); });
+  }
+  // False when a worker called it, from a job that ends the process: then the state has to stay.
+  bool end() {
     {
       std::lock_guard lock(mutex);
       stop = true;
     }
     work.notify_all();
-    for (auto& thread : threads) thread.join();
+    bool all = true;
+    for (auto& thread : threads) {
+      const bool self = thread.get_id() == std::this_thread::get_id();
+      self ? thread.detach() : thread.join();
+      all = all && !self;
+    }
+    return all;
   }
 
   static Done run(Waiting& item, int worker, bool own_thread) {
@@ -108,23 +121,44 @@ struct JobQueue::State {
   }
 };
 
-JobQueue::JobQueue(int workers, bool in_order) : state_(std::make_unique<State>()), workers_(workers) {
+JobQueue::JobQueue(int workers, bool in_order) : workers_(workers), in_order_(in_order) {
   check(workers >= 0 && workers <= 1024, "data loader: workers = ", workers, ", expected 0 to 1024");
-  state_->in_order = in_order;
-  state_->threads.reserve(static_cast<std::size_t>(workers));
+  start();
+}
+
+void JobQueue::start() {
+  state_ = std::make_unique<State>();
+  state_->in_order = in_order_;
   try {
-    for (int i = 0; i < workers; ++i) state_->threads.emplace_back([s = state_.get(), i] { s->loop(i); });
+    state_->start(workers_);
   } catch (const std::system_error& error) {
     const std::size_t started = state_->threads.size();
     state_->end();
-    fail("data loader: only ", started, " of ", workers,
+    fail("data loader: only ", started, " of ", workers_,
          " worker threads could be started: ", error.code().message(), "; ask for fewer workers");
   }
 }
 
-JobQueue::~JobQueue() { state_->end(); }
+JobQueue::~JobQueue() {
+  if (is_the_parents() || !state_->end()) static_cast<void>(state_.release());
+}
+
+bool JobQueue::is_the_parents() const {
+  return workers_ > 0 && state_->process != tandem::detail::this_process();
+}
+
+void JobQueue::take_over() {
+  if (!is_the_parents()) return;
+  check(pending() == 0,
+        "data loader: this process was forked during an epoch, and the batches that were asked for are made "
+        "in the "
+        "parent: begin an epoch in the child, or make a loader there");
+  static_cast<void>(state_.release());
+  start();
+}
 
 void JobQueue::push(int64_t batch, Job job) {
+  take_over();
   {
     std::lock_guard lock(state_->mutex);
     state_->waiting.push_back(
@@ -135,6 +169,7 @@ void JobQueue::push(int64_t batch, Job job) {
 
 JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout) {
   check(pending() > 0, "data loader: no batch was asked for");
+  take_over();
   State::Done out;
   if (workers_ == 0) {
     State::Waiting item = std::move(state_->waiting.front());
@@ -159,6 +194,10 @@ JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout)
 }
 
 void JobQueue::cancel() {
+  if (is_the_parents()) {
+    popped_ = pushed_;
+    return take_over();
+  }
   std::deque<State::Waiting> dropped;
   std::map<int64_t, State::Done> forgotten;
   std::unique_lock lock(state_->mutex);

@@ -35,7 +35,7 @@ class JobQueue {
 
   /// in_order = false: pop() gives whichever job ended first. Throws Error: workers < 0 or > 1024.
   explicit JobQueue(int workers, bool in_order = true);
-  /// Drops waiting jobs; waits only for those that are running.
+  /// Drops waiting jobs; waits only for those that are running. (A job may end the process by exit().)
   ~JobQueue();
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
@@ -53,8 +53,13 @@ class JobQueue {
 
  private:
   struct State;
+  void start();
+  // After a fork the workers are the parent's: a child that has asked for nothing yet starts its own.
+  bool is_the_parents() const;
+  void take_over();
   std::unique_ptr<State> state_;
   int workers_;
+  bool in_order_;
   int64_t pushed_ = 0, popped_ = 0;
 };
 

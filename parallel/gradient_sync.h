@@ -8,7 +8,7 @@
 namespace tandem::parallel::detail {
 
 struct GradientSync::State {
-  std::mutex mutex;  // replicas come here from threads of their own
+  tandem::detail::ForkMutex mutex;  // replicas come here from threads of their own
   int holding = 0;
   uint64_t sends = 0;
   std::vector<Tensors> held;  // [replica][place]

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tandem/core/of_thread.h"
+
 namespace tandem::cpu {
 namespace {
 
@@ -35,7 +37,6 @@ struct Buffers {
     for (Buffer& buffer : slots) buffer.reset(0);
   }
 };
-thread_local Buffers buffers;
 
 bool too_large(Buffer& buffer, std::size_t bytes) {
   buffer.most = std::max(buffer.most, bytes);
@@ -48,7 +49,7 @@ bool too_large(Buffer& buffer, std::size_t bytes) {
 }  // namespace
 
 void* scratch_bytes(Scratch slot, std::size_t bytes) {
-  Buffer& buffer = buffers.slots[static_cast<int>(slot)];
+  Buffer& buffer = tandem::detail::of_thread<Buffers>().slots[static_cast<int>(slot)];
   const bool stale = buffer.frees != frees.load(std::memory_order_relaxed);
   if (bytes > buffer.bytes || stale || (buffer.bytes > kKept && too_large(buffer, bytes)))
     buffer.reset(bytes);
@@ -57,7 +58,7 @@ void* scratch_bytes(Scratch slot, std::size_t bytes) {
 
 void free_scratch() {
   frees.fetch_add(1, std::memory_order_relaxed);
-  for (Buffer& buffer : buffers.slots) buffer.reset(0);
+  for (Buffer& buffer : tandem::detail::of_thread<Buffers>().slots) buffer.reset(0);
 }
 
 }  // namespace tandem::cpu
