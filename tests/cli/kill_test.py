@@ -1,18 +1,35 @@
 #!/usr/bin/env python3
-"""Kills training runs at random moments, resumes them, and holds the result against an uninterrupted run, bit for bit.
+"""Stops training runs at random moments, resumes them, and holds the result against an uninterrupted run, bit for bit.
 
-  kill_test.py TANDEM        ends with the line "N passed, N failed"
+  kill_test.py TANDEM [--count N] [--save-every SECONDS] [--small] [--seed S]
+                             ends with the line "N passed, N failed"
+
+At least N stops, by SIGKILL, SIGTERM and SIGINT. After each one the checkpoint must load (`eval`), after each resumption
+no temporary file may be left. --small trains on a few random pictures: with --save-every 0.001 a run then does little
+but save, and most stops come in the midst of that.
 """
+import argparse
+import collections
 import json
 import os
 import random
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-tandem = os.path.abspath(sys.argv[1])
+parser = argparse.ArgumentParser()
+parser.add_argument("tandem")
+parser.add_argument("--count", type=int, default=4)
+parser.add_argument("--save-every", default="0.1")
+parser.add_argument("--small", action="store_true")
+parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+args = parser.parse_args()
+tandem = os.path.abspath(args.tandem)
+SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 passed = failed = 0
 
 
@@ -23,8 +40,8 @@ def check(what, good):
         print("FAILED:", what)
 
 
-def command(*args):
-    return [tandem, "train", *args, "--save-every", "0.1"]
+def command(*arguments):
+    return [tandem, "train", *arguments, "--save-every", args.save_every]
 
 
 def bytes_of(folder):
@@ -38,13 +55,63 @@ def metrics(folder):
     return [{k: v for k, v in line.items() if k not in ("seconds", "images_per_second")} for line in lines]
 
 
+def write_data(folder):
+    os.makedirs(folder)
+    for part, n in (("train", 2000), ("t10k", 50)):
+        for kind, sizes, content in (("images-idx3", (n, 28, 28), random.Random(1).randbytes(n * 784)),
+                                     ("labels-idx1", (n,), bytes(i % 10 for i in range(n)))):
+            with open(f"{folder}/{part}-{kind}-ubyte", "wb") as file:
+                file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
+
+
+def leftovers(folder):
+    return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+def stopped(arguments, most, counts):
+    """Runs until a random moment. True when it was stopped before its end."""
+    how = random.choice(SIGNALS)
+    run = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
+    time.sleep(random.random() * most)
+    run.send_signal(how)
+    code = run.wait()
+    check(f"a stop by {how.name}: exit code {code}", code in (-how, 128 + how, 0))
+    counts[how.name if code != 0 else "at their end already"] += 1
+    if os.path.exists("cut/checkpoint.safetensors"):
+        counts["left a temporary file"] += bool(leftovers("cut"))
+        score = subprocess.run([tandem, "eval", "cut", "--threads", "1"], capture_output=True, text=True)
+        begun = score.returncode == 0 or "holds no parameters" in score.stderr
+        check(f"the checkpoint loads after {how.name}: {score.stderr}", begun)
+    return code != 0
+
+
+def cut_run(options, whole, counts):
+    """One run, stopped again and again until it has come to its end; it must equal the folder `whole`."""
+    arguments = [*options, "--out", "cut"]
+    for _ in range(args.count):
+        going = stopped(arguments, whole, counts)
+        if os.path.exists("cut/checkpoint.safetensors"):
+            threads, workers = random.choice(["1", "2"]), random.choice(["0", "2"])
+            arguments = ["--resume", "cut", "--threads", threads, "--workers", workers]
+        if not going:
+            break
+    last = subprocess.run(command(*arguments), capture_output=True, text=True)
+    check("the last resumption: " + last.stderr, last.returncode == 0)
+    check("parameters equal bit for bit", bytes_of("whole") == bytes_of("cut"))
+    check("metrics equal", metrics("whole") == metrics("cut"))
+    check(f"temporary files are left by the last run: {leftovers('cut')}", leftovers("cut") == [])
+    shutil.rmtree("cut")
+
+
 def main():
-    seed = random.randrange(10**6)
-    random.seed(seed)
-    print("moments from seed", seed)
+    random.seed(args.seed)
+    print("moments from seed", args.seed)
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         options = ["--model", "mlp", "--epochs", "2", "--batch-size", "100", "--recipe", "best"]
+        if args.small:
+            write_data("data")
+            options += ["--data", "data"]
         began = time.time()
         first = subprocess.run(command(*options, "--out", "whole"), capture_output=True, text=True)
         if "fashion-mnist" in first.stderr:
@@ -52,21 +119,13 @@ def main():
             sys.exit(77)
         whole = time.time() - began
         check("the uninterrupted run: " + first.stderr, first.returncode == 0)
-        arguments = [*options, "--out", "cut"]
-        for number in range(4):
-            how = random.choice([signal.SIGKILL, signal.SIGINT])
-            run = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
-            time.sleep(0.3 + random.random() * 0.3 * whole)
-            run.send_signal(how)
-            code = run.wait()
-            check(f"stop {number} by {how.name}: exit code {code}", code in (-how, 128 + how, 0))
-            if os.path.exists("cut/checkpoint.safetensors"):
-                arguments = ["--resume", "cut", "--threads", random.choice(["1", "2"]), "--workers", random.choice(["0", "2"])]
-        last = subprocess.run(command(*arguments), capture_output=True, text=True)
-        check("the last resumption: " + last.stderr, last.returncode == 0)
-        check("parameters equal bit for bit", bytes_of("whole") == bytes_of("cut"))
-        check("metrics equal", metrics("whole") == metrics("cut"))
-        check("no temporary file is left by the last run", "checkpoint.safetensors" in os.listdir("cut"))
+        counts = collections.Counter()
+        runs = 0
+        while sum(counts[how.name] for how in SIGNALS) < args.count:
+            cut_run(options, whole if args.small else 0.3 + 0.3 * whole, counts)
+            runs += 1
+        print(f"{runs} runs stopped:", ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+        os.chdir("/")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)
 
