@@ -6,7 +6,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/norm.h"
-#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -53,7 +53,7 @@ struct BatchNormBackward final : Node {
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
     row[1] = x.size(1);
     const Tensor center = of_batch ? x.mean(dims, true) : mean.unpack(*this).view(row), far = x - center,
-                 var = of_batch ? tandem::var(x, dims, false, true) : variance.unpack(*this).view(row),
+                 var = of_batch ? biased_var(x, center, dims) : variance.unpack(*this).view(row),
                  inverse = (var + eps).rsqrt(), h = far * inverse;
     if (needs(1)) out[1] = (g * h).sum(dims);
     if (needs(2)) out[2] = g.sum(dims);

@@ -2,7 +2,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/norm.h"
-#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 
@@ -10,7 +10,8 @@ namespace tandem {
 namespace {
 
 Tensor normalized(const Tensor& x, const Dims& dims, double eps) {
-  return (x - x.mean(dims, true)) * (var(x, dims, false, true) + eps).rsqrt();
+  const Tensor mean = x.mean(dims, true);
+  return (x - mean) * (autograd::biased_var(x, mean, dims) + eps).rsqrt();
 }
 
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
 
@@ -36,8 +37,10 @@ struct NormBackward final : Node {
       const Tensor sign = sign_of(x), equal = (x.detach() * sign == n.detach()).to(x.dtype());
       out[0] = grad * sign * (equal / equal.sum(reduced.dims(), /*keepdim=*/true));
     } else {
-      const Tensor sign = sign_of(x), zero = indicator(x, 0);
-      out[0] = grad * sign * pow((x * sign + zero) / divisor, p - 1);
+      // Powers of quotients do not overflow for p > 1, quotients of powers not for others.
+      const Tensor sign = sign_of(x), size = x * sign + indicator(x, 0), none = n.detach() == 0;
+      const Tensor slope = p > 1 ? pow(size / divisor, p - 1) : pow(size, p - 1) / pow(divisor, p - 1);
+      out[0] = grad * sign * where(none, 0, slope);
     }
   }
   void release() override {

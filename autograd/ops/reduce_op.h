@@ -28,6 +28,9 @@ void record_shared(const Tensor& out, const Tensor& self, uint32_t mask, bool ke
 /// false: that dimension is missing in values and indices.
 void record_chosen(const Tensor& values, const Tensor& self, const Tensor& indices, int64_t dim, bool keepdim,
                    const char* backward_name);
+/// The variance over `dim`, undivided by count - 1, with keepdim; mean: that of self, constant here, with
+/// keepdim.
+Tensor biased_var(const Tensor& self, const Tensor& mean, IntArrayRef dim);
 /// 1 where t equals `value`, else 0, in t's dtype; not recorded.
 Tensor indicator(const Tensor& t, const Scalar& value);
 

@@ -40,15 +40,17 @@ struct VarBackward final : Node {
   bool root = false;
 };
 
-// The mean, if asked for, is not recorded.
-Tensor spread(const Tensor& self, Spread s) {
+// mean: that of self, with keepdim, where it is at hand.
+Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
   check(self.is_floating_point(), s.root ? "std" : "var", ": expected a floating point tensor, got ", self);
   const Dims sizes = reduced_sizes(self.sizes(), s.mask, true);
-  Tensor mean = empty_raw(sizes, self.dtype(), self.device());
   Tensor out = empty_raw(sizes, self.dtype(), self.device());
   const double divisor =
       std::max(0.0, static_cast<double>(reduced_numel(self.sizes(), s.mask)) - s.correction);
-  backend(self).reduce.mean(mean, self, s.mask);
+  if (!mean.defined()) {
+    mean = empty_raw(sizes, self.dtype(), self.device());
+    backend(self).reduce.mean(mean, self, s.mask);
+  }
   backend(self).reduce.squared_deviation(out, self, mean, s.mask, divisor, s.root);
   out = drop_dims(out, s.mask, s.keepdim);
   if (auto* node = record<VarBackward>(out, self)) {
@@ -66,6 +68,12 @@ Tensor spread(const Tensor& self, IntArrayRef dim, double correction, bool keepd
 }
 
 }  // namespace
+
+namespace autograd {
+Tensor biased_var(const Tensor& self, const Tensor& mean, IntArrayRef dim) {
+  return spread(self, {dim_mask(dim, self.dim()), 0, true, false}, mean.detach());
+}
+}  // namespace autograd
 
 Tensor var(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, false); }
 Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {

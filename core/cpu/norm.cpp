@@ -2,13 +2,14 @@
 #include <cmath>
 
 #include "tandem/core/backend/norm.h"
+#include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
 
-constexpr int kLanes = 16;
+constexpr int kSums = 16;
 
 template <class T>
 const T* data_or_null(const Tensor& t) {
@@ -31,11 +32,11 @@ template <class T, class F>
 double channel_sum(const Tensor& input, int64_t c, F&& f) {
   double total = 0;
   for_channel_runs(input, c, [&](int64_t i, int64_t end) {
-    T lanes[kLanes] = {}, rest = 0;
-    for (; i + kLanes <= end; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) lanes[k] += f(i + k);
+    T lanes[kSums] = {}, rest = 0;
+    for (; i + kSums <= end; i += kSums)
+      for (int k = 0; k < kSums; ++k) lanes[k] += f(i + k);
     for (; i < end; ++i) rest += f(i);
-    for (int k = 0; k < kLanes; ++k) total += static_cast<double>(lanes[k]);
+    for (int k = 0; k < kSums; ++k) total += static_cast<double>(lanes[k]);
     total += static_cast<double>(rest);
   });
   return total;
@@ -50,23 +51,9 @@ Deviations deviations(const Tensor& input, int64_t c, T m) {
   Deviations total;
   const T* x = input.ptr<T>();
   for_channel_runs(input, c, [&](int64_t i, int64_t end) {
-    T sums[kLanes] = {}, squares[kLanes] = {}, sum = 0, square = 0;
-    for (; i + kLanes <= end; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) {
-        const T d = x[i + k] - m;
-        sums[k] += d;
-        squares[k] += d * d;
-      }
-    for (; i < end; ++i) {
-      sum += x[i] - m;
-      square += (x[i] - m) * (x[i] - m);
-    }
-    for (int k = 0; k < kLanes; ++k) {
-      total.sum += static_cast<double>(sums[k]);
-      total.squares += static_cast<double>(squares[k]);
-    }
-    total.sum += static_cast<double>(sum);
-    total.squares += static_cast<double>(square);
+    const folds::Moments<T> run = run_moments(x + i, end - i, m);
+    total.sum += static_cast<double>(run.sum);
+    total.squares += static_cast<double>(run.squares);
   });
   return total;
 }
@@ -94,7 +81,10 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     const T* x = input.ptr<T>();
     const double count = static_cast<double>(input.size(0) * input.size(2));
     parallel_channels(input, [&](int64_t c) {
-      const T m = static_cast<T>(channel_sum<T>(input, c, [=](int64_t i) { return x[i]; }) / count);
+      double sum = 0;
+      for_channel_runs(input, c,
+                       [&](int64_t i, int64_t end) { sum += static_cast<double>(run_sum(x + i, end - i)); });
+      const T m = static_cast<T>(sum / count);
       const Deviations d = deviations(input, c, m);
       const double off = d.sum / count, squares = d.squares / count, centred = squares - off * off;
       mean.ptr<T>()[c] = static_cast<T>(static_cast<double>(m) + off);

@@ -23,7 +23,7 @@ void count_nonzero(const Tensor& out, const Tensor& in, uint32_t mask) {
 
 void mean(const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), FloatTypes{}, "mean", [&]<class T>(Type<T>) {
-    reduce(Mean<T>{{}, static_cast<double>(reduced_elements(in, mask))}, out, in, mask);
+    reduce(Mean<T>{{}, static_cast<T>(reduced_elements(in, mask))}, out, in, mask);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/reduce_plan.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/formulas/reduce_ops.h"
@@ -49,6 +50,7 @@ struct InnerFold {
   using Acc = typename R::Acc;
   using Out = typename R::Out;
   static constexpr int kWide = std::max<int>(16, 256 / static_cast<int>(sizeof(Acc)));
+  static constexpr bool kMoments = std::is_same_v<Acc, folds::Moments<In>>;
   static constexpr int64_t kBlock = 32 * kWide;
 
   [[gnu::noinline]] static Acc fold(const R& r, Acc* lanes) {
@@ -76,15 +78,43 @@ struct InnerFold {
 
   // Few elements: one after the other.
   static Acc few(const R& r, const In* x, int64_t stride, int64_t n, Out p) {
+    if constexpr (std::is_same_v<R, folds::Mean<In>>) {  // in double, since x - mean magnifies what is lost
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i * stride]);
+      return static_cast<Acc>(sum);
+    }
     Acc acc = r.identity();
     for (int64_t i = 0; i < n; ++i) acc = r.combine(acc, map_value(r, x[i * stride], p));
     return acc;
+  }
+
+  // Moments of runs of neighbours, for which vectors of structs would be slow.
+  static Acc contiguous(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end, Out p) {
+    constexpr int64_t kRun = 2048;
+    Cascade<R> cascade(r);
+    Acc acc = r.identity();
+    int64_t left = kRun;
+    for_reduced_runs(plan, begin, end, [&](int64_t offset, int64_t n) {
+      while (n > 0) {
+        const int64_t count = std::min(n, left);
+        acc = r.combine(acc, run_moments(x + offset, count, p));
+        offset += count;
+        n -= count;
+        if ((left -= count) > 0) continue;
+        cascade.push(acc);
+        acc = r.identity();
+        left = kRun;
+      }
+    });
+    return cascade.finish(acc);
   }
 
   [[gnu::noinline]] static Acc range(const R& r, const ReducePlan& plan, const In* x, int64_t begin,
                                      int64_t end, Out p) {
     if (plan.sizes.size() == 1 && end - begin < 32)
       return few(r, x + begin * plan.strides[0], plan.strides[0], end - begin, p);
+    if constexpr (kMoments)
+      if (plan.strides.back() == 1) return contiguous(r, plan, x, begin, end, p);
     alignas(64) Acc lanes[kWide];
     for (Acc& lane : lanes) lane = r.identity();
     Cascade<R> cascade(r);

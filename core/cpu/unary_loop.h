@@ -12,9 +12,9 @@ void unary_loop(void* to, const void* const* in, int64_t n, const void* paramete
   const T *x = static_cast<const T*>(in[0]), *pq = static_cast<const T*>(parameters);
   const T p = pq[0], q = pq[1];
   if constexpr (requires(T value) { Op::outside(value); }) {
-    bool any = false;
-    for (int64_t i = 0; i < n; ++i) any |= Op::outside(x[i]);
-    if (any) [[unlikely]] {
+    int any = 0;  // as bool the loop would not be vectorised
+    for (int64_t i = 0; i < n; ++i) any |= static_cast<int>(Op::outside(x[i]));
+    if (any != 0) [[unlikely]] {
       for (int64_t i = 0; i < n; ++i)
         out[i] = Op::outside(x[i]) ? Op::exact(x[i]) : ops::apply_unary<Op>(x[i], p, q);
       return;
@@ -29,9 +29,9 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
           *pq = static_cast<const T*>(parameters);
   const T p = pq[0], q = pq[1];
   if constexpr (requires(T value) { Op::exact_gradient(value, value); }) {
-    bool any = false;
-    for (int64_t i = 0; i < n; ++i) any |= Op::outside(saved[i]);
-    if (any) [[unlikely]] {
+    int any = 0;
+    for (int64_t i = 0; i < n; ++i) any |= static_cast<int>(Op::outside(saved[i]));
+    if (any != 0) [[unlikely]] {
       for (int64_t i = 0; i < n; ++i)
         out[i] = Op::outside(saved[i]) ? Op::exact_gradient(g[i], saved[i])
                                        : ops::apply_gradient<Op>(g[i], saved[i], p, q);

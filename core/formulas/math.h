@@ -209,11 +209,10 @@ TANDEM_HD inline T tanh(T x) {
   return std::copysign(-e / (e + T(2)), x);
 #endif
 }
-/// 1 / (1 + e^-x); below 0 as e^x / (1 + e^x), which does not overflow before the result is 0.
+/// 1 / (1 + e^-x)
 template <class T>
 TANDEM_HD inline T sigmoid(T x) {
-  const T e = exp(-std::fabs(x)), y = T(1) / (T(1) + e);
-  return x < T(0) ? e * y : y;
+  return T(1) / (T(1) + exp(-x));
 }
 template <class T>
 TANDEM_HD inline T sinh(T x) {

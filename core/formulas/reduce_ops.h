@@ -54,14 +54,10 @@ struct Prod : Sum<T> {
   }
 };
 
-/// Summed in double: what a mean loses, x - mean magnifies.
 template <class T>
-struct Mean : Sum<double> {
-  using In = T;
-  using Out = T;
-  double count;
-  TANDEM_HD double map(T x) const { return static_cast<double>(x); }
-  TANDEM_HD T finish(double a) const { return static_cast<T>(a / count); }
+struct Mean : Sum<T> {
+  T count;
+  TANDEM_HD T finish(T a) const { return a / count; }
 };
 
 template <class T>

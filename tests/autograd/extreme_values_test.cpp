@@ -88,8 +88,7 @@ TEST_CASE("hyperbolic functions of subnormal and of the largest numbers") {
   check_at("asinh", asinh, kDouble, 0x1p31, 22.18070977791825, 0x1p-31);
 }
 
-TEST_CASE("sigmoids in their tails") {
-  check_at("sigmoid", sigmoid, kDouble, -720, 2.0322308024242932e-313, 2.0322308024242932e-313);
+TEST_CASE("the tails of gelu by tanh, where 1 + tanh cancels") {
   const Function tanh_gelu = [](const Tensor& x) { return gelu(x, "tanh"); };
   const Point g = at([](const Tensor& x, const Tensor& y) { return gelu(x + y, "tanh"); }, -7, 0);
   CHECK(g.value == doctest::Approx(-2.315442262072549e-15).epsilon(1e-12));
