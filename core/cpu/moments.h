@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tandem/core/cpu/simd.h"
-#include "tandem/core/kernels/reduce_ops.h"
+#include "tandem/core/formulas/reduce_ops.h"
 
 namespace tandem::cpu {
 

@@ -192,6 +192,9 @@ class Draw:
         last = sum((n - 1) * s for n, s in zip(sizes, strides)) if 0 not in sizes else -1
         return Input(self.storage(offset + last + 1, dtype, kind), list(sizes), strides, offset, mode)
 
+    def cotangent(self, sizes, dtype):
+        return self.tensor(sizes, dtype, "finite", mode="c")
+
     def written(self, sizes, dtype=None, kind="any", grad=True):
         return self.tensor(sizes, dtype, kind, grad, "w")
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, refusals.
 
-  torch_random.py [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
+  torch_random.py [--extreme | --layers] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
 
 Draws `count` cases of every operation (or of those named; * and ? match), has BUILD/tests/ops/test_torch answer them
 (built first), and PyTorch. --case draws one case alone: what a failure prints to repeat it. Needs PyTorch 2; Tandem's
 test suite does not run it. The last line is "N passed, N failed".
 """
 import argparse
+import copy
+import dataclasses
+import functools
 import fnmatch
 import json
 import pathlib
@@ -25,10 +28,12 @@ except ImportError:
 if int(torch.__version__.split(".")[0]) < 2:
     sys.exit(f"{sys.argv[0]}: needs PyTorch 2, this is {torch.__version__}")
 
-from torch_cases import CASES
+import torch_extreme
+from torch_cases import CASES, EXTREMES, LAYERS
 from torch_draw import Draw, Index, Input, INTEGERS
 from torch_references import read, write
 
+MODES = dict(random=CASES, extreme=EXTREMES, layers=LAYERS)
 # |difference| <= tolerance (1 + |expected|): a few roundings of sums of some hundred terms. Of the dtypes that a case
 # has, the coarsest counts: a float64 gradient may have passed through float32, integers do so. Integers are equal.
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
@@ -108,12 +113,15 @@ def form(x):
 class Request:
     """One case: its arguments, PyTorch's answer, and what is sent to test_torch."""
 
-    def __init__(self, name, seed, number):
-        self.name, self.seed, self.number, self.case = name, seed, number, CASES[name]
-        self.draw = Draw(seed, name, number)
+    def __init__(self, name, seed, number, mode="random"):
+        self.name, self.seed, self.number, self.mode = name, seed, number, mode
+        self.case = MODES[mode][name]
+        self.draw = (torch_extreme.Sweep if mode == "extreme" else Draw)(seed, name, number)
         self.arguments = self.case.draw(self.draw)
         self.inputs, self.outputs, self.cotangents, self.gradients = [], [], {}, []
         self.second_cotangents, self.second_gradients = {}, []
+        self.checks = 0
+        self.apart = []  # of float32 results that differ: the largest errors, Tandem's and PyTorch's
         self.words = " ".join([self.case.name] + [word(a, self.inputs) for a in self.arguments])
         self.refusal = None
         try:
@@ -125,10 +133,32 @@ class Request:
         self.bound = max(TOLERANCE.get(t, TOLERANCE[torch.float32]) for t in types) * self.case.tolerance
         # Half of them without a graph of the gradients: fused kernels may answer those.
         second = types <= {torch.float64, *INTEGERS, torch.bool} and self.draw.second and self.draw.chance(0.5)
+        if self.mode == "extreme":
+            second = self.draw.with_second
         try:
             ask_gradients(second)
         except (RuntimeError, ValueError, TypeError):  # PyTorch has none; results are compared all the same
             self.cotangents = {}
+        self.second = second
+
+    @functools.cached_property
+    def exact(self):
+        """The same case, its numbers in float64, answered by PyTorch, by a better formula where there is one."""
+        twin = copy.copy(self)
+        wide = {id(x): copy.copy(x) for x in self.inputs}
+        for x in wide.values():
+            x.storage = x.storage.double() if x.storage.dtype.is_floating_point else x.storage
+        twin.inputs = list(wide.values())
+        twin.arguments = [wide.get(id(a), a) for a in self.arguments]
+        twin.case = dataclasses.replace(self.case, torch=self.case.exact or self.case.torch)
+        twin.outputs, twin.cotangents, twin.gradients, twin.second_gradients = [], {}, [], []
+        ask_gradients = twin.ask_torch()
+        twin.cotangents = {k: copy.copy(x) for k, x in self.cotangents.items()}
+        for x in twin.cotangents.values():
+            x.storage = x.storage.double()
+        if self.cotangents:
+            ask_gradients(self.second)
+        return twin
 
     def replaced(self, argument, tensors):
         if isinstance(argument, Input):
@@ -164,7 +194,7 @@ class Request:
             self.outputs.append((t.detach().clone(), list(t.stride()), t.storage_offset(), t.requires_grad, shares))
         for k, t in enumerate(outputs):
             if t.requires_grad and leaves:
-                x = self.cotangents[k] = self.draw.tensor(list(t.shape), t.dtype, "finite", mode="c")
+                x = self.cotangents[k] = self.draw.cotangent(list(t.shape), t.dtype)
                 if self.case.plain:
                     x.pack()
         return lambda second: self.ask_gradients([outputs[k] for k in self.cotangents], leaves, second)
@@ -179,7 +209,7 @@ class Request:
         self.gradients = [g if g is None else g.detach().clone() for g in self.gradients]
         if not roots:
             return
-        drawn = {k: self.draw.tensor(list(g.shape), g.dtype, "finite", mode="c") for k, g in roots.items()}
+        drawn = {k: self.draw.cotangent(list(g.shape), g.dtype) for k, g in roots.items()}
         try:
             self.second_gradients = torch.autograd.grad(
                 list(roots.values()), leaves + cotangents, [x.window(x.storage) for x in drawn.values()],
@@ -219,7 +249,7 @@ class Request:
         for k, (wanted, strides, offset, needs_gradient, shares) in enumerate(self.outputs):
             if k in skipped:
                 continue
-            text = compare(tensors[f"{key}/o{k}"], wanted, self.bound)
+            text = self.compared(tensors[f"{key}/o{k}"], wanted, "output", k)
             if text:
                 yield f"output {k}: {text}"
             end = texts[f"{key}/o{k}"].index("]") + 1
@@ -239,23 +269,45 @@ class Request:
         given = ("gradient", "d", self.gradients), ("second gradient", "s", self.second_gradients)
         for kind, letter, gradients in given:
             for k, wanted in enumerate(gradients):
-                bound = self.bound * (self.case.second if letter == "s" else 1)
-                text = compare_gradients(tensors.get(f"{key}/{letter}{k}"), wanted, bound)
+                text = self.compared_gradients(tensors.get(f"{key}/{letter}{k}"), wanted, kind, k)
                 if text:
                     yield f"{kind} {k}: {text}"
 
+    def compared_gradients(self, own, wanted, kind, k):
+        """compared(); no gradient is the gradient 0."""
+        if own is not None and wanted is not None:
+            return self.compared(own, wanted, kind, k)
+        given = own if wanted is None else wanted
+        text = given is not None and self.compared(given, torch.zeros_like(given), kind, k)
+        return f"{own} instead of {wanted}" if text else None
 
-def compare_gradients(own, wanted, bound):
-    """compare(); no gradient is the gradient 0."""
-    if own is not None and wanted is not None:
-        return compare(own, wanted, bound)
-    given = own if wanted is None else wanted
-    text = given is not None and compare(given, torch.zeros_like(given), bound)
-    return f"{own} instead of {wanted}" if text else None
+    def compared(self, own, wanted, kind, k):
+        """What differs, or None."""
+        self.checks += 1
+        if self.mode == "extreme":
+            return torch_extreme.compare(self, own, wanted, self.exact_of(kind, k), kind, k)
+        bound = self.bound * (self.case.second if kind == "second gradient" else 1)
+        if self.mode != "layers" or not wanted.dtype.is_floating_point or wanted.numel() == 0:
+            return compare(own, wanted, bound)
+        text = compare(own, wanted, bound, wanted.double().abs().max().item())  # sums: of the size of the largest
+        if text and wanted.dtype == torch.float32 and own.shape == wanted.shape:
+            exact = self.exact_of(kind, k)
+            errors = [(x.double() - exact).abs().max().item() for x in (own, wanted)]
+            self.apart.append(errors)
+            if errors[0] <= 2 * errors[1]:
+                return None
+            text += f"; from float64 {errors[0]:.2g}, PyTorch {errors[1]:.2g}"
+        return text
+
+    def exact_of(self, kind, k):
+        """PyTorch's answer in float64, or None."""
+        given = dict(output=[o[0] for o in self.exact.outputs], gradient=self.exact.gradients)
+        given["second gradient"] = self.exact.second_gradients
+        return given[kind][k] if k < len(given[kind]) else None
 
 
-def compare(own, wanted, bound):
-    """What differs, or None. NaN equals NaN, infinities their like."""
+def compare(own, wanted, bound, scale=0):
+    """What differs, or None. NaN equals NaN, infinities their like. scale: of numbers that cancelled."""
     if own.dtype != wanted.dtype:
         return f"{own.dtype} instead of {wanted.dtype}"
     if own.shape != wanted.shape:
@@ -264,7 +316,7 @@ def compare(own, wanted, bound):
         bad = own != wanted
     else:
         a, b = own.double(), wanted.double()
-        bad = ~((a == b) | ((a - b).abs() <= bound * (1 + b.abs())) | (a.isnan() & b.isnan()))
+        bad = ~((a == b) | ((a - b).abs() <= bound * (1 + b.abs() + scale)) | (a.isnan() & b.isnan()))
     if not bad.any():
         return None
     at = bad.nonzero()[0].tolist()
@@ -297,30 +349,42 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20, help="cases of each operation")
     parser.add_argument("--case", type=int, help="this case alone")
+    parser.add_argument("--extreme", action="store_const", const="extreme", default="random", dest="mode",
+                        help="elementwise functions and losses at extreme values instead")
+    parser.add_argument("--layers", action="store_const", const="layers", dest="mode",
+                        help="convolutions, pooling and normalisation of many configurations and sizes instead")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "build")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
-    names = [n for n in CASES if not args.names or any(fnmatch.fnmatch(n, pattern) for pattern in args.names)]
+    cases = MODES[args.mode]
+    names = [n for n in cases if not args.names or any(fnmatch.fnmatch(n, pattern) for pattern in args.names)]
     if not names:
-        sys.exit(f"no operation is named {' '.join(args.names)}; there are: {' '.join(CASES)}")
+        sys.exit(f"no operation is named {' '.join(args.names)}; there are: {' '.join(cases)}")
     warnings.simplefilter("ignore")
     numbers = [args.case] if args.case is not None else range(args.count)
     program = str(args.build / "tests/ops/test_torch")
     built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
     if built.returncode != 0:
         sys.exit(f"{built.stdout}{built.stderr}test_torch was not built: is there a build in {args.build} (./run test)?")
-    passed = failed = refused = 0
+    passed = failed = refused = checks = 0
+    apart = []
     for name in names:
-        requests = [Request(name, args.seed, number) for number in numbers]
+        requests = [Request(name, args.seed, number, args.mode) for number in numbers]
         for request, key, tensors, texts in answers(program, requests):
             found = list(request.differences(key, tensors, texts))
             refused += request.refusal is not None
+            checks += request.checks
+            apart += request.apart
             passed += not found
             failed += bool(found)
             if found:
                 print(f"FAILED {request}\n    {chr(10).join(found).replace(chr(10), chr(10) + '    ')}\n"
-                      f"    again: --seed {args.seed} --case {request.number} '{request.name}'")
-    print(f"{len(names)} operations, seed {args.seed}, PyTorch {torch.__version__}; {refused} cases both must refuse")
+                      f"    again: {f'--{args.mode} ' * (args.mode != 'random')}--seed {args.seed} --case {request.number} '{request.name}'")
+    print(f"{len(names)} operations, seed {args.seed}, PyTorch {torch.__version__}; {refused} cases both must refuse; "
+          f"{checks} tensors compared")
+    if apart:
+        print(f"{len(apart)} float32 tensors differ from PyTorch's; {sum(a <= b for a, b in apart)} of them are nearer to "
+              "float64 than PyTorch's")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -7,3 +7,5 @@ sorting promise the first one, so there ties are drawn too.
 from torch_cases import (composites, factories, images, indexing, networks, pairs, pointwise, products, programs,  # noqa: F401
                          reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
+from torch_cases.extreme import EXTREMES  # noqa: F401
+from torch_cases.layers import LAYERS  # noqa: F401

@@ -20,6 +20,8 @@ class Case:
     second: float = 1  # and times this for second derivatives
     plain: bool = False  # cotangents are contiguous
     not_compared: typing.Callable = lambda own, wanted: []  # the numbers of outputs that need not agree
+    cancels: float = 0  # in the sweep: differences of numbers of this size, so that small results have few digits
+    exact: typing.Callable = None  # in the sweep: a formula with more digits than PyTorch's, right where that is not
 
 
 def case(name, draw, function=None, label=None, **options):

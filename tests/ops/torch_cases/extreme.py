@@ -1,0 +1,281 @@
+"""Functions of one and of two arguments and losses for the sweep over extreme values (torch_extreme.py)."""
+import math
+
+import torch
+import torch.nn.functional as F
+
+from torch_cases.case import Case
+from torch_draw import Input
+
+EXTREMES = {}
+
+ALL = "output 0, gradient 0, gradient 1, second gradient 0, second gradient 1, second gradient 2"
+GRADIENTS = ALL[10:]
+SECOND = ALL[ALL.index("second"):]
+
+
+def at_nan(own, wanted, *x):
+    return sum(t.isnan() for t in x) > 0
+
+
+def vanishing(own, wanted, *x):
+    return (own == 0) & (wanted.abs() < torch.finfo(own.dtype).tiny)
+
+
+def outside_squares(x, y):
+    larger = torch.maximum(x.abs(), y.abs())
+    info = torch.finfo(x.dtype)
+    return (larger < math.sqrt(info.tiny)) | (larger > math.sqrt(info.max) / 2)
+
+
+def in_rows(condition):
+    """Where a row of two has an element like this; own is such rows, or one number for each."""
+    def where(own, wanted, *x):
+        found = sum(condition(t.reshape(-1, 2)).any(-1) for t in x) > 0
+        return found.unsqueeze(-1).expand(-1, own.numel() // len(found)).reshape(own.shape)
+    return where
+
+
+def beyond(power):
+    """Numbers whose power-th power overflows or vanishes, but 0."""
+    def condition(x):
+        info = torch.finfo(x.dtype)
+        size = x.abs()
+        return ~(size < info.max ** (1 / power) / 4) | ((size > 0) & (size < info.tiny ** (1 / power) * 4))
+    return condition
+
+
+# Where Tandem's number stands against PyTorch's: operations, what of them, where (own, PyTorch's, arguments), the reason.
+EXCUSED = [
+    ("selu* elu* celu* relu6 hardtanh hardswish hardshrink softshrink logit* threshold copysign prelu", GRADIENTS, at_nan,
+     "PyTorch's own gradients differ between its scalar and its vector code, or are NaN"),
+    ("selu elu* celu* prelu", SECOND, lambda own, wanted, x: x == 0, "PyTorch's gradient is the left one, the second the right"),
+    ("softplus*", SECOND, lambda own, wanted, x: (x == 20) | (x == 10) | (x == 3), "at the threshold there are two slopes"),
+    ("copysign", GRADIENTS, lambda own, wanted, x, y: x.isinf() & (own.abs() == 1), "PyTorch divides infinities"),
+    ("fmod* remainder*", ALL, lambda own, wanted, *x: wanted.isnan() & own.isfinite() & x[0].isfinite(),
+     "PyTorch's vector code gives NaN where the quotient overflows"),
+    ("xlogy*", GRADIENTS, lambda own, wanted, x, y: (x == 0) & (own == 0),
+     "where self is 0 the value is 0 whatever other is; PyTorch divides 0 by 0"),
+    ("atan2", ALL, lambda own, wanted, x, y: outside_squares(x, y), "PyTorch's squares overflow or vanish"),
+    ("hypot", SECOND, lambda own, wanted, x, y: ((x / y).abs() < 1e-5) | ((y / x).abs() < 1e-5) | (x.abs() == y.abs()),
+     "PyTorch's second derivative cancels"),
+    ("pow float_power", SECOND, lambda own, wanted, x, y: ((x.abs() < 1e-6) | (y.abs() < 1e-6)) & own.isfinite(),
+     "differences of numbers of the size of 1 / x"),
+    ("softsign", SECOND, lambda own, wanted, x: x.abs() > 1e3, "PyTorch's derivative of a quotient cancels"),
+    ("binary_cross_entropy", GRADIENTS, lambda own, wanted, x, t: (x < 1e-37) | (x > 1 - 1e-6),
+     "the derivative of what is computed, whose logarithms are not below -100; PyTorch adds 1e-12"),
+    ("binary_cross_entropy", SECOND, lambda own, wanted, x, t: (x < 1e-6) | (x > 1 - 1e-6) | (
+        (own - wanted).abs() < 1e-9 * wanted.abs()), "as above"),
+    ("soft_margin_loss", GRADIENTS, lambda own, wanted, x, t: wanted.isnan() & (own.abs() == 1), "PyTorch's exp overflows"),
+    ("multi_margin_loss*", ALL, lambda own, wanted, *x: own.isnan(), "PyTorch's hinge of NaN is 0"),
+    ("hardsigmoid", GRADIENTS, lambda own, wanted, x: (own - wanted).abs() < 1e-8, "PyTorch's 1 / 6 is float32"),
+    ("gelu*", GRADIENTS, lambda own, wanted, x: (x.abs() > 1e9) | (own - wanted).abs().lt(1e-12),
+     "PyTorch multiplies infinity by 0, and 1 - tanh² has few digits"),
+    ("log_sigmoid softplus* silu mish", ALL, vanishing, "where e^-x overflows the sigmoid is 0, as PyTorch's own is"),
+    ("amax amin", GRADIENTS, in_rows(torch.isnan), "the gradient goes to the NaN"),
+    ("prod cumprod", GRADIENTS, in_rows(lambda x: ~x.isfinite()), "PyTorch divides by it, or takes the other way to 0 inf"),
+    ("var std", ALL, in_rows(beyond(2)), "PyTorch's sums are double"),
+    ("var std", ALL, in_rows(lambda x: ((x[:, :1] - x[:, 1:]).abs() < 1e-6 * x.abs())),
+     "PyTorch's mean is rounded: the exact variance of 1 and its neighbour is Tandem's"),
+    ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", ALL, in_rows(beyond(3)), "PyTorch's powers overflow or vanish elsewhere"),
+    ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", SECOND, in_rows(lambda x: (x.abs() < 1e-2) | (x.abs() > 1e3)),
+     "differences of numbers of the size of 1 / x"),
+    ("cumprod", ALL, in_rows(lambda x: (x != 0) & (x.abs() < 4 * torch.finfo(x.dtype).tiny)),
+     "PyTorch divides products that were rounded as subnormal"),
+    ("norm?*inf", GRADIENTS, in_rows(torch.isnan), "of NaN: NaN"),
+    ("asinh acosh", ALL, lambda own, wanted, x: (wanted == 0) & ((own * x).abs() - 1).abs().lt(1e-6), "PyTorch's square overflows"),
+    ("kl_div*", GRADIENTS, lambda own, wanted, x, t: (t == 0) & (own == -x), "0 log 0 is 0: PyTorch's gradient is NaN"),
+    ("silu", ALL, lambda own, wanted, x: (x < -87) & (own - wanted).abs().lt(1e-42), "x times a subnormal number"),
+    ("sinc", GRADIENTS, lambda own, wanted, x: x.abs() < 0.16, "PyTorch's derivative of a quotient cancels"),
+]
+
+
+def sweep(name, draw, function=None, label=None, **options):
+    label = name if label is None else f"{name} {label}"
+    assert label not in EXTREMES, label
+    EXTREMES[label] = Case(name, draw, function or getattr(torch, name), **options)
+
+
+def sigmoid(x):
+    e = torch.exp(torch.where(x < 0, x, -x))
+    return torch.where(x < 0, e, 1) / (1 + e)
+
+
+def modulo(f):
+    """A function of Python's math, exact, element by element."""
+    def of(x, y):
+        def one(a, b):
+            return f(a, b) if b != 0 and math.isfinite(a) and not math.isnan(b) else math.nan
+        pairs = torch.broadcast_tensors(x, torch.as_tensor(y, dtype=x.dtype))
+        exact = torch.tensor([one(*p) for p in zip(*(t.reshape(-1).tolist() for t in pairs))], dtype=x.dtype)
+        return exact.reshape(pairs[0].shape) + 0 * x.nan_to_num(0, 0, 0)
+    return of
+
+
+def one_argument():
+    cancels = dict(tanh=1, sinc=1, tanhshrink=1, mish=1, sigmoid=0)
+    exact = dict(silu=lambda x: x * sigmoid(x), sigmoid=sigmoid, softsign=lambda x: x.sign() * (1 - 1 / (1 + x.abs())),
+                 mish=lambda x: x * mish_factor(x))
+    for name in ("neg abs sign square relu floor ceil round trunc frac exp exp2 expm1 log log2 log10 log1p erf erfc sqrt "
+                 "rsqrt reciprocal sigmoid sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh isnan isinf isfinite "
+                 "signbit isposinf isneginf sinc deg2rad rad2deg silu mish selu relu6 hardsigmoid hardswish softsign "
+                 "tanhshrink").split():
+        function = getattr(torch, name, None) or getattr(F, name)
+        sweep(name, lambda d: [d.line()], function, cancels=cancels.get(name, 0), exact=exact.get(name),
+              tolerance=100 if name == "silu" else 1)
+    sweep("log_sigmoid", lambda d: [d.line()], F.logsigmoid)
+    sweep("gelu", lambda d: [d.line(), "none"], lambda x, a: F.gelu(x), "none", cancels=1,
+          exact=lambda x, a: x * 0.5 * torch.erfc(x * -math.sqrt(0.5)))
+    sweep("gelu", lambda d: [d.line(), "tanh"], lambda x, a: F.gelu(x, approximate="tanh"), "tanh", cancels=1)
+    for eps in (None, 0.0, 1e-6, 0.1):
+        sweep("logit", lambda d, e=eps: [d.line(), e], torch.logit, str(eps))
+    for beta, threshold in ((1, 20), (2, 20), (0.5, 1.5)):
+        sweep("softplus", lambda d, b=beta, t=threshold: [d.line(), b, t], F.softplus, f"{beta} {threshold}")
+    for p in ((1, 1), (0.5, 2)):
+        sweep("elu", lambda d, p=p: [d.line(), *p], torch._C._nn.elu, str(p))
+    for alpha in (1, 0.5, 2):
+        sweep("celu", lambda d, a=alpha: [d.line(), a], torch.celu, str(alpha))
+    sweep("leaky_relu", lambda d: [d.line(), 0.25], F.leaky_relu)
+    sweep("hardtanh", lambda d: [d.line(), -1, 1], F.hardtanh)
+    sweep("threshold", lambda d: [d.line(), 1, -2], F.threshold)
+    for name in ("hardshrink", "softshrink"):
+        sweep(name, lambda d: [d.line(), 0.5], getattr(F, name))
+    sweep("clamp", lambda d: [d.line(), -1, 2])
+    sweep("clamp_min", lambda d: [d.line(), 0.5])
+    sweep("clamp_max", lambda d: [d.line(), 0.5])
+    sweep("nan_to_num", lambda d: [d.line(), None, None, None])
+
+
+def mish_factor(x):
+    e = torch.exp(torch.where(x < 20, x, 20))
+    return torch.where(x < 20, e * (e + 2) / (e * (e + 2) + 2), 1)
+
+
+def with_numbers():
+    for p in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 0.3, 2.5, 100, -100):
+        sweep("pow", lambda d, p=p: [d.line(), p], label=f"number {p}",
+              exact=lambda x, p: torch.pow(x, torch.full_like(x, p)) if p < 0 else torch.pow(x, p))
+    for b in (0, 1, 2, 0.5, -2, 1e10):
+        sweep("pow", lambda d, b=b: [b, d.line()], label=f"from number {b}")
+    for b in (2, 0.5, 3):
+        for name in ("floor_divide", "div"):
+            sweep(name, lambda d, b=b: [d.line(), b], label=f"number {b}")
+        sweep("fmod", lambda d, b=b: [d.line(), b], label=f"number {b}", exact=modulo(math.fmod))
+        sweep("remainder", lambda d, b=b: [d.line(), b], label=f"number {b}", exact=modulo(lambda x, y: x % y))
+        sweep("xlogy", lambda d, b=b: [d.line(), b], label=f"number {b}")
+        sweep("xlogy", lambda d, b=b: [b, d.line()], label=f"from number {b}")
+
+
+def rows(d):
+    """[n, 2]: every pair."""
+    a, b = d.pairs()
+    a.storage = torch.stack([a.window(a.storage), b.window(b.storage)], 1).reshape(-1).contiguous()
+    a.sizes, a.strides, a.offset = [d.count, 2], [2, 1], 0
+    return a
+
+
+def reductions():
+    """Of every pair of extremes."""
+    sweep("softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.softmax(x, n), cancels=1)
+    sweep("log_softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.log_softmax(x, n), cancels=1)
+    sweep("logsumexp", lambda d: [rows(d), [1], False], lambda x, n, k: torch.logsumexp(x, n, k), cancels=1)
+    for name in ("sum", "mean", "nansum"):
+        sweep(name, lambda d: [rows(d), [1], False, None], lambda x, n, k, t, f=getattr(torch, name): f(x, n, k))
+    for name in ("amax", "amin"):
+        sweep(name, lambda d: [rows(d), [1], False])
+    for name in ("max", "min"):
+        sweep(name, lambda d: [rows(d), 1, False])
+    sweep("prod", lambda d: [rows(d), 1, False, None], lambda x, n, k, t: torch.prod(x, n, k))
+    for name in ("cumsum", "cumprod"):
+        sweep(name, lambda d: [rows(d), 1, None], lambda x, n, t, f=getattr(torch, name): f(x, n), cancels=1)
+    for name in ("var", "std"):
+        sweep(name, lambda d: [rows(d), [1], False, False], lambda x, n, u, k, f=getattr(torch, name): f(x, n, u, k))
+    for p in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
+        sweep("norm", lambda d, p=p: [rows(d), p, [1], False, None], lambda x, p, n, k, t: torch.norm(x, p, n, k), str(p))
+    for p in (1.0, 2.0, 3.0):
+        sweep("pairwise_distance", lambda d, p=p: apart(d) + [p, 1e-6, False], F.pairwise_distance, str(p))
+    sweep("cosine_similarity", lambda d: apart(d) + [1, 1e-8], F.cosine_similarity, cancels=1)
+
+
+def apart(d):
+    """Two times [n, 2], of random pairs of pairs."""
+    x, y = rows(d), rows(d)
+    return [x, y]
+
+
+def two_arguments():
+    for name in ("mul", "div", "floor_divide", "fmod", "remainder", "pow", "maximum", "minimum", "atan2", "hypot", "copysign",
+                 "fmax", "fmin", "xlogy", "logaddexp", "logaddexp2", "float_power", "eq", "ne", "lt", "le", "gt", "ge"):
+        sweep(name, lambda d: d.pairs(), cancels=1 if name.startswith("logadd") else 0)
+    sweep("heaviside", lambda d: [x for x in d.pairs(first="c", second="c")])
+    for alpha in (1, 2):
+        for name in ("add", "sub"):
+            sweep(name, lambda d, a=alpha: d.pairs() + [a], lambda x, y, a, f=getattr(torch, name): f(x, y, alpha=a),
+                  str(alpha))
+    sweep("prelu", lambda d: [d.line(), d.chosen([0.25], "c")], F.prelu)
+    for w in (0.25, 0.5, 2):
+        sweep("lerp", lambda d, w=w: d.pairs() + [w], label=str(w))
+
+
+def losses():
+    def loss(name, draw, function, *more, label=None, **options):
+        sweep(name, lambda d: draw(d) + list(more), function, label, **options)
+
+    def share(d):
+        return d.pairs(lambda a, b: 0 <= b <= 1)
+    for name in ("mse_loss", "l1_loss"):
+        loss(name, lambda d: d.pairs(), lambda x, t, r, f=getattr(F, name): f(x, t, reduction=r), "none")
+    for b in (1.0, 0.5, 0.0):
+        loss("smooth_l1_loss", lambda d: d.pairs(), lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b), "none", b,
+             label=str(b))
+    for b in (1.0, 0.5):
+        loss("huber_loss", lambda d: d.pairs(), lambda x, t, r, b: F.huber_loss(x, t, reduction=r, delta=b), "none", b,
+             label=str(b))
+    loss("binary_cross_entropy", lambda d: d.pairs(lambda a, b: 0 <= a <= 1 and 0 <= b <= 1),
+         lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), None, "none", tolerance=1000)
+    logits = lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r)
+    loss("binary_cross_entropy_with_logits", share, logits, None, None, "none", cancels=1)
+    loss("binary_cross_entropy_with_logits", lambda d: share(d) + [None, d.chosen([0.25], "c")], logits, "none",
+         label="weighted", cancels=1)
+    for log in (False, True):
+        loss("kl_div", lambda d: d.pairs(), lambda x, t, r, l: F.kl_div(x, t, reduction=r, log_target=l), "none", log,
+             label=str(log), cancels=1)
+    for log in (False, True):
+        for full in (False, True):
+            loss("poisson_nll_loss", lambda d: d.pairs(second="c"),
+                 lambda x, t, l, f, e, r: F.poisson_nll_loss(x, t, l, f, eps=e, reduction=r), log, full, 1e-8, "none",
+                 label=f"{log} {full}", cancels=1)
+    loss("soft_margin_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"),
+         lambda x, t, r: F.soft_margin_loss(x, t, reduction=r), "none")
+    loss("hinge_embedding_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"),
+         lambda x, t, m, r: F.hinge_embedding_loss(x, t, m, reduction=r), 1.0, "none")
+    loss("multilabel_soft_margin_loss", lambda d: [rows(d), labels(d)],
+         lambda x, t, w, r: F.multilabel_soft_margin_loss(x, t, w, reduction=r), None, "none")
+    for p in (1, 2):
+        loss("multi_margin_loss", lambda d: [rows(d), classes(d)],
+             lambda x, y, p, m, w, r: F.multi_margin_loss(x, y, p, m, w, reduction=r), p, 1.0, None, "none", label=str(p))
+    loss("cross_entropy", lambda d: [rows(d), classes(d)],
+         lambda x, t, w, r, i, e: F.cross_entropy(x, t, w, ignore_index=i, reduction=r, label_smoothing=e), None, "none",
+         -100, 0.0, cancels=1)
+    loss("margin_ranking_loss", lambda d: d.pairs() + [signs(d)],
+         lambda a, b, t, m, r: F.margin_ranking_loss(a, b, t, m, reduction=r), 0.5, "none")
+
+
+def classes(d):
+    """A class for every one of rows()."""
+    return Input(torch.tensor([d.whole(0, 1) for _ in range(d.count)]), [d.count], [1], 0, "c")
+
+
+def labels(d):
+    return Input(torch.tensor([[0.0, 1.0]] * d.count, dtype=d.type).reshape(-1), [d.count, 2], [2, 1], 0, "c")
+
+
+def signs(d):
+    return Input(torch.tensor([d.pick(-1.0, 1.0) for _ in range(d.count)], dtype=d.type), [d.count], [1], 0, "c")
+
+
+one_argument()
+with_numbers()
+reductions()
+two_arguments()
+losses()
