@@ -24,9 +24,6 @@ constinit const Backend table{
 };
 }  // namespace
 
-const Backend* cuda_backend() {
-  static const Backend* const found = cuda_impl::device_count() > 0 ? &table : nullptr;
-  return found;
-}
+const Backend* cuda_backend() { return cuda_impl::device_count() > 0 ? &table : nullptr; }
 const char* cuda_reason() { return cuda_impl::why_none().c_str(); }
 }  // namespace tandem

@@ -149,6 +149,7 @@ Recording::Recording(int device)
 
 // Its last replay may still be running.
 Recording::~Recording() {
+  if (is_forked_child()) return;
   log_failure(cudaSetDevice(card_of(device).index), "cudaSetDevice");
   replayed_in.push_back(stream);  // eager steps before the capture
   for (const cudaStream_t used : replayed_in)

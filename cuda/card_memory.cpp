@@ -143,6 +143,7 @@ Pinned& pinned() {
 }  // namespace
 
 void* allocate_pinned(std::size_t bytes) {
+  refuse_in_forked_child();
   Pinned& p = pinned();
   void* data = p.allocator.allocate(bytes == 0 ? 1 : bytes, nullptr);
   std::lock_guard lock(p.mutex);
@@ -150,6 +151,7 @@ void* allocate_pinned(std::size_t bytes) {
   return data;
 }
 void free_pinned(void* data) {
+  if (is_forked_child()) return;
   Pinned& p = pinned();
   {
     std::lock_guard lock(p.mutex);

@@ -1,16 +1,23 @@
 // Asks the driver once.
 #include "tandem/cuda/cards.h"
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/core/fork.h"
 #include "tandem/cuda/check.h"
 
 namespace tandem::cuda_impl {
 namespace {
+
+constexpr const char* kForked =
+    "CUDA cannot be used in a forked child: its parent has used the driver before the fork; start the child "
+    "by "
+    "exec or posix_spawn, or fork before the first use of CUDA (the question for devices is one)";
 
 struct Found {
   std::vector<Card> cards;
@@ -48,9 +55,17 @@ Found look() {
   return found;
 }
 
+// The first process that asked the driver, counted from 1.
+constinit std::atomic<uint32_t> first_user{0};
+
+// Used until the very end of the process.
 const Found& found() {
-  static const Found* instance = new Found(look());  // used until the very end of the process
-  return *instance;
+  static constinit tandem::detail::OnFirstUse<const Found> instance;
+  return instance.get([] {
+    uint32_t nobody = 0;
+    first_user.compare_exchange_strong(nobody, tandem::detail::this_process() + 1);
+    return new Found(is_forked_child() ? Found{{}, 0, kForked} : look());
+  });
 }
 
 }  // namespace
@@ -63,6 +78,15 @@ int logical_devices(const char* wanted, int cards) {
   check(error == std::errc() && stop == end && number >= 1 && number <= 64, "TANDEM_CUDA_DEVICES=", wanted,
         ": expected a number from 1 to 64");
   return number;
+}
+
+bool is_forked_child() {
+  const uint32_t first = first_user.load(std::memory_order_relaxed);
+  return first != 0 && first != tandem::detail::this_process() + 1;
+}
+void refuse_in_forked_child() {
+  if (is_forked_child()) [[unlikely]]
+    fail(kForked);
 }
 
 int device_count() { return found().devices; }
@@ -82,6 +106,7 @@ int sharers(int device) {
 }
 
 void use_card(int device) {
+  refuse_in_forked_child();
   thread_local bool used = false;
   if (used && found().cards.size() == 1) return;
   const int card = card_of(device).index;

@@ -22,6 +22,11 @@ struct Card {
 int device_count();
 /// "no CUDA device: <the driver's words>", or empty.
 const std::string& why_none();
+/// Whether a process that this one was forked from has used the driver, whose state a child does not get.
+/// What a child then frees stays as it is: it is the parent's.
+bool is_forked_child();
+/// Throws Error in such a child.
+void refuse_in_forked_child();
 /// The card of logical device `device`. Throws Error when there is none.
 const Card& card_of(int device);
 /// How many logical devices share the card of `device`.

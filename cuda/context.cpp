@@ -56,6 +56,7 @@ Shared& shared() {
 struct ThreadContexts {
   std::array<Context*, kMaxDevices> contexts{};
   ~ThreadContexts() {
+    if (is_forked_child()) return;
     std::lock_guard lock(shared().mutex);
     for (std::size_t i = 0; i < kMaxDevices; ++i)
       if (contexts[i] != nullptr) {
@@ -83,6 +84,7 @@ Context* take_context(int device) {
 
 DeviceState& device_state(int device) {
   card_of(device);  // throws when there is none
+  refuse_in_forked_child();
   Shared& s = shared();
   std::lock_guard lock(s.mutex);
   DeviceState*& state = s.states[static_cast<std::size_t>(device)];

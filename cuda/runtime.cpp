@@ -52,6 +52,7 @@ StreamHandle create_stream(Device device) {
   return handle_of(device, take_stream(device.index()));
 }
 void destroy_stream(StreamHandle stream) {
+  if (is_forked_child()) return;
   Context& c = context(stream.device);
   if (c.stream() == stream_of(stream)) c.set_stream(nullptr);
   give_stream(stream.device.index(), stream_of(stream));
@@ -65,7 +66,7 @@ struct Event {
 Event& event_of(void* event) { return *static_cast<Event*>(event); }
 
 void destroy_event(void* event) {
-  if (event_of(event).event != nullptr)
+  if (event_of(event).event != nullptr && !is_forked_child())
     log_failure(cudaEventDestroy(event_of(event).event), "cudaEventDestroy");
   delete &event_of(event);
 }
@@ -89,12 +90,14 @@ void wait_event(void* handle, StreamHandle stream) {
 void synchronize_event(void* handle) {
   const Event& event = event_of(handle);
   if (event.event == nullptr) return;
+  refuse_in_forked_child();
   ensure(cudaEventSynchronize(event.event), "cudaEventSynchronize");
   check_fault(device_state(event.device));
 }
 double elapsed_ms(void* from, void* to) {
   check(event_of(from).event != nullptr && event_of(to).event != nullptr,
         "elapsed_ms: an event has not been recorded");
+  refuse_in_forked_child();
   float ms = 0;
   ensure(cudaEventElapsedTime(&ms, event_of(from).event, event_of(to).event), "cudaEventElapsedTime");
   return static_cast<double>(ms);
@@ -129,7 +132,9 @@ constinit const RuntimeKernels runtime_kernels{
           return c.state().allocator->allocate(bytes, c.stream(), c.pool);
         },
     .free =
-        +[](Device device, void* data, std::size_t) { device_state(device.index()).allocator->free(data); },
+        +[](Device device, void* data, std::size_t) {
+          if (!is_forked_child()) device_state(device.index()).allocator->free(data);
+        },
     .record_stream =
         +[](Device device, void* data, StreamHandle stream) {
           device_state(device.index()).allocator->used_by(data, stream.handle);
@@ -143,7 +148,10 @@ constinit const RuntimeKernels runtime_kernels{
     .create_stream = create_stream,
     .destroy_stream = destroy_stream,
     .current_stream = +[](Device device) { return handle_of(device, context(device).stream()); },
-    .set_current_stream = +[](StreamHandle stream) { context(stream.device).set_stream(stream_of(stream)); },
+    .set_current_stream =
+        +[](StreamHandle stream) {  // guards put it back, in a child too
+          if (!is_forked_child()) context(stream.device).set_stream(stream_of(stream));
+        },
     .synchronize_stream = synchronize_stream,
     .synchronize = synchronize,
     .create_event = +[]() -> void* { return new Event; },

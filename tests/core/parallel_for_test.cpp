@@ -2,8 +2,6 @@
 #include "tandem/core/parallel_for.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -74,29 +72,5 @@ TEST_CASE("a body that replaces the pool it runs on") {
     });
     CHECK(sum == 100);
   }
-  set_num_threads(before);
-}
-
-TEST_CASE("after a fork the child computes alone, and may ask for other threads") {
-  const int before = get_num_threads();
-  set_num_threads(4);
-  const auto count = [] {
-    std::atomic<int64_t> sum{0};
-    parallel_for(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
-    return sum.load();
-  };
-  CHECK(count() == 1000);  // the threads have started
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);  // waiting for threads that are not there would never end
-    const bool right = count() == 1000;
-    set_num_threads(1);
-    _exit(right && count() == 1000 ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
-  CHECK(count() == 1000);
   set_num_threads(before);
 }

@@ -18,8 +18,8 @@ using namespace tandem;
 namespace {
 
 // A graph whose nodes are destroyed one inside of the other.
-Tensor graph() {
-  Tensor x = ones({4}).requires_grad_(), t = x;
+Tensor graph(Device device = kCPU) {
+  Tensor x = ones({4}, TensorOptions().device(device)).requires_grad_(), t = x;
   for (int i = 0; i < 3; ++i) t = t * 1.0;
   return x * 1.0 + x * 0.5;
 }
@@ -109,6 +109,13 @@ using Modes = std::map<std::string, std::function<void(const char* plugin)>>;
 const Modes& modes() {
   static const Modes* const all = new Modes{
       {"global", [](const char*) { global.kept = graph(); }},
+      {"tensors on a GPU",
+       [](const char*) {
+         if (device_count(kCUDA) == 0) return;
+         global.kept = graph(kCUDA);
+         of_thread.kept = graph(kCUDA);
+         std::thread([] { of_thread.kept = graph(kCUDA); }).join();
+       }},
       {"thread_local of main", [](const char*) { of_thread.kept = graph(); }},
       {"thread_local of a thread", [](const char*) { std::thread([] { of_thread.kept = graph(); }).join(); }},
       {"global that computes",

@@ -126,6 +126,22 @@ TEST_CASE("children of a process that computes") {
   }
 }
 
+TEST_CASE("a child has threads of its own, as many as its parent, and may ask for others") {
+  set_num_threads(4);
+  const auto count = [] {
+    std::atomic<int64_t> sum{0};
+    parallel_for(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    return sum.load();
+  };
+  CHECK(count() == 1000);  // the threads have started
+  CHECK(child_succeeds([&] {
+    const bool right = count() == 1000 && device_num_threads() == 4;
+    set_num_threads(1);
+    return right && count() == 1000 && device_num_threads() == 1;
+  }));
+  CHECK(count() == 1000);
+}
+
 TEST_CASE("a child uses the model that other threads use") {
   set_num_threads(2);
   nn::Linear model(16, 4);
@@ -198,7 +214,10 @@ TEST_CASE("a fork inside of what the library calls") {
       std::atomic<bool> once{false};
       const std::thread::id self = std::this_thread::get_id();
       parallel_for(64, 1, [&](int64_t, int64_t) {
-        if (std::this_thread::get_id() == self && !once.exchange(true)) child = fork();
+        if (std::this_thread::get_id() != self)
+          while (!once) std::this_thread::yield();  // leaves some to the caller
+        else if (!once.exchange(true))
+          child = fork();
       });
       return child;
     };
@@ -211,6 +230,7 @@ TEST_CASE("a fork inside of what the library calls") {
       _exit(said.find("parallel_for: the process was forked") != std::string::npos && computes(2) ? 0 : 1);
     }
     int status = -1;
+    REQUIRE(child > 0);
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(status == 0);
   }
