@@ -4,6 +4,7 @@
 // functions of the same name, which stand in autograd/ops/ with their contracts; a trailing _ changes the
 // tensor in place.
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -13,7 +13,6 @@ namespace tandem {
 template <std::size_t D, class T = int64_t>
 class ExpandingArray {
  public:
-  ExpandingArray() : values_{} {}
   /// Throws Error unless there are D of them.
   ExpandingArray(std::initializer_list<T> list) : ExpandingArray(ArrayRef<T>(list.begin(), list.size())) {}
   ExpandingArray(const std::vector<T>& values) : ExpandingArray(ArrayRef<T>(values)) {}

@@ -142,7 +142,7 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
           "as_strided: the window ", size, " with strides ", stride, " is too large");
   }
   check(checked_numel(size) == 0 || last < elements, "as_strided: the window ", size, " with strides ",
-        stride, " and offset ", g.offset, " needs ", last + 1, " elements, the storage has ", elements);
+        stride, " and offset ", g.offset, " reaches element ", last, ", the storage has ", elements);
   Tensor out = autograd::make_view(self, g.sizes, g.strides, g.offset);
   if (autograd::recording(self)) autograd::record_as_strided(out, self);
   return out;

@@ -5,6 +5,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pool.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace autograd {
@@ -13,7 +14,7 @@ namespace {
 // PyTorch's: with ceil_mode the last window has to begin inside the input or its left padding.
 int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                     bool ceil) {
-  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+  const int64_t room = add_sizes("pooling", in, 2 * padding) - dilation * (kernel - 1) - 1;
   if (room < 0 && !ceil) return 0;
   int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
   if (ceil && (room + stride - 1 < 0 || out < 1)) return 0;

@@ -57,6 +57,9 @@ inline Tensor operator>(const Tensor& a, const Tensor& b) { return gt(a, b); }
 inline Tensor operator>(const Tensor& a, const Scalar& b) { return gt(a, b); }
 inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ge(a, b); }
 inline Tensor operator>=(const Tensor& a, const Scalar& b) { return ge(a, b); }
+inline Tensor bitwise_and(const Scalar& self, const Tensor& other) { return bitwise_and(other, self); }
+inline Tensor bitwise_or(const Scalar& self, const Tensor& other) { return bitwise_or(other, self); }
+inline Tensor bitwise_xor(const Scalar& self, const Tensor& other) { return bitwise_xor(other, self); }
 inline Tensor operator&(const Tensor& a, const Tensor& b) { return bitwise_and(a, b); }
 inline Tensor operator&(const Tensor& a, const Scalar& b) { return bitwise_and(a, b); }
 inline Tensor operator&(const Scalar& a, const Tensor& b) { return bitwise_and(b, a); }

@@ -9,6 +9,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -81,11 +82,11 @@ struct Conv2dBackwardWeightBackward final : ConvNode {
 Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParameters& p) {
   Dims sizes{input.size(0), weight.size(0), 0, 0};
   for (int d = 0; d < 2; ++d) {
-    const int64_t room = input.size(d + 2) + 2 * p.padding[d] - p.dilation[d] * (weight.size(d + 2) - 1) - 1;
-    check(room >= 0, "conv2d: the ", d == 0 ? "height" : "width", " of the kernel, dilated, is ",
-          p.dilation[d] * (weight.size(d + 2) - 1) + 1, ", that of the input, padded, is ",
-          input.size(d + 2) + 2 * p.padding[d], "\n  input  ", input, "\n  weight ", weight);
-    sizes[static_cast<std::size_t>(d + 2)] = room / p.stride[d] + 1;
+    const int64_t padded = add_sizes("conv2d", input.size(d + 2), 2 * p.padding[d]);
+    const int64_t reach = multiply_sizes("conv2d", p.dilation[d], weight.size(d + 2) - 1);
+    check(padded > reach, "conv2d: the ", d == 0 ? "height" : "width", " of the kernel, dilated, is ", reach,
+          " + 1, that of the input, padded, is ", padded, "\n  input  ", input, "\n  weight ", weight);
+    sizes[static_cast<std::size_t>(d + 2)] = (padded - reach - 1) / p.stride[d] + 1;
   }
   return sizes;
 }
@@ -125,8 +126,8 @@ void set_pair(const char* operation, const char* what, IntArrayRef value, int64_
         value);
   for (std::size_t d = 0; d < 2; ++d) {
     pair[d] = value[value.size() == 1 ? 0 : d];
-    check(pair[d] >= least && pair[d] <= INT32_MAX, operation, ": ", what, " has to be at least ", least,
-          ", got ", value);
+    check(pair[d] >= least, operation, ": ", what, " has to be at least ", least, ", got ", value);
+    check(pair[d] <= INT32_MAX, operation, ": ", what, " may be at most ", INT32_MAX, ", got ", value);
   }
 }
 

@@ -1,10 +1,13 @@
 // conv_transpose2d: the gradient of conv2d with respect to its input, used forward; and conv2d with the
 // padding names "same" and "valid".
+#include <algorithm>
+
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -45,8 +48,10 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   for (int d = 0; d < 2; ++d) {
     check(extra[d] < p.stride[d], "conv_transpose2d: output_padding ", output_padding,
           " has to be less than the stride ", stride);
-    const int64_t in = input.size(d - 2), size = (in - 1) * p.stride[d] - 2 * p.padding[d] +
-                                                 p.dilation[d] * (weight.size(d + 2) - 1) + extra[d] + 1;
+    const int64_t in = input.size(d - 2);
+    const int64_t steps = multiply_sizes("conv_transpose2d", std::max<int64_t>(in - 1, 0), p.stride[d]);
+    const int64_t reach = multiply_sizes("conv_transpose2d", p.dilation[d], weight.size(d + 2) - 1);
+    const int64_t size = add_sizes("conv_transpose2d", steps, reach) - 2 * p.padding[d] + extra[d] + 1;
     check(in >= 1 && size >= 1, "conv_transpose2d: the output would be empty\n  input  ", input,
           "\n  weight ", weight, "\n  padding ", padding);
     sizes[static_cast<std::size_t>(d + 2)] = size;

@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/tril.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -43,6 +44,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   dim2 = wrap_dim(dim2, rank);
   check(dim1 != dim2, "diag_embed: dim1 and dim2 are both ", dim1);
   Dims sizes(self.sizes());
+  check_magnitude("diag_embed", "offset", offset);
   const int64_t side = sizes.back() + std::abs(offset);
   sizes.pop_back();
   sizes.insert(static_cast<std::size_t>(std::min(dim1, dim2)), side);

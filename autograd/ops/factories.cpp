@@ -61,11 +61,15 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const ScalarType type = options.has_dtype() ? options.dtype() : real ? get_default_dtype() : kLong;
   Tensor host = empty_raw({static_cast<int64_t>(count)}, type, Device(kCPU, 0));
   const bool in_integers = !real || is_integral(type, true);  // then start and step are converted first
+  const auto at = [&](int64_t i) {  // the way from the least to the largest int64 is longer than an int64
+    return static_cast<int64_t>(static_cast<uint64_t>(start.toLong()) +
+                                static_cast<uint64_t>(i) * static_cast<uint64_t>(step.toLong()));
+  };
   dispatch(type, AllTypes{}, "arange", [&]<class T>(Type<T>) {
     T* out = host.ptr<T>();
     for (int64_t i = 0; i < host.numel(); ++i) {
       if (in_integers)
-        out[i] = Scalar(start.toLong() + i * step.toLong()).to<T>();
+        out[i] = Scalar(at(i)).to<T>();
       else
         out[i] = Scalar(first + static_cast<double>(i) * by).to<T>();
     }

@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -35,7 +36,8 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
   autograd::set_pair(operation, "stride", stride, 1, p.stride);
   const int64_t size[2] = {height, width};
   for (int d = 0; d < 2; ++d) {
-    const int64_t room = size[d] + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
+    const int64_t room =
+        add_sizes(operation, size[d], 2 * p.padding[d]) - p.dilation[d] * (p.kernel[d] - 1) - 1;
     p.count[d] = room / p.stride[d] + 1;
     check(room >= 0, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width, "]");
   }
@@ -46,21 +48,23 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
 
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   const int64_t r = upscale_factor;
-  check(r > 0 && self.dim() >= 3 && self.size(-3) % (r * r) == 0, "pixel_shuffle: channels must divide by ",
-        r, " squared, got ", self);
+  check(r > 0 && r <= INT32_MAX && self.dim() >= 3 && self.size(-3) % (r * r) == 0,
+        "pixel_shuffle: channels must divide by ", r, " squared, got ", self);
   const int64_t c = self.size(-3) / (r * r), h = self.size(-2), w = self.size(-1);
-  if (self.numel() == 0) return back(self, self, c, h * r, w * r);
+  const int64_t height = multiply_sizes("pixel_shuffle", h, r), width = multiply_sizes("pixel_shuffle", w, r);
+  if (self.numel() == 0) return back(self, self, c, height, width);
   const Tensor x = as_images("pixel_shuffle", self).reshape({-1, c, r, r, h, w});
-  return back(x.permute({0, 1, 4, 2, 5, 3}), self, c, h * r, w * r);
+  return back(x.permute({0, 1, 4, 2, 5, 3}), self, c, height, width);
 }
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   const int64_t r = downscale_factor;
-  check(r > 0 && self.dim() >= 3 && self.size(-2) % r == 0 && self.size(-1) % r == 0,
+  check(r > 0 && r <= INT32_MAX && self.dim() >= 3 && self.size(-2) % r == 0 && self.size(-1) % r == 0,
         "pixel_unshuffle: height and width must divide by ", r, ", got ", self);
   const int64_t c = self.size(-3), h = self.size(-2) / r, w = self.size(-1) / r;
-  if (self.numel() == 0) return back(self, self, c * r * r, h, w);
+  const int64_t channels = multiply_sizes("pixel_unshuffle", c, r * r);
+  if (self.numel() == 0) return back(self, self, channels, h, w);
   const Tensor x = as_images("pixel_unshuffle", self).reshape({-1, c, h, r, w, r});
-  return back(x.permute({0, 1, 3, 5, 2, 4}), self, c * r * r, h, w);
+  return back(x.permute({0, 1, 3, 5, 2, 4}), self, channels, h, w);
 }
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
   check(groups > 0 && self.dim() >= 3 && self.size(1) % groups == 0,
@@ -78,7 +82,8 @@ Tensor im2col(const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation,
     x = x.unfold(d + 2, p.dilation[d] * (p.kernel[d] - 1) + 1, p.stride[d])
             .slice(-1, nullopt, nullopt, p.dilation[d]);
   return x.permute({0, 1, 4, 5, 2, 3})
-      .reshape({self.size(0), self.size(1) * p.kernel[0] * p.kernel[1], p.count[0] * p.count[1]});
+      .reshape({self.size(0), multiply_sizes("im2col", self.size(1), p.kernel[0] * p.kernel[1]),
+                multiply_sizes("im2col", p.count[0], p.count[1])});
 }
 
 Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation,
@@ -90,9 +95,9 @@ Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_si
   autograd::set_pair("col2im", "output_size", output_size, 1, out_size);
   const Patches p = patches_of("col2im", kernel_size, dilation, padding, stride, out_size[0], out_size[1]);
   const int64_t elements = p.kernel[0] * p.kernel[1], n = self.size(0), c = self.size(1) / elements;
-  check(self.size(1) % elements == 0 && self.size(2) == p.count[0] * p.count[1],
-        "col2im: expected a multiple of ", elements, " rows and ", p.count[0] * p.count[1], " places, got ",
-        self);
+  const int64_t places = multiply_sizes("col2im", p.count[0], p.count[1]);
+  check(self.size(1) % elements == 0 && self.size(2) == places, "col2im: expected a multiple of ", elements,
+        " rows and ", places, " places, got ", self);
   const Tensor columns = self.reshape({n, c, p.kernel[0], p.kernel[1], p.count[0], p.count[1]});
   Tensor out = zeros({n, c, out_size[0] + 2 * p.padding[0], out_size[1] + 2 * p.padding[1]}, self.options());
   for (int64_t i = 0; i < p.kernel[0]; ++i)

@@ -38,18 +38,20 @@ std::array<double, 4> cubic_weights(double t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-// One of the neighbours of every output: where it is, and its weight.
+Tensor host_row(int64_t count, ScalarType type) { return empty_raw({count}, type, Device(kCPU, 0)); }
+
+// One of the neighbours of every output: where it is (int64), and its weight (float64), on the host.
 struct Taps {
-  std::vector<int64_t> index;
-  std::vector<double> weight;
+  Tensor index, weight;
 };
 
 std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
   const std::size_t count = kind == Resampling::kCubic ? 4 : kind == Resampling::kLinear ? 2 : 1;
   std::vector<Taps> taps(count);
+  for (Taps& t : taps) t = {host_row(axis.out, kLong), count > 1 ? host_row(axis.out, kDouble) : Tensor()};
   for (int64_t i = 0; i < axis.out; ++i) {
     if (count == 1) {
-      taps[0].index.push_back(nearest(axis, i, kind == Resampling::kNearestExact));
+      taps[0].index.ptr<int64_t>()[i] = nearest(axis, i, kind == Resampling::kNearestExact);
       continue;
     }
     const double at = centre(axis, i, count == 4);
@@ -59,22 +61,27 @@ std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
     const auto cubic = cubic_weights(t);
     for (std::size_t k = 0; k < count; ++k) {
       const int64_t place = static_cast<int64_t>(base) + static_cast<int64_t>(k) - (count == 4 ? 1 : 0);
-      taps[k].index.push_back(std::clamp<int64_t>(place, 0, axis.in - 1));
-      taps[k].weight.push_back(count == 4 ? cubic[k] : k == 0 ? 1 - t : t);
+      taps[k].index.ptr<int64_t>()[i] = std::clamp<int64_t>(place, 0, axis.in - 1);
+      taps[k].weight.ptr<double>()[i] = count == 4 ? cubic[k] : k == 0 ? 1 - t : t;
     }
   }
   return taps;
 }
 
-Tensor row(const std::vector<int64_t>& values, const Tensor& like) {
-  Tensor out = empty_raw({static_cast<int64_t>(values.size())}, kLong, Device(kCPU, 0));
-  std::copy(values.begin(), values.end(), out.ptr<int64_t>());
-  return out.to(like.device());
-}
-Tensor row(const std::vector<double>& values, const Tensor& like) {
-  Tensor out = empty_raw({static_cast<int64_t>(values.size())}, kDouble, Device(kCPU, 0));
-  std::copy(values.begin(), values.end(), out.ptr<double>());
-  return out.to(like.device(), like.dtype());
+// Sizes after all axes, checked before much is spent on a result that no memory holds.
+void check_result(const char* operation, const Tensor& self, IntArrayRef output_size) {
+  Dims sizes(self.sizes());
+  int64_t count = 1;
+  bool fits = true;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (d >= 2) {
+      check(sizes[d] > 0 && output_size[d - 2] > 0, operation, ": sizes must be positive, got ", self, " → ",
+            output_size);
+      sizes[d] = output_size[d - 2];
+    }
+    fits = fits && !__builtin_mul_overflow(count, sizes[d], &count);
+  }
+  check(fits && count < int64_t{1} << 42, operation, ": the result would have too many elements: ", sizes);
 }
 
 Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
@@ -82,8 +89,8 @@ Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t di
   shape[static_cast<std::size_t>(dim)] = axis.out;
   Tensor out;
   for (const Taps& taps : taps_of(kind, axis)) {
-    Tensor part = x.index_select(dim, row(taps.index, x));
-    if (!taps.weight.empty()) part = part * row(taps.weight, x).view(shape);
+    Tensor part = x.index_select(dim, taps.index.to(x.device()));
+    if (taps.weight.defined()) part = part * taps.weight.to(x.device(), x.dtype()).view(shape);
     out = out.defined() ? out + part : part;
   }
   return out;
@@ -97,11 +104,11 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
   check(self.dim() == count + 2, operation, ": expected [N, C] and ", count, " dimensions, got ", self);
   const bool weighted = kind == Resampling::kLinear || kind == Resampling::kCubic;
   check(!weighted || self.is_floating_point(), operation, ": expected floating point, got ", self);
+  check_result(operation, self, output_size);
   Tensor out = self;
   for (int64_t k = 0; k < count; ++k) {
     const auto n = static_cast<std::size_t>(k);
     Axis axis{self.size(k + 2), output_size[n], 0, weighted && align_corners};
-    check(axis.in > 0 && axis.out > 0, operation, ": sizes must be positive, got ", self, " → ", output_size);
     if (axis.corners)
       axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
     else

@@ -51,7 +51,7 @@ Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options);
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
   check(n >= 0 && m >= 0, "eye: expected sizes >= 0, got ", n, " and ", m);
   Tensor out = zeros({n, m}, options.requires_grad(false));
-  alias(out, {std::min(n, m)}, {m + 1}, 0).fill_(1);
+  if (out.numel() != 0) alias(out, {std::min(n, m)}, {m + 1}, 0).fill_(1);
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

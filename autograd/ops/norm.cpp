@@ -74,8 +74,15 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
 }
 Tensor norm(const Tensor& self, const Scalar& p) { return tandem::norm(self, p, IntArrayRef{}); }
 Tensor Tensor::norm(const Scalar& p) const { return tandem::norm(*this, p); }
-Tensor Tensor::norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim) const {
-  return tandem::norm(*this, p, dim, keepdim);
+Tensor norm(const Tensor& self, const optional<Scalar>& p, ScalarType dtype) {
+  return tandem::norm(self, p, IntArrayRef{}, false, dtype);
+}
+Tensor Tensor::norm(const optional<Scalar>& p, ScalarType dtype) const {
+  return tandem::norm(*this, p, dtype);
+}
+Tensor Tensor::norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
+                    optional<ScalarType> dtype) const {
+  return tandem::norm(*this, p, dim, keepdim, dtype);
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -22,7 +23,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
         num_classes);
   check(num_classes != -1 || self.numel() > 0,
         "one_hot: the number of classes cannot be told from a tensor without elements: ", self);
-  if (num_classes == -1) num_classes = largest(self) + 1;
+  if (num_classes == -1) num_classes = add_sizes("one_hot", largest(self), 1);
   Dims sizes(self.sizes());
   sizes.push_back(std::max<int64_t>(num_classes, 0));
   Tensor out = zeros(sizes, self.options());

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/index_select.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -28,7 +29,9 @@ int64_t position(Mode mode, int64_t i, int64_t n) {
 
 void check_room(const char* name, Mode mode, const Tensor& self, int64_t dim, int64_t before, int64_t after) {
   const int64_t n = self.size(dim), most = std::max(before, after);
-  check(n + before + after > 0 && n > 0, name, ": nothing would be left of dimension ", dim, " of ", self);
+  check_magnitude(name, "padding", before);
+  check_magnitude(name, "padding", after);
+  check(n > 0 && n + before + after > 0, name, ": nothing would be left of dimension ", dim, " of ", self);
   if (mode == Mode::kReflect)
     check(most < n, name, ": padding (", before, ", ", after, ") must be less than the size of dimension ",
           dim, " of ", self);
@@ -69,7 +72,9 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
     const auto d = static_cast<std::size_t>(dim);
     const int64_t before = pad[static_cast<std::size_t>(2 * k)],
                   after = pad[static_cast<std::size_t>(2 * k + 1)];
-    sizes[d] += before + after;
+    check_magnitude("pad", "padding", before);
+    check_magnitude("pad", "padding", after);
+    sizes[d] = add_sizes("pad", sizes[d], before + after);
     check(sizes[d] >= 0, "pad: ", pad, " leaves less than nothing of dimension ", dim, " of ", self);
     const int64_t first = std::min(std::max<int64_t>(-before, 0), self.size(dim));
     const int64_t last = std::max(self.size(dim) - std::max<int64_t>(-after, 0), first);

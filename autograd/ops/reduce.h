@@ -10,9 +10,12 @@ namespace tandem {
 Tensor sum(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// The same with NaN counting as 0.
-Tensor nansum(const Tensor& self, optional<ScalarType> dtype = nullopt);
-Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim = false,
+Tensor nansum(const Tensor& self, IntArrayRef dim = {}, bool keepdim = false,
               optional<ScalarType> dtype = nullopt);
+template <std::same_as<ScalarType> Type>
+Tensor nansum(const Tensor& self, Type dtype) {
+  return nansum(self, IntArrayRef(), false, dtype);
+}
 /// Floating point, or with a floating point `dtype`. The mean of nothing is NaN.
 Tensor mean(const Tensor& self, optional<ScalarType> dtype = nullopt);
 Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt);
@@ -37,25 +40,53 @@ Tensor argmax(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim 
 Tensor argmin(const Tensor& self, optional<int64_t> dim = nullopt, bool keepdim = false);
 
 /// Σ (x - mean)² / (count - correction); unbiased means correction 1, else 0. std is its root. Floating
-/// point; NaN where nothing is left to divide by. The gradient of std where it is 0 is 0.
+/// point; NaN where nothing is left to divide by. The gradient of std where it is 0 is 0. A number, with
+/// braces or without, is a dimension; true and false are not.
 Tensor var(const Tensor& self, bool unbiased = true);
 Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor var(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim = false);
+Tensor var(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
+           bool keepdim = false);
+inline Tensor var(const Tensor& self, int64_t dim) { return var(self, IntArrayRef(dim)); }
+inline Tensor var(const Tensor& self, int dim) { return var(self, int64_t{dim}); }
+inline Tensor var(const Tensor& self, std::nullopt_t) { return var(self); }
 Tensor std(const Tensor& self, bool unbiased = true);
 Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased = true, bool keepdim = false);
-Tensor std(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim = false);
+Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction,
+           bool keepdim = false);
+inline Tensor std(const Tensor& self, int64_t dim) { return std(self, IntArrayRef(dim)); }
+inline Tensor std(const Tensor& self, int dim) { return std(self, int64_t{dim}); }
+inline Tensor std(const Tensor& self, std::nullopt_t) { return std(self); }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased = true);
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
                                     bool keepdim = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim,
+                                    const optional<Scalar>& correction, bool keepdim = false);
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int64_t dim) {
+  return var_mean(self, IntArrayRef(dim));
+}
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int dim) {
+  return var_mean(self, int64_t{dim});
+}
+inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, std::nullopt_t) { return var_mean(self); }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased = true);
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased = true,
                                     bool keepdim = false);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim,
+                                    const optional<Scalar>& correction, bool keepdim = false);
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int64_t dim) {
+  return std_mean(self, IntArrayRef(dim));
+}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, int dim) {
+  return std_mean(self, int64_t{dim});
+}
+inline std::tuple<Tensor, Tensor> std_mean(const Tensor& self, std::nullopt_t) { return std_mean(self); }
 
 /// (Σ |x|^p)^(1/p) of the elements, for any p; 0: how many are not 0; ±infinity: the largest, smallest |x|.
 /// Floating point.
 Tensor norm(const Tensor& self, const Scalar& p = 2);
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
             optional<ScalarType> dtype = nullopt);
+Tensor norm(const Tensor& self, const optional<Scalar>& p, ScalarType dtype);
 /// log Σ exp(x). Floating point (others are converted to the default dtype); of nothing it is -infinity.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 

@@ -1,6 +1,8 @@
 // Signs, roundings and complements. Gradient: zero; of neg and frac: -g and g.
 #include "tandem/autograd/ops/unary.h"
 
+#include <cmath>
+
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary_op.h"
 
@@ -96,6 +98,16 @@ Tensor& Tensor::ceil_() { return rounded_<CeilRule>(*this); }
 Tensor round(const Tensor& self) { return rounded<RoundRule>(self); }
 Tensor Tensor::round() const { return tandem::round(*this); }
 Tensor& Tensor::round_() { return rounded_<RoundRule>(*this); }
+Tensor round(const Tensor& self, int64_t decimals) {
+  if (decimals == 0) return tandem::round(self);
+  check(self.is_floating_point(), "round: decimals need a floating point tensor, got ", self);
+  const double unit = std::pow(10.0, std::abs(static_cast<double>(decimals)));
+  return decimals > 0 ? tandem::round(self.mul(unit)).div(unit) : tandem::round(self.div(unit)).mul(unit);
+}
+Tensor Tensor::round(int64_t decimals) const { return tandem::round(*this, decimals); }
+Tensor& Tensor::round_(int64_t decimals) {
+  return decimals == 0 ? round_() : copy_(tandem::round(*this, decimals));
+}
 Tensor trunc(const Tensor& self) { return rounded<TruncRule>(self); }
 Tensor Tensor::trunc() const { return tandem::trunc(*this); }
 Tensor& Tensor::trunc_() { return rounded_<TruncRule>(*this); }

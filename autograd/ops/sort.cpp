@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/sort.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -92,7 +93,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   check(self.min().item<int64_t>() >= 0, "bincount: there are negative numbers in ", self);
   check(!weights.defined() || weights.sizes() == self.sizes(),
         "bincount: expected a weight for each number\n  self    ", self, "\n  weights ", weights);
-  const int64_t count = std::max(minlength, self.max().item<int64_t>() + 1);
+  const int64_t count = std::max(minlength, add_sizes("bincount", self.max().item<int64_t>(), 1));
   const Tensor what = weights.defined()
                           ? as_type(weights.detach(), weights.dtype() == kFloat ? kFloat : kDouble)
                           : ones(self.sizes(), TensorOptions(kLong).device(self.device()));

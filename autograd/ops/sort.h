@@ -10,6 +10,10 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool desce
 std::tuple<Tensor, Tensor> sort(const Tensor& self, optional<bool> stable, int64_t dim = -1,
                                 bool descending = false);
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+template <std::same_as<bool> Stable>
+Tensor argsort(const Tensor& self, Stable stable, int64_t dim = -1, bool descending = false) {
+  return self.argsort(stable, dim, descending);
+}
 /// The values sorted along the first dimension.
 Tensor msort(const Tensor& self);
 /// The k largest (smallest) in order: (values, indices) with k elements along `dim`. Throws Error unless

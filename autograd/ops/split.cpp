@@ -34,6 +34,12 @@ void record_split(const std::vector<Tensor>& pieces, const Tensor& self, int64_t
   }
 }
 
+// Pieces are tensors, which take memory themselves.
+void check_pieces(const char* operation, int64_t count) {
+  constexpr int64_t most = int64_t{1} << 24;
+  check(count <= most, operation, ": ", count, " pieces are too many, expected at most ", most);
+}
+
 // Pieces that end before ends[0], ends[1], …
 std::vector<Tensor> cut(const Tensor& self, int64_t dim, std::span<const int64_t> ends) {
   const auto d = static_cast<std::size_t>(dim);
@@ -63,6 +69,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   const int64_t size = self.size(dim);
   check(split_size >= 0, "split: the size of a piece must not be negative, got ", split_size);
   check(split_size > 0 || size == 0, "split: pieces of 0 cannot make up dimension ", dim, " of size ", size);
+  if (size > 0) check_pieces("split", (size - 1) / split_size + 1);
   std::vector<int64_t> ends;
   for (int64_t end = 0; end < size;) ends.push_back(end = size - end <= split_size ? size : end + split_size);
   if (ends.empty()) ends.push_back(0);
@@ -87,12 +94,14 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(chunks > 0, "chunk: expected at least 1 chunk, got ", chunks);
   const int64_t size = self.size(dim);
   if (size > 0) return split(self, (size - 1) / chunks + 1, dim);
+  check_pieces("chunk", chunks);
   return cut(self, dim, std::vector<int64_t>(static_cast<std::size_t>(chunks), 0));
 }
 
 std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
   dim = check_dim(self, dim, "tensor_split");
   check(sections > 0, "tensor_split: expected at least 1 section, got ", sections);
+  check_pieces("tensor_split", sections);
   std::vector<int64_t> ends;
   for (int64_t i = 0, end = 0; i < sections; ++i)
     ends.push_back(end += self.size(dim) / sections + (i < self.size(dim) % sections ? 1 : 0));
@@ -113,6 +122,7 @@ std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   dim = check_dim(self, dim, "unbind");
+  check_pieces("unbind", self.size(dim));
   const auto d = static_cast<std::size_t>(dim);
   Dims sizes(self.sizes()), strides(self.strides());
   sizes.erase(d);

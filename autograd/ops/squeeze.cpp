@@ -36,6 +36,9 @@ Tensor squeeze(const Tensor& self) { return squeeze_mask(self, ~0u); }
 Tensor squeeze(const Tensor& self, int64_t dim) {
   return squeeze_mask(self, 1u << wrap_dim(dim, self.dim()));
 }
+Tensor squeeze(const Tensor& self, IntArrayRef dim) {
+  return squeeze_mask(self, dim_mask(dim, self.dim(), /*empty_means_all=*/false));
+}
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim() + 1);
@@ -51,11 +54,15 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
 
 Tensor Tensor::squeeze() const { return tandem::squeeze(*this); }
 Tensor Tensor::squeeze(int64_t dim) const { return tandem::squeeze(*this, dim); }
+Tensor Tensor::squeeze(IntArrayRef dim) const { return tandem::squeeze(*this, dim); }
 Tensor Tensor::unsqueeze(int64_t dim) const { return tandem::unsqueeze(*this, dim); }
 Tensor& Tensor::squeeze_() {
   return become_view(*this, "squeeze_", [](const Tensor& x) { return x.squeeze(); });
 }
 Tensor& Tensor::squeeze_(int64_t dim) {
+  return become_view(*this, "squeeze_", [dim](const Tensor& x) { return x.squeeze(dim); });
+}
+Tensor& Tensor::squeeze_(IntArrayRef dim) {
   return become_view(*this, "squeeze_", [dim](const Tensor& x) { return x.squeeze(dim); });
 }
 Tensor& Tensor::unsqueeze_(int64_t dim) {

@@ -62,7 +62,7 @@ Tensor cartesian_prod(TensorList tensors) {
 
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   check(self.dim() == 1, "combinations: expected a vector, got ", self);
-  check(r >= 0, "combinations: r must not be negative, got ", r);
+  check(r >= 0 && r <= kMaxDims, "combinations: expected r from 0 to ", kMaxDims, ", got ", r);
   if (r == 0) return empty({0}, self.options());
   const Tensor positions = arange(self.numel(), TensorOptions(kLong).device(self.device()));
   const auto grids = meshgrid(std::vector<Tensor>(static_cast<std::size_t>(r), positions));

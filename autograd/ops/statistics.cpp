@@ -85,7 +85,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) { return n
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   check(self.is_floating_point(), "histc: expected floating point, got ", self);
   check(bins > 0, "histc: expected at least one bin, got ", bins);
-  const Tensor x = self.detach().reshape({-1});
+  const Tensor x = self.detach().reshape({-1}), none = zeros({bins}, self.options());
   double low = min.toDouble(), high = max.toDouble();
   if (low == high && x.numel() > 0) {
     low = x.min().item<double>();
@@ -99,7 +99,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
         "] is not finite or empty");
   const Tensor inside = x.masked_select(logical_and(x >= low, x <= high));
   const Tensor bin = ((inside - low) * static_cast<double>(bins) / (high - low)).to(kLong);
-  return zeros({bins}, self.options()).index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
+  return none.index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
 }
 
 Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim) {
@@ -140,7 +140,6 @@ Tensor corrcoef(const Tensor& self) {
   return (c / s.unsqueeze(1) / s.unsqueeze(0)).clamp(Scalar(-1), Scalar(1));
 }
 
-Tensor Tensor::nansum(optional<ScalarType> dtype) const { return tandem::nansum(*this, dtype); }
 Tensor Tensor::nansum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::nansum(*this, dim, keepdim, dtype);
 }

@@ -72,9 +72,6 @@ Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<Scalar
     return tandem::sum(self, dim, keepdim, dtype);
   return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);
 }
-Tensor nansum(const Tensor& self, optional<ScalarType> dtype) {
-  return nansum(self, IntArrayRef{}, false, dtype);
-}
 Tensor Tensor::sum(optional<ScalarType> dtype) const { return tandem::sum(*this, dtype); }
 Tensor Tensor::sum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {
   return tandem::sum(*this, dim, keepdim, dtype);

@@ -1,6 +1,8 @@
 // tril and triu: a matrix (or a batch of them) with zeros above or below a diagonal. Gradient: g, cut alike.
 #include "tandem/autograd/ops/tril.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/index.h"
@@ -20,6 +22,7 @@ struct TriangleBackward final : Node {
 
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
   check(self.dim() >= 2, upper ? "triu" : "tril", ": expected at least 2 dimensions, got ", self);
+  diagonal = std::clamp(diagonal, -self.size(-2), self.size(-1));  // beyond there is nothing
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
   backend(self).index.triangle(out, self, diagonal, upper);
   if (auto* node = record<TriangleBackward>(out, self)) {

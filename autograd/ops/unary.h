@@ -21,6 +21,8 @@ Tensor floor(const Tensor& self);
 Tensor ceil(const Tensor& self);
 /// Halves to the even integer.
 Tensor round(const Tensor& self);
+/// To a multiple of 10^-decimals. Floating point.
+Tensor round(const Tensor& self, int64_t decimals);
 Tensor trunc(const Tensor& self);
 /// self - trunc(self); floating point.
 Tensor frac(const Tensor& self);

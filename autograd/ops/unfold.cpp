@@ -1,5 +1,7 @@
 // unfold: windows along a dimension. Gradient: the windows' gradients added where they lay, one position of
 // the window after the other, so that the order of additions is fixed.
+#include <algorithm>
+
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/view_op.h"
 #include "tandem/core/backend/pointwise.h"
@@ -45,6 +47,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   check(size <= sizes[d], "unfold: window ", size, " is larger than dimension ", dimension, " of size ",
         sizes[d], "\n  self ", self);
   const int64_t element = strides[d];
+  step = std::min(step, std::max<int64_t>(sizes[d], 1));  // a longer one is never taken
   sizes[d] = (sizes[d] - size) / step + 1;
   strides[d] = sizes[d] <= 1 ? element : element * step;
   sizes.push_back(size);

@@ -79,43 +79,50 @@ Tensor var(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased
 Tensor var(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
   return spread(self, dim, unbiased, keepdim, false);
 }
-Tensor var(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim) {
-  return spread(self, dim.value_or(IntArrayRef{}), static_cast<double>(correction.value_or(1)), keepdim,
-                false);
+Tensor var(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim) {
+  return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, false);
 }
 Tensor std(const Tensor& self, bool unbiased) { return spread(self, {}, unbiased, false, true); }
 Tensor std(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
   return spread(self, dim, unbiased, keepdim, true);
 }
-Tensor std(const Tensor& self, optional<IntArrayRef> dim, optional<int64_t> correction, bool keepdim) {
-  return spread(self, dim.value_or(IntArrayRef{}), static_cast<double>(correction.value_or(1)), keepdim,
-                true);
+Tensor std(const Tensor& self, optional<IntArrayRef> dim, const optional<Scalar>& correction, bool keepdim) {
+  return spread(self, dim.value_or(IntArrayRef{}), correction.value_or(1).toDouble(), keepdim, true);
+}
+
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, optional<IntArrayRef> dim,
+                                    const optional<Scalar>& correction, bool keepdim) {
+  return {var(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return {tandem::var(self, dim, unbiased, keepdim), self.mean(dim, keepdim)};
+  return var_mean(self, optional<IntArrayRef>(dim), optional<Scalar>(unbiased ? 1 : 0), keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
   return var_mean(self, IntArrayRef{}, unbiased, false);
 }
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, optional<IntArrayRef> dim,
+                                    const optional<Scalar>& correction, bool keepdim) {
+  return {tandem::std(self, dim, correction, keepdim), self.mean(dim.value_or(IntArrayRef{}), keepdim)};
+}
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, IntArrayRef dim, bool unbiased, bool keepdim) {
-  return {tandem::std(self, dim, unbiased, keepdim), self.mean(dim, keepdim)};
+  return std_mean(self, optional<IntArrayRef>(dim), optional<Scalar>(unbiased ? 1 : 0), keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
   return std_mean(self, IntArrayRef{}, unbiased, false);
 }
+
 Tensor Tensor::var(bool unbiased) const { return tandem::var(*this, unbiased); }
 Tensor Tensor::var(IntArrayRef dim, bool unbiased, bool keepdim) const {
   return tandem::var(*this, dim, unbiased, keepdim);
+}
+Tensor Tensor::var(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim) const {
+  return tandem::var(*this, dim, correction, keepdim);
 }
 Tensor Tensor::std(bool unbiased) const { return tandem::std(*this, unbiased); }
 Tensor Tensor::std(IntArrayRef dim, bool unbiased, bool keepdim) const {
   return tandem::std(*this, dim, unbiased, keepdim);
 }
-
-Tensor Tensor::var(const optional<IntArrayRef>& dim, optional<int64_t> correction, bool keepdim) const {
-  return tandem::var(*this, dim, correction, keepdim);
-}
-Tensor Tensor::std(const optional<IntArrayRef>& dim, optional<int64_t> correction, bool keepdim) const {
+Tensor Tensor::std(const optional<IntArrayRef>& dim, const optional<Scalar>& correction, bool keepdim) const {
   return tandem::std(*this, dim, correction, keepdim);
 }
 

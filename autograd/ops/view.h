@@ -44,6 +44,7 @@ inline Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) {
 /// Without dimensions of size 1 (all, or `dim` if its size is 1).
 Tensor squeeze(const Tensor& self);
 Tensor squeeze(const Tensor& self, int64_t dim);
+Tensor squeeze(const Tensor& self, IntArrayRef dim);
 Tensor unsqueeze(const Tensor& self, int64_t dim);
 /// Windows of `size` elements, `step` apart, along `dimension`; a window's elements are a new last dimension.
 /// Windows may share elements: such a view is not written in place.

@@ -50,6 +50,9 @@ void check_mask(const Tensor& self, const Tensor& mask) {
 
 }  // namespace
 
+std::vector<Tensor> where(const Tensor& condition) {
+  return (condition.dim() == 0 ? condition.unsqueeze(0) : condition).nonzero().unbind(1);
+}
 Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
   check_condition(condition, "where");
   const ScalarType type = result_type(self, other);

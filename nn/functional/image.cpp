@@ -40,6 +40,8 @@ std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptio
           factors.size());
     for (std::size_t d = 0; d < rank; ++d) {
       const double size = static_cast<double>(input.sizes()[d + 2]) * factors[factors.size() == 1 ? 0 : d];
+      check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d],
+            " is too large for ", input);
       out.push_back(static_cast<int64_t>(std::floor(size)));
     }
   }

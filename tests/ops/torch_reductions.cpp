@@ -29,14 +29,16 @@ void add_moments(Table& table) {
   using Dims = optional<IntArrayRef>;
   table.give<T(CT, bool)>("var", var);
   table.give<T(CT, Ints, bool, bool)>("var", var);
-  table.give<T(CT, Dims, optional<I>, bool)>("var", var);
+  table.give<T(CT, Dims, const optional<Scalar>&, bool)>("var", var);
   table.give<T(CT, bool)>("std", std);
   table.give<T(CT, Ints, bool, bool)>("std", std);
-  table.give<T(CT, Dims, optional<I>, bool)>("std", std);
+  table.give<T(CT, Dims, const optional<Scalar>&, bool)>("std", std);
   table.give<Pair(CT, bool)>("var_mean", var_mean);
   table.give<Pair(CT, Ints, bool, bool)>("var_mean", var_mean);
   table.give<Pair(CT, bool)>("std_mean", std_mean);
   table.give<Pair(CT, Ints, bool, bool)>("std_mean", std_mean);
+  table.give<Pair(CT, Dims, const optional<Scalar>&, bool)>("var_mean", var_mean);
+  table.give<Pair(CT, Dims, const optional<Scalar>&, bool)>("std_mean", std_mean);
   table.give<T(CT, CS)>("norm", norm);
   table.give<T(CT, const optional<Scalar>&, Ints, bool, MaybeType)>("norm", norm);
   table.give<T(CT, Ints, bool)>("logsumexp", logsumexp);
@@ -49,7 +51,8 @@ void add_reductions(Table& table) {
   add_moments(table);
   table.give<T(CT, MaybeType)>("sum", sum);
   table.give<T(CT, Ints, bool, MaybeType)>("sum", sum);
-  table.give<T(CT, MaybeType)>("nansum", nansum);
+  table.add("nansum", std::type_identity<T(CT, MaybeType)>(),
+            [](CT x, MaybeType dtype) { return nansum(x, Ints(), false, dtype); });
   table.give<T(CT, Ints, bool, MaybeType)>("nansum", nansum);
   table.give<T(CT, MaybeType)>("mean", mean);
   table.give<T(CT, Ints, bool, MaybeType)>("mean", mean);

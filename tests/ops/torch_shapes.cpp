@@ -22,6 +22,7 @@ void add_views(Table& table) {
   table.give<T(CT, Ints, Ints)>("movedim", movedim);
   table.give<T(CT)>("squeeze", squeeze);
   table.give<T(CT, I)>("squeeze", squeeze);
+  table.give<T(CT, Ints)>("squeeze", squeeze);
   table.give<T(CT, I)>("unsqueeze", unsqueeze);
   table.write<>("squeeze_", &T::squeeze_);
   table.write<I>("squeeze_", &T::squeeze_);

@@ -339,7 +339,7 @@ def programs():
     def draw(d):
         d.special = d.grid = False  # differences need smooth places
         shapes = [[d.whole(1, 4) for _ in range(d.whole(1, 3))] for _ in range(LEAVES)] + [[]]
-        inputs = [d.tensor(s, torch.float64, "any", False).pack() for s in shapes]
+        inputs = [d.tensor(s, torch.float64, "nonzero", False).pack() for s in shapes]
         program = Program([x.window(x.storage) for x in inputs])
         lines = [f"mul_number/{k}/4" for k in range(LEAVES)]
         for line in lines:

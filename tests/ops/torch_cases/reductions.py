@@ -57,11 +57,10 @@ def reductions():
         # An empty list means all dimensions; PyTorch's gradient takes it for none.
         case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), n, d.chance(0.5), keep])(*dims(d)),
              label="dims", tolerance=10)
-        if name in ("var", "std"):
-            # Of fewer values than the correction var is NaN and PyTorch's gradient NaN over all dimensions, 0 over some.
-            case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), d.pick(None, n), d.pick(
-                *([0, 1, 2] if min(s, default=0) > 2 else [0, 1])), keep])(*dims(d)),
-                 lambda x, n, c, keep, f=function: f(x, n, correction=c, keepdim=keep), "correction", tolerance=10)
+        # Of fewer values than the correction var is NaN and PyTorch's gradient NaN over all dimensions, 0 over some.
+        case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), d.pick(None, n), d.pick(
+            *([0, 1, 2, 1.5, None] if min(s, default=0) > 2 else [0, 1])), keep])(*dims(d)),
+             lambda x, n, c, keep, f=function: f(x, n, correction=c, keepdim=keep), "correction", tolerance=10)
     p = (0, 1, 2, 2.0, 3, 0.5, -1, float("inf"), float("-inf"))
 
     def vector(d, shape):

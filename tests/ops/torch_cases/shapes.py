@@ -65,6 +65,7 @@ def views():
         d.whole(0, len(s)))])(d.shape()), view=True)
     case("squeeze", lambda d: [make(d, d.shape())], label="all", view=True)
     case("squeeze", lambda d: (lambda s, n: [make(d, s), n])(*dim(d)), label="dim", view=True)
+    case("squeeze", lambda d: (lambda s: [make(d, s), d.dims(len(s))])(d.shape(1)), label="dims", view=True)
     case("unsqueeze", lambda d: (lambda s: [make(d, s), d.whole(-len(s) - 1, len(s))])(d.shape()), view=True)
     case("squeeze_", lambda d: (lambda s, n: [d.written(s, grad=False), n])(*dim(d)))
     case("unsqueeze_", lambda d: (lambda s: [d.written(s, grad=False), d.whole(-len(s) - 1, len(s))])(d.shape()))

@@ -1,0 +1,27 @@
+// Sums and products of sizes that a caller gives: where one is too large, an Error that names the operation.
+#pragma once
+#include <cstdint>
+
+#include "tandem/core/error.h"
+
+namespace tandem {
+
+/// Beyond this no padding, offset or size is of use; sums of a few such numbers do not overflow.
+inline constexpr int64_t kLargestSize = int64_t{1} << 60;
+
+inline int64_t add_sizes(const char* operation, int64_t a, int64_t b) {
+  int64_t sum = 0;
+  check(!__builtin_add_overflow(a, b, &sum), operation, ": too many elements: ", a, " + ", b);
+  return sum;
+}
+inline int64_t multiply_sizes(const char* operation, int64_t a, int64_t b) {
+  int64_t product = 0;
+  check(!__builtin_mul_overflow(a, b, &product), operation, ": too many elements: ", a, " times ", b);
+  return product;
+}
+/// Throws Error unless |value| <= kLargestSize.
+inline void check_magnitude(const char* operation, const char* what, int64_t value) {
+  check(value >= -kLargestSize && value <= kLargestSize, operation, ": ", what, " ", value, " is too large");
+}
+
+}  // namespace tandem
