@@ -127,10 +127,12 @@ LargeBlocks::Block* LargeBlocks::take(std::size_t bytes, std::size_t align, std:
   return nullptr;
 }
 
-// `bytes`: that of a size class. A block of a little more is cut at once; of those that leave more behind the
-// best is known when neighbours are joined.
+// `bytes`: that of a size class. While the bound leaves room, blocks keep their sizes: a step's requests soon
+// find theirs, and nothing has to be joined. Near the bound, neighbours are joined before a much larger block
+// is cut, which breaks up the memory less.
 LargeBlocks::Block* LargeBlocks::find(std::size_t bytes, std::size_t align) {
-  Block* block = take(bytes, align, bytes + bytes / 4);
+  const bool room = held_ + round_up(bytes, kHuge) <= limit(live_ + bytes);
+  Block* block = take(bytes, align, room ? kNoLimit : bytes + bytes / 4);
   if (block != nullptr) return block;
   if (!joined_) join();
   block = take(bytes, align, kNoLimit);

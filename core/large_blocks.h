@@ -1,9 +1,8 @@
 // The CPU allocator's blocks above 32 KiB: address ranges that are cut, joined and given back by need.
 //
 // A free block holds its size and the next one inside itself; lists are by size, and a freed block is the
-// first that the next request of its size finds. When the list is empty, free neighbours are joined,
-// whichever request they came from, and the smallest block that suffices is cut. Not safe from several
-// threads by itself.
+// first that the next request of its size finds. When the list is empty a larger block is cut, or free
+// neighbours are joined, whichever request they came from. Not safe from several threads by itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
