@@ -2,6 +2,8 @@
 //
 //   #include <tandem/tandem.h>
 #pragma once
+#include <cmath>  // programs expect it, as from LibTorch's headers
+
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/grad_mode.h"
