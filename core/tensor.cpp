@@ -62,7 +62,8 @@ Scalar Tensor::item() const {
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {
   const int64_t numel = checked_numel(sizes);
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(numel, item_size(dtype), &bytes)) fail("too many elements: ", sizes);
+  if (__builtin_mul_overflow(numel, item_size(dtype), &bytes) || bytes >= int64_t{1} << 46) [[unlikely]]
+    fail("too many elements: ", sizes, " of ", name(dtype));
   return Tensor(
       IntrusivePtr(new TensorImpl(make_storage(static_cast<std::size_t>(bytes), device), dtype, sizes)));
 }

@@ -82,7 +82,8 @@ class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std:
   DataLoader(size_t examples, Dataset& dataset, const LoaderOptions& options, Collate... collate)
       : Base(detail::collate_with(std::move(dataset), std::move(collate)...),
              detail::EpochSampler(examples, options.shuffle), detail::full_options(options)),
-        batches_((examples + (options.drop_last ? 0 : options.batch_size - 1)) / options.batch_size) {}
+        batches_(examples / options.batch_size +
+                 (!options.drop_last && examples % options.batch_size != 0 ? 1 : 0)) {}
 
   size_t batches_;
 };

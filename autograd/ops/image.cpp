@@ -48,8 +48,9 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
 
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   const int64_t r = upscale_factor;
-  check(r > 0 && r <= INT32_MAX && self.dim() >= 3 && self.size(-3) % (r * r) == 0,
-        "pixel_shuffle: channels must divide by ", r, " squared, got ", self);
+  check(r <= INT32_MAX, "pixel_shuffle: the factor ", r, " is too large");
+  check(r > 0 && self.dim() >= 3 && self.size(-3) % (r * r) == 0, "pixel_shuffle: channels must divide by ",
+        r, " squared, got ", self);
   const int64_t c = self.size(-3) / (r * r), h = self.size(-2), w = self.size(-1);
   const int64_t height = multiply_sizes("pixel_shuffle", h, r), width = multiply_sizes("pixel_shuffle", w, r);
   if (self.numel() == 0) return back(self, self, c, height, width);
@@ -58,7 +59,8 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
 }
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   const int64_t r = downscale_factor;
-  check(r > 0 && r <= INT32_MAX && self.dim() >= 3 && self.size(-2) % r == 0 && self.size(-1) % r == 0,
+  check(r <= INT32_MAX, "pixel_unshuffle: the factor ", r, " is too large");
+  check(r > 0 && self.dim() >= 3 && self.size(-2) % r == 0 && self.size(-1) % r == 0,
         "pixel_unshuffle: height and width must divide by ", r, ", got ", self);
   const int64_t c = self.size(-3), h = self.size(-2) / r, w = self.size(-1) / r;
   const int64_t channels = multiply_sizes("pixel_unshuffle", c, r * r);

@@ -23,9 +23,12 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
         num_classes);
   check(num_classes != -1 || self.numel() > 0,
         "one_hot: the number of classes cannot be told from a tensor without elements: ", self);
-  if (num_classes == -1) num_classes = add_sizes("one_hot", largest(self), 1);
+  if (num_classes == -1) {
+    num_classes = add_sizes("one_hot", largest(self), 1);
+    check(num_classes > 0, "one_hot: classes must not be negative, got ", num_classes - 1);
+  }
   Dims sizes(self.sizes());
-  sizes.push_back(std::max<int64_t>(num_classes, 0));
+  sizes.push_back(num_classes);
   Tensor out = zeros(sizes, self.options());
   return out.scatter_(-1, self.detach().unsqueeze(-1), 1);
 }

@@ -56,6 +56,11 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef o
   check(h > 0 && w > 0, "adaptive_max_pool2d: the planes are empty: ", self);
   if (out[0] > 0 && out[1] > 0 && h % out[0] == 0 && w % out[1] == 0)
     return max_pool2d_with_indices(self, {h / out[0], w / out[1]});
+  Dims sizes(self.sizes());
+  sizes[sizes.size() - 2] = out[0];
+  sizes[sizes.size() - 1] = out[1];
+  // Held from the beginning: a result that no memory holds is refused before its windows are walked.
+  const Tensor none = empty_raw(sizes, self.dtype(), self.device());
   std::vector<Tensor> values, indices;
   for (int64_t i = 0; i < out[0]; ++i)
     for (int64_t j = 0; j < out[1]; ++j) {
@@ -64,11 +69,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef o
       values.push_back(value);
       indices.push_back(index);
     }
-  Dims sizes(self.sizes());
-  sizes[sizes.size() - 2] = out[0];
-  sizes[sizes.size() - 1] = out[1];
-  if (values.empty())
-    return {empty_raw(sizes, self.dtype(), self.device()), empty_raw(sizes, kLong, self.device())};
+  if (values.empty()) return {none, empty_raw(sizes, kLong, self.device())};
   return {stack(values, -1).reshape(sizes), stack(indices, -1).reshape(sizes)};
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size) {

@@ -11,6 +11,7 @@
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/random.h"
+#include "tandem/core/checked_sizes.h"
 #include "tandem/core/formulas/random_ops.h"
 
 namespace tandem {
@@ -162,6 +163,7 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorO
 // order.
 Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& options) {
   check(n >= 0, "randperm: expected n >= 0, got ", n);
+  check_magnitude("randperm", "n =", n);
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
   Tensor order = arange(n, TensorOptions(kLong).device(Device(kCPU, 0)));

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/core/checked_sizes.h"
 
 namespace tandem {
 namespace {
@@ -34,8 +35,8 @@ Tensor block_diag(TensorList tensors) {
   int64_t rows = 0, columns = 0;
   for (const Tensor& t : tensors) {
     check(t.dim() <= 2, "block_diag: expected at most 2 dimensions, got ", t);
-    rows += t.dim() == 2 ? t.size(0) : 1;
-    columns += t.dim() == 0 ? 1 : t.size(-1);
+    rows = add_sizes("block_diag", rows, t.dim() == 2 ? t.size(0) : 1);
+    columns = add_sizes("block_diag", columns, t.dim() == 0 ? 1 : t.size(-1));
   }
   Tensor out = zeros({rows, columns}, tensors[0].options().dtype(result_type(tensors)));
   rows = columns = 0;

@@ -1,6 +1,7 @@
-// What calls with braces, numbers, bools, vectors and nothing choose among overloads: one line for each, with the result's
-// shape and first values, "throws", or "does not compile". Sees <torch/torch.h> alone, so that LibTorch answers the same
-// lines (bench/libtorch/overloads.py); overloads_*.cpp hold them.
+// What calls with braces, numbers, bools, vectors and nothing choose among overloads: one line for each, with
+// the result's shape and first values, "throws", or "does not compile". Sees <torch/torch.h> alone, so that
+// LibTorch answers the same lines (bench/libtorch/overloads.py, which writes overloads.txt); overloads_*.cpp
+// hold them.
 #pragma once
 #include <torch/torch.h>
 
@@ -14,6 +15,7 @@
 namespace overloads {
 
 inline std::string show(double value) {
+  if (value != value) return "nan";  // of either sign
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
@@ -30,7 +32,8 @@ inline std::string show(const torch::Tensor& t) {
   std::string out = "[";
   for (int64_t d = 0; d < t.dim(); ++d) out += (d > 0 ? ", " : "") + std::to_string(t.size(d));
   out += "]";
-  if (t.scalar_type() != torch::kFloat) out += t.scalar_type() == torch::kLong ? " long" : t.scalar_type() == torch::kBool ? " bool" : " other";
+  if (t.scalar_type() != torch::kFloat)
+    out += t.scalar_type() == torch::kLong ? " long" : t.scalar_type() == torch::kBool ? " bool" : " other";
   const torch::Tensor row = t.detach().to(torch::kDouble).contiguous().reshape({-1});
   for (int64_t i = 0; i < row.numel() && i < 6; ++i) out += " " + show(row[i].template item<double>());
   return out;
@@ -53,7 +56,8 @@ std::string show(const torch::ExpandingArray<N>& array) {
 
 /// What a line may use.
 struct Given {
-  torch::Tensor t = (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // different values in a row
+  torch::Tensor t =
+      (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // different values in a row
   torch::Tensor u = torch::arange(3, torch::kFloat).view({1, 3, 1});
   torch::Tensor n = torch::arange(2, torch::kLong);
   torch::Tensor m = torch::arange(4, torch::kLong) > 1;
@@ -92,30 +96,20 @@ void add_shapes(Lines& lines);
 void add_others(Lines& lines);
 void add_modules(Lines& lines);
 
-inline std::string all_lines() {
-  torch::manual_seed(0);
-  Lines lines;
-  add_reductions(lines);
-  add_shapes(lines);
-  add_others(lines);
-  add_modules(lines);
-  return lines.text();
-}
-
 }  // namespace overloads
 
-// A generic lambda, so that what does not compile is an answer. t, u, n, m, image: tensors; v, w: vectors; r: an array
-// reference; o: options.
-#define LINE(...)                                                                                           \
-  lines.add(#__VA_ARGS__, [](const auto& given) -> std::string {                                            \
-    [[maybe_unused]] auto t = given.t.clone();                                                              \
-    [[maybe_unused]] auto u = given.u.clone();                                                              \
-    [[maybe_unused]] const auto &n = given.n, &m = given.m, &image = given.image;                           \
-    [[maybe_unused]] const auto &v = given.v, &w = given.w;                                                 \
-    [[maybe_unused]] const auto& o = given.o;                                                               \
-    [[maybe_unused]] const typename overloads::Names<decltype(given)>::Array r(given.v);                 \
-    if constexpr (requires { (__VA_ARGS__); })                                                                \
-      return overloads::show(__VA_ARGS__);                                                                  \
-    else                                                                                                    \
-      return "does not compile";                                                                            \
+// A generic lambda, so that what does not compile is an answer. t, u, n, m, image: tensors; v, w: vectors; r:
+// an array reference; o: options.
+#define LINE(...)                                                                        \
+  lines.add(#__VA_ARGS__, [](const auto& given) -> std::string {                         \
+    [[maybe_unused]] auto t = given.t.clone();                                           \
+    [[maybe_unused]] auto u = given.u.clone();                                           \
+    [[maybe_unused]] const auto &n = given.n, &m = given.m, &image = given.image;        \
+    [[maybe_unused]] const auto &v = given.v, &w = given.w;                              \
+    [[maybe_unused]] const auto& o = given.o;                                            \
+    [[maybe_unused]] const typename overloads::Names<decltype(given)>::Array r(given.v); \
+    if constexpr (requires { (__VA_ARGS__); })                                           \
+      return overloads::show(__VA_ARGS__);                                               \
+    else                                                                                 \
+      return "does not compile";                                                         \
   });
