@@ -48,14 +48,14 @@ class JobQueue {
   /// The next result. Throws WorkerException for the exception of its job (the next call goes on behind it)
   /// and Error when `timeout` has passed (the next call waits for the same one). Precondition: pending() > 0.
   Result pop(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
+  /// After a fork the workers are the parent's: a child that has asked for nothing yet starts its own.
+  bool is_the_parents() const;
   /// Forgets all pending jobs; returns when none runs any more.
   void cancel();
 
  private:
   struct State;
   void start();
-  // After a fork the workers are the parent's: a child that has asked for nothing yet starts its own.
-  bool is_the_parents() const;
   void take_over();
   std::unique_ptr<State> state_;
   int workers_;
