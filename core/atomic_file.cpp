@@ -118,13 +118,18 @@ class NoSignals {
     sigemptyset(&set_);
     sigaddset(&set_, SIGPIPE);
     sigaddset(&set_, SIGXFSZ);
-    sigpending(&pending_);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
-  ~NoSignals() {
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+  // Takes what a failed write has sent to this thread. A signal that the caller holds back himself stays: one
+  // that was sent before cannot be told from it.
+  void take() {
     const int kept = errno;
-    for (const int signal : {SIGPIPE, SIGXFSZ}) {  // takes those that came meanwhile
-      if (sigismember(&pending_, signal)) continue;
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      if (sigismember(&before_, signal)) continue;
       sigset_t one;
       sigemptyset(&one);
       sigaddset(&one, signal);
@@ -132,19 +137,18 @@ class NoSignals {
       while (sigtimedwait(&one, nullptr, &at_once) < 0 && errno == EINTR) {
       }
     }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = kept;
   }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
 
  private:
-  sigset_t set_, pending_, before_;
+  sigset_t set_, before_;
 };
 
 ssize_t write_quietly(int fd, const void* data, std::size_t bytes) {
-  const NoSignals guard;
-  return ::write(fd, data, bytes);
+  NoSignals guard;
+  const ssize_t written = ::write(fd, data, bytes);
+  if (written < 0) guard.take();
+  return written;
 }
 
 }  // namespace

@@ -25,6 +25,14 @@ void append_utf8(std::string& out, uint32_t code) {
   }
 }
 
+// How many characters at the front stand for themselves and are ASCII.
+std::size_t plain_length(std::string_view text) {
+  std::size_t n = 0;
+  const auto plain = [](unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; };
+  while (n < text.size() && plain(static_cast<unsigned char>(text[n]))) ++n;
+  return n;
+}
+
 // Bytes of the UTF-8 sequence at the front of `text`, 0 when it is none.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -105,7 +113,8 @@ std::string JsonReader::string() {
       escape(out);
       continue;
     }
-    const std::size_t length = utf8_length(text_.substr(at_));
+    std::size_t length = plain_length(text_.substr(at_));
+    if (length == 0) length = utf8_length(text_.substr(at_));
     if (length == 0) fail_at("invalid UTF-8");
     out += text_.substr(at_, length);
     at_ += length;

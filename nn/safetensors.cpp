@@ -81,8 +81,14 @@ void check_bools(const Tensor& t, const std::string& name, const std::string& fi
           static_cast<int>(bytes[i]));
 }
 
-// Reads in chunks on all threads; gives the CRC-32 of it all, or 0 where none is wanted.
-uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_t bytes, bool summed) {
+// Reads in chunks on all threads. Gives the CRC-32 of what `before` is the sum of, followed by it all; where
+// none is wanted, anything.
+uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_t bytes, bool summed,
+                     uint32_t before) {
+  if (bytes <= kChunk) {
+    source.read(to, offset, bytes);
+    return summed ? crc32(to, bytes, before) : 0;
+  }
   const std::size_t chunks = (bytes + kChunk - 1) / kChunk;
   std::vector<uint32_t> sums(chunks);
   const auto size = [&](std::size_t i) { return std::min(kChunk, bytes - i * kChunk); };
@@ -93,9 +99,8 @@ uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_
       if (summed) sums[i] = crc32(chunk, size(i));
     }
   });
-  uint32_t sum = 0;
-  for (std::size_t i = 0; i < chunks; ++i) sum = i == 0 ? sums[0] : joined_crc32(sum, sums[i], size(i));
-  return sum;
+  for (std::size_t i = 0; summed && i < chunks; ++i) before = joined_crc32(before, sums[i], size(i));
+  return before;
 }
 
 // The header, and with it where the elements begin.
@@ -141,9 +146,9 @@ SafeTensors load(const Source& source, const std::string& file, const optional<D
   out.metadata = std::move(header.metadata);
   for (TensorEntry& entry : header.tensors) {
     Tensor t = empty(entry.sizes, TensorOptions(entry.dtype).device(Device(kCPU)));
-    const uint64_t bytes = entry.end - entry.begin;
-    const uint32_t sum = read_summed(source, t.data_ptr(), start + entry.begin, bytes, sums.has_value());
-    if (sums) check_tensor_sum(entry, joined_crc32(crc_of_kind(entry), sum, bytes), *sums, file);
+    const uint32_t sum = read_summed(source, t.data_ptr(), start + entry.begin, entry.end - entry.begin,
+                                     sums.has_value(), sums ? crc_of_kind(entry) : 0);
+    if (sums) check_tensor_sum(entry, sum, *sums, file);
     if (entry.dtype == kBool) check_bools(t, entry.name, file);
     out.tensors.insert(std::move(entry.name), device ? t.to(*device) : t);
   }
@@ -196,19 +201,35 @@ std::string text_with_sums(Header& header, const std::vector<uint32_t>& sums) {
   return format_header(header);
 }
 
-// Writes elements by way of a buffer, so that their sum is of the bytes that are written.
+// Writes by way of a buffer, so that a sum is of the bytes that are written, and small tensors share a write.
 template <class File>
-uint32_t write_summed(File& file, const Tensor& t, std::vector<char>& buffer) {
-  const char* from = static_cast<const char*>(t.data_ptr());
-  uint32_t sum = 0;
-  for (std::size_t left = t.nbytes(), size = 0; left != 0; left -= size, from += size) {
-    size = std::min(left, buffer.size());
-    std::memcpy(buffer.data(), from, size);
-    sum = crc32(buffer.data(), size, sum);
-    file.write(buffer.data(), size);
+class Writer {
+ public:
+  explicit Writer(File& file) : file_(file), buffer_(kChunk) {}
+  /// Gives the sum of what `before` is the sum of, followed by these bytes.
+  uint32_t put(const void* data, std::size_t bytes, uint32_t before) {
+    const char* from = static_cast<const char*>(data);
+    while (bytes != 0) {
+      const std::size_t size = std::min(bytes, buffer_.size() - used_);
+      std::memcpy(buffer_.data() + used_, from, size);
+      before = crc32(buffer_.data() + used_, size, before);
+      used_ += size;
+      from += size;
+      bytes -= size;
+      if (used_ == buffer_.size()) flush();
+    }
+    return before;
   }
-  return sum;
-}
+  void flush() {
+    file_.write(buffer_.data(), used_);
+    used_ = 0;
+  }
+
+ private:
+  File& file_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+};
 
 // The header is written twice: the sums are known at the end.
 template <class File>
@@ -223,12 +244,13 @@ void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
   const uint64_t length = text.size();
   file.write(&length, sizeof length);
   file.write(text.data(), text.size());
-  std::vector<char> buffer(kChunk);
+  Writer<File> writer(file);
   for (const std::size_t i : layout.order) {
     const Tensor t = tensors[i].value().detach().to(Device(kCPU)).contiguous();
-    const uint32_t elements = t.numel() == 0 ? 0 : write_summed(file, t, buffer);
-    sums[i] = joined_crc32(crc_of_kind(layout.header.tensors[i]), elements, t.nbytes());
+    const uint32_t kind = crc_of_kind(layout.header.tensors[i]);
+    sums[i] = t.numel() == 0 ? kind : writer.put(t.data_ptr(), t.nbytes(), kind);
   }
+  writer.flush();
   file.overwrite(8, text_with_sums(layout.header, sums).data(), text.size());
 }
 
