@@ -10,8 +10,10 @@ namespace tandem {
 namespace {
 
 Tensor normalized(const Tensor& x, const Dims& dims, double eps) {
-  const Tensor mean = x.mean(dims, true);
-  return (x - mean) * (autograd::biased_var(x, mean, dims) + eps).rsqrt();
+  // The mean is rounded: what it is off by, the mean of the deviations, is taken from them, too.
+  const Tensor mean = x.mean(dims, true), far = x - mean, off = far.detach().mean(dims, true);
+  const Tensor scale = (autograd::biased_var(x, mean, dims) + eps).rsqrt();
+  return addcmul(scale * -off, far, scale);
 }
 
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -39,10 +39,11 @@ struct Atan2Rule {
   static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
-  // Constant; 1 instead of 0 and infinity. The gradient at the origin is 0.
+  // Constant; 1 where squares are harmless, and for 0 and infinity. The gradient at the origin is 0.
   static Tensor scale(const Tensor& a, const Tensor& b) {
     const Tensor larger = as_type(maximum(a.detach().abs(), b.detach().abs()), float_type(result_type(a, b)));
-    return where(logical_or(larger == 0, larger.isinf()), 1, larger);
+    const Tensor extreme = logical_or(larger<1e-12, larger> 1e12);
+    return where(logical_and(extreme, logical_and(larger > 0, larger.isfinite())), larger, 1);
   }
   static Tensor square(const Tensor& a, const Tensor& b) {
     const Tensor sum = a * a + b * b;

@@ -11,16 +11,17 @@ def elementwise():
         shapes = d.broadcast(2)
         return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
                                                                         other or kind)]
-    # At NaN PyTorch's gradient is NaN.
-    both("copysign", lambda d, make: (lambda s: [make(s[0], grad=not d.special), d.constant(s[1])])(d.broadcast(2)),
+    # At NaN PyTorch's gradient is NaN, at 0 its second.
+    both("copysign", lambda d, make: (lambda s: [make(s[0], grad=not d.special and not d.grid),
+                                                   d.constant(s[1])])(d.broadcast(2)),
          label="tensors")
-    both("copysign", lambda d, make: [make(d.shape(), grad=not d.special), d.real()], label="number")
+    both("copysign", lambda d, make: [make(d.shape(), grad=not d.special and not d.grid), d.real()], label="number")
     for name in ("fmax", "fmin"):
         case(name, lambda d: pair(d, d.tensor))
 
     def logarithm(d, make):
         d.second = not d.grid and not d.special
-        return pair(d, make, "positive")
+        return pair(d, make, "positive", INTEGERS + FLOATS)  # not bool: 0 times the infinite logarithm of False
     both("xlogy", logarithm, label="tensors")
     case("xlogy", lambda d: [d.tensor(d.shape()), d.pick(0.5, 2, 3.5)], label="number")
     case("xlogy", lambda d: [d.pick(0, 0.5, 2), d.tensor(d.shape(), kind="positive")], label="from number")
@@ -133,7 +134,7 @@ def joins():
 
     def scattered(d, make):
         shapes, t = d.broadcast(2), d.dtype()
-        count = torch.Size(torch.broadcast_shapes(*shapes)).numel()
+        count = 9 if d.wrong else torch.Size(torch.broadcast_shapes(*shapes)).numel()
         return [make(shapes[0], t), d.tensor(shapes[1], torch.bool), d.tensor([count + d.whole(0, 2)], t)]
     both("masked_scatter", scattered)
 
