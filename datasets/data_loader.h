@@ -8,8 +8,8 @@
 // has one place, so an inner loop would take the outer one's batches. What batch k holds does not depend on
 // the number of workers: each makes its batches with its own copy of the data set, and random numbers from
 // the default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches
-// the loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at a
-// time: begin(), ++ and join() throw Error when another thread is inside one of them.
+// the loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at
+// a time: begin(), ++ and join() throw Error when another thread is inside one of them.
 #pragma once
 #include <iterator>
 

@@ -129,7 +129,7 @@ Tensor cov(const Tensor& self, int64_t correction) {
   check(self.dim() <= 2, "cov: expected at most 2 dimensions, got ", self);
   const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
   const Tensor d = x - x.mean(IntArrayRef(1), true);
-  const auto count = static_cast<double>(std::max<int64_t>(x.size(1) - correction, 0));
+  const double count = std::max(static_cast<double>(x.size(1)) - static_cast<double>(correction), 0.0);
   return (d.matmul(d.t()) / count).squeeze();
 }
 

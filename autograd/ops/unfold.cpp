@@ -47,7 +47,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   check(size <= sizes[d], "unfold: window ", size, " is larger than dimension ", dimension, " of size ",
         sizes[d], "\n  self ", self);
   const int64_t element = strides[d];
-  step = std::min(step, std::max<int64_t>(sizes[d], 1));  // a longer one is never taken
+  step = std::min(step, sizes[d] + 1);  // a longer one is never taken
   sizes[d] = (sizes[d] - size) / step + 1;
   strides[d] = sizes[d] <= 1 ? element : element * step;
   sizes.push_back(size);

@@ -47,6 +47,8 @@ TEST_CASE("dimensions move") {
   CHECK(x.unsqueeze(1).sizes() == IntArrayRef({2, 1, 3, 4}));
   CHECK(x.unsqueeze(-1).sizes() == IntArrayRef({2, 3, 4, 1}));
   CHECK(x.unsqueeze(1).squeeze().sizes() == x.sizes());
+  CHECK(x.unsqueeze(1).unsqueeze(0).squeeze({0, 2}).sizes() == x.sizes());
+  CHECK(x.unsqueeze(1).squeeze({0, -3}).sizes() == x.sizes());
   CHECK(x.unsqueeze(1).squeeze(0).sizes() == IntArrayRef({2, 1, 3, 4}));
   CHECK(x.flatten(1).sizes() == IntArrayRef({2, 12}));
   CHECK(x.flatten(0, 1).sizes() == IntArrayRef({6, 4}));
@@ -61,6 +63,8 @@ TEST_CASE("dimensions move") {
 
 TEST_CASE("unfold and diagonal") {
   const Tensor x = counting({7});
+  CHECK(counting({4}).unfold(0, 0, 9).sizes() == IntArrayRef({1, 0}));
+  CHECK(counting({4}).unfold(0, 2, INT64_MAX).sizes() == IntArrayRef({1, 2}));
   CHECK(show(x.unfold(0, 3, 2)) == "[3, 3] 0 1 2 2 3 4 4 5 6");
   CHECK(show(counting({2, 4}).unfold(1, 2, 2)) == "[2, 2, 2] 0 1 2 3 4 5 6 7");
   CHECK_THROWS_WITH_AS(x.unfold(0, 8, 1), doctest::Contains("window 8 is larger than dimension 0 of size 7"),

@@ -1,7 +1,8 @@
 // Options of modules and of torch::nn::functional.
 #include "overloads.h"
 
-// clang-format off: one call after the other
+// One call after the other.
+// clang-format off
 
 namespace overloads {
 namespace {

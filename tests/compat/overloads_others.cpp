@@ -1,7 +1,8 @@
 // Factories, pointwise operations, functionals and products.
 #include "overloads.h"
 
-// clang-format off: one call after the other
+// One call after the other.
+// clang-format off
 
 #define FACTORY(f) \
   LINE(torch::f({0}, o)) LINE(torch::f({}, o)) LINE(torch::f({2}, o)) LINE(torch::f({2, 1}, o)) \

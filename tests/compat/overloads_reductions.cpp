@@ -1,7 +1,8 @@
 // Reductions over everything, one dimension or several.
 #include "overloads.h"
 
-// clang-format off: one call after the other
+// One call after the other.
+// clang-format off
 
 // f with each argument list, as a member and as a function.
 #define EACH(f) \

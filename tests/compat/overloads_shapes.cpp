@@ -1,7 +1,8 @@
 // Sizes, views, joints and indices.
 #include "overloads.h"
 
-// clang-format off: one call after the other
+// One call after the other.
+// clang-format off
 
 #define SIZES(f) \
   LINE(t.f(20)) LINE(t.f(-1)) LINE(t.f({20})) LINE(t.f({-1})) LINE(t.f({5, 4})) LINE(t.f({})) LINE(t.f(v)) \

@@ -112,6 +112,8 @@ void add_factories(Table& table) {
 
 void add_pointwise(Table& table) {
   add_unary(table);
+  table.give<T(CT, I)>("round", round);
+  table.write<I>("round_", &T::round_);
   add_activations(table);
   add_factories(table);
   using Bound = const optional<Scalar>&;

@@ -11,6 +11,10 @@ from torch_draw import FLOATS, INTEGERS
 def unary():
     kinds = dict(log="positive", log2="positive", log10="positive", sqrt="positive", rsqrt="positive", acosh="positive",
                  log1p="positive", asin="unit", acos="unit", atanh="unit", reciprocal="nonzero", tan="unit")
+    case("round", lambda d: [d.tensor(d.shape(), d.float()), d.pick(-1, 0, 1, 2)],
+         lambda x, n: torch.round(x, decimals=n), "decimals")
+    case("round_", lambda d: [d.written(d.shape(), d.float()), d.pick(-1, 0, 1, 2)],
+         lambda x, n: x.round_(decimals=n), "decimals")
     for name in ("neg abs sign square relu floor ceil round trunc frac exp exp2 expm1 log log2 log10 log1p erf erfc sqrt "
                  "rsqrt reciprocal sigmoid sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh bitwise_not "
                  "logical_not").split():
