@@ -4,13 +4,13 @@
 #include <thread>
 
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/runtime.h"
 #include "tandem/core/profile.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
 #include "tandem/tests/temp_folder.h"
 #ifdef TANDEM_CUDA_EMULATION
-#include "tandem/core/backend/runtime.h"
 #include "tandem/tests/cuda_emulation/emulation.h"
 #endif
 

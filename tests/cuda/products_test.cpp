@@ -4,15 +4,15 @@
 #include <cmath>
 #include <functional>
 
+#include "tandem/core/backend/capture.h"
+#include "tandem/core/backend/conv.h"
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/backend/pool.h"
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 #ifdef TANDEM_CUDA_EMULATION
-#include "tandem/core/backend/capture.h"
-#include "tandem/core/backend/conv.h"
-#include "tandem/core/backend/linalg.h"
-#include "tandem/core/backend/pool.h"
 #include "tandem/tests/cuda_emulation/emulation.h"
 #endif
 
