@@ -43,8 +43,7 @@ class Tensor {
   Tensor& operator=(Tensor&& value) && { return copy_(value); }
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
-  // ---- what it is
-  // -------------------------------------------------------------------------------------------------
+  // ---- metadata
   bool defined() const { return impl_.get() != nullptr; }
   explicit operator bool() const = delete;  // ambiguous: use defined() or item<bool>()
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
@@ -122,7 +121,6 @@ class Tensor {
   void print() const;
 
   // ---- autograd (autograd/variable.cpp)
-  // ---------------------------------------------------------------------------
   bool requires_grad() const { return get().requires_grad(); }
   /// Throws Error unless this is a leaf of a floating point type or nothing changes. A view that becomes a
   /// leaf with gradient is a view no more: later writes to its base are not recorded for it.
@@ -164,7 +162,6 @@ class Tensor {
   bool is_inference() const { return get().inference; }
 
   // ---- conversion (to.cpp, copy.cpp, clone.cpp)
-  // -------------------------------------------------------------------
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false) const;
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
   Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false) const;

@@ -3,8 +3,7 @@
 //
 //   rows     `lanes` threads (a part of a warp, a warp or a block) fold one output, or one of its parts; one
 //            thread each for the columns of many small planes
-//   columns  a block folds a tile of neighbouring outputs: `lanes` threads side by side, kOuterColumns
-//   outputs
+//   columns  a block folds a tile of neighbouring outputs: `lanes` threads side by side, kOuterColumns outputs
 //            each, and the rest of the block one row of reduced elements below the other
 //
 // The reduced elements of an output are cut in `parts`; a second kernel folds the parts, in order.

@@ -1,10 +1,8 @@
 // Where the files of a data set lie: known names, folders of IDX files, and the error that tells every way to
 // get them.
 //
-// Looked for, in this order: $TANDEM_DATA/NAME, $TANDEM_DATA itself, the folder of Debian's package, the
-// cache
-// ($XDG_CACHE_HOME or ~/.cache)/tandem/NAME, then a download into that cache. Nothing here touches the
-// network.
+// Looked for, in this order: $TANDEM_DATA/NAME, $TANDEM_DATA itself, the folder of Debian's package, the cache
+// ($XDG_CACHE_HOME or ~/.cache)/tandem/NAME, then a download into that cache. Nothing here touches the network.
 #pragma once
 #include <array>
 #include <cstdint>

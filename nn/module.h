@@ -56,8 +56,7 @@ class Module : public std::enable_shared_from_this<Module> {
   /// A deep copy, on `device` where given. Throws Error unless the type derives from Cloneable<Itself>.
   virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
 
-  // ---- what it holds; names are "child.grandchild.weight". A tensor that is reachable on several ways
-  // counts
+  // ---- what it holds; names are "child.grandchild.weight". A tensor that is reachable on several ways counts
   //      once, under its first name.
   std::vector<Tensor> parameters(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;

@@ -2,8 +2,8 @@
 // double.
 //
 //   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s]
-//                   * x[n, group(o) * C/groups + c, p * stride_h - pad_h + r * dilation_h, q * stride_w -
-//                   ...]
+//                   * x[n, group(o) * C/groups + c, p * stride_h - pad_h + r * dilation_h,
+//                       q * stride_w - pad_w + s * dilation_w]
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; what lies outside of x counts as
 // zero. Callers have checked the shape: groups divide both channel counts, out_h() and out_w() are not

@@ -2,8 +2,7 @@
 //
 //   struct Sum {
 //     using In = float; using Acc = float; using Out = float;
-//     static constexpr bool kParameter = false;  // true: map(x, p) and finish(a, p) get the entry of a
-//     tensor
+//     static constexpr bool kParameter = false;  // true: map(x, p) and finish(a, p) get the entry of a tensor
 //                                                // of Out shaped like the output
 //     Acc identity() const; Acc map(In x) const; Acc combine(Acc a, Acc b) const; Out finish(Acc a) const;
 //   };

@@ -2,8 +2,8 @@
 //
 //   In, Acc; static constexpr bool kCascade: accumulators are renewed after a few elements, for accuracy
 //   struct Parameter; Parameter parameter(int64_t to) const: what map and store need to know of an output
-//   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b)
-//   const; void store(int64_t to, Acc a, Parameter p) const
+//   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b) const;
+//   void store(int64_t to, Acc a, Parameter p) const
 //
 // Folded makes one of a policy of core/formulas/reduce_ops.h. No atomics: every fold has one order.
 #pragma once

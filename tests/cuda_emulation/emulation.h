@@ -7,10 +7,12 @@
 // touched only while a kernel or a copy runs: a host that reads it crashes, as it does on a real machine.
 //
 // Environment, read once:
-//   TANDEM_EMULATED_CARDS=n         cards of 132 multiprocessors, compute capability 9.0 (1); "none": no
-//   driver TANDEM_EMULATED_MEMORY=bytes    memory of each (1 GiB) TANDEM_EMULATED_STREAMS=eager   work runs
-//   when it is enqueued TANDEM_EMULATED_THREADS=ascending|descending   order of the threads of a block
-//   (alternates from launch to launch)
+//   TANDEM_EMULATED_CARDS=n                        number of GPUs, each with 132 multiprocessors and compute
+//                                                  capability 9.0 (default 1); "none": no driver
+//   TANDEM_EMULATED_MEMORY=bytes                   memory per GPU (default 1 GiB)
+//   TANDEM_EMULATED_STREAMS=eager                  run work as soon as it is enqueued
+//   TANDEM_EMULATED_THREADS=ascending|descending   order of the threads of a block (default: alternates
+//                                                  between launches)
 #pragma once
 #include <cuda_runtime_api.h>
 
