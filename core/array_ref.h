@@ -1,4 +1,4 @@
-// ArrayRef<T>: a borrowed, read-only run of T. It never owns: use it for parameters, not for members.
+// ArrayRef<T>: a borrowed, read-only span of T. Use it for parameters, not for members: it does not own.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@ class ArrayRef {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
-  // Valid for the full expression: the list of a call's argument lives until the call returns.
+  // The list lives until the end of the full expression, so an argument is valid until the call returns.
   constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
 #pragma GCC diagnostic pop
   ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}

@@ -1,4 +1,4 @@
-// POSIX calls behind AtomicFile. fsync of the folder makes the rename itself survive a power cut.
+// The POSIX calls behind AtomicFile. fsync on the folder makes the rename itself survive a power failure.
 #include "tandem/core/atomic_file.h"
 
 #include <fcntl.h>
@@ -29,7 +29,8 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Temporary files are called HEAD, process, "-", counter, ".tmp". A long name is cut: names have 255 bytes.
+// Temporary files are called HEAD, process id, "-", counter, ".tmp". Names have at most 255 bytes, so HEAD is
+// cut.
 std::string temporary_head(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return "." + (slash == std::string::npos ? path : path.substr(slash + 1)).substr(0, 200) + ".";
@@ -45,7 +46,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-// Whether `path` is a symbolic link of /proc: it leads to an open file, whatever its text says.
+// Whether `path` is a symbolic link in /proc, which refers to an open file whatever its text says.
 bool is_process_link(const std::string& path) {
   struct statfs system {};
   constexpr auto kProc = 0x9fa0;
@@ -54,7 +55,7 @@ bool is_process_link(const std::string& path) {
 
 struct Target {
   std::string path;
-  bool direct;  // it must not be replaced
+  bool direct;  // must not be replaced
 };
 
 Target target_of(std::string path) {
@@ -71,10 +72,10 @@ Target target_of(std::string path) {
     const std::size_t slash = path.rfind('/');
     path = text[0] == '/' || slash == std::string::npos ? text : path.substr(0, slash + 1) + text;
   }
-  fail("cannot write ", given, ": too many symbolic links, or they go round in circles");
+  fail("cannot write ", given, ": too many symbolic links, or a cycle of them");
 }
 
-// Throws Error unless what stands under `target` may be written to.
+// Throws Error unless `target` may be written.
 void check_kind(const std::string& path, const std::string& target) {
   struct stat status {};
   const bool there = ::stat(target.c_str(), &status) == 0;
@@ -87,7 +88,7 @@ void check_kind(const std::string& path, const std::string& target) {
     fail("cannot write ", path, ": ", std::strerror(errno));
 }
 
-// Gives the new file the old one's access ACL, and none where that had none but the folder a default one.
+// Copies the old file's access ACL. If it has none, removes the one inherited from the folder's default ACL.
 bool keep_acl(int fd, const std::string& old) {
   std::vector<char> acl(65536);
   const ssize_t bytes = ::getxattr(old.c_str(), kAccessAcl, acl.data(), acl.size());
@@ -95,7 +96,7 @@ bool keep_acl(int fd, const std::string& old) {
   return ::fremovexattr(fd, kAccessAcl) == 0 || errno == ENODATA || errno == ENOTSUP;
 }
 
-// Owner first: a change of it may reset bits of the mode. What cannot be kept makes nothing wider.
+// The owner comes first, because changing it may reset mode bits. A failure never widens the permissions.
 bool keep_permissions(int fd, const std::string& old, const struct stat& status) {
   struct stat ours {};
   if (::fstat(fd, &ours) != 0) return false;
@@ -111,7 +112,7 @@ bool keep_permissions(int fd, const std::string& old, const struct stat& status)
   return ::fchmod(fd, mode) == 0;
 }
 
-// While it lives, a write that fails gives an error number and no signal.
+// While it lives, a failed write reports an error number and sends no signal.
 class NoSignals {
  public:
   NoSignals() {
@@ -124,8 +125,8 @@ class NoSignals {
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;
 
-  // Takes what a failed write has sent to this thread. A signal that the caller holds back himself stays: one
-  // that was sent before cannot be told from it.
+  // Consumes the signal that a failed write sent to this thread. A signal that the caller blocks stays
+  // pending: one that was sent earlier could not be told apart from it.
   void take() {
     const int kept = errno;
     for (const int signal : {SIGPIPE, SIGXFSZ}) {
@@ -175,7 +176,7 @@ void AtomicFile::open_temporary() {
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
   std::string name;
-  do {  // The name of an earlier process with this process's number may be left over.
+  do {  // a leftover of an earlier process with this process id may have that name
     name = concat(folder, "/", head, static_cast<long long>(::getpid()), "-", counter++, ".tmp");
     fd_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
   } while (fd_ < 0 && errno == EEXIST);
@@ -220,7 +221,7 @@ void AtomicFile::commit() {
   if (!is_atomic()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with("cannot rename to ", errno);
   temporary_.clear();
-  // Some file systems refuse to open or flush a folder; the file itself is safe on the disk by now.
+  // Some file systems refuse to open or flush a folder. The file itself is already safe on disk.
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);
@@ -262,7 +263,7 @@ void remove_leftovers_of(const std::string& path) noexcept try {
     std::error_code ignored;
     if (middle.find_first_not_of("0123456789-") == std::string::npos) fs::remove(entry.path(), ignored);
   }
-} catch (...) {  // they only take room
+} catch (...) {  // leftovers only take up disk space
 }
 
 }  // namespace tandem

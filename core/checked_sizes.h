@@ -1,4 +1,4 @@
-// Sums and products of sizes that a caller gives: where one is too large, an Error that names the operation.
+// Overflow-checked sums and products of caller-supplied sizes. The Error names the operation.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Beyond this no padding, offset or size is of use; sums of a few such numbers do not overflow.
+/// No meaningful padding, offset or size is larger; sums of a few such numbers do not overflow.
 inline constexpr int64_t kLargestSize = int64_t{1} << 60;
 
 inline int64_t add_sizes(const char* operation, int64_t a, int64_t b) {

@@ -1,5 +1,5 @@
-// Small blocks have free lists a thread; what a list has too much, and what ended threads leave, goes to the
-// central slabs. Large blocks are central. With the address sanitizer every block is the system's own.
+// Small blocks have per-thread free lists. Surplus blocks, and those of ended threads, go to the central
+// slabs. Large blocks are central. Under the address sanitizer every block comes from the system's allocator.
 #include "tandem/core/cpu_allocator.h"
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn, gnu::cold]] void out_of_memory(std::size_t bytes) {
   fail("out of memory: could not allocate ", bytes, " bytes on the CPU, ", reserved_bytes(),
-       " are in use; a smaller batch needs less");
+       " bytes are in use; try a smaller batch");
 }
 
 #ifdef TANDEM_NO_CACHE
@@ -35,7 +35,7 @@ struct Central {
   std::mutex mutex;
   LargeBlocks large;
   SmallBlocks small{large};
-  uint32_t emptied = 0;  // times that the cache was emptied
+  uint32_t emptied = 0;  // number of times the cache was emptied
 };
 // Never destroyed: tensors with static storage duration may be freed late.
 Central& central() {
@@ -63,13 +63,13 @@ struct FreeList {
 
 struct ThreadCache {
   FreeList lists[SmallBlocks::kClasses];
-  uint32_t emptied = 0;  // what Central has counted when this was emptied last
+  uint32_t emptied = 0;  // Central::emptied when this cache was last emptied
   ~ThreadCache();
 };
 [[gnu::tls_model("initial-exec")]] thread_local ThreadCache* thread_cache = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local bool thread_ended = false;
 
-// Under the central mutex, like all that takes a Central.
+// Must run under the central mutex, like everything that takes a Central.
 void give_up(Central& c, FreeList& list, uint32_t count) {
   for (; count > 0; --count) c.small.deallocate(list.pop());
 }
@@ -102,7 +102,7 @@ void release_cache() {
   c.large.release(0);
 }
 
-// `take(central)` under the mutex; when it finds nothing, once more without the cache.
+// Runs `take(central)` under the mutex. If it finds nothing, empties the cache and tries once more.
 template <class Take>
 void* take_central(std::size_t bytes, Take take) {
   Central& c = central();
@@ -116,7 +116,7 @@ void* take_central(std::size_t bytes, Take take) {
   out_of_memory(bytes);
 }
 
-// A batch of small blocks: one is returned, the rest go to the thread.
+// Fetches a batch of small blocks: returns one and caches the rest in the thread.
 [[maybe_unused, gnu::noinline]] void* refill(ThreadCache* local, SizeClass sc) {
   return take_central(sc.bytes, [&](Central& c) -> void* {
     FreeBlock* first = c.small.allocate(sc);
@@ -133,7 +133,7 @@ void* take_central(std::size_t bytes, Take take) {
   return take_central(bytes, [&](Central& c) { return c.large.allocate(bytes); });
 }
 
-// The longer half of a thread's list goes, or all of its lists when the cache was emptied.
+// Frees half of a thread's list, or all of its lists if the cache was emptied.
 [[maybe_unused, gnu::noinline]] void shorten(ThreadCache& local, FreeList& list) noexcept {
   Central& c = central();
   std::lock_guard lock(c.mutex);

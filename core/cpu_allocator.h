@@ -1,6 +1,6 @@
-// The CPU's caching allocator: small blocks from per-thread free lists, large ones cut from ranges that are
-// joined when they are free, so that a training step allocates nothing from the system after its first
-// rounds.
+// The CPU's caching allocator: small blocks come from per-thread free lists, large blocks are cut from ranges
+// and merged again when free. After its first few iterations a training step allocates nothing from the
+// system.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,24 +10,26 @@
 namespace tandem {
 
 namespace cpu {
-/// At least `bytes` bytes, 64-byte aligned, not initialised. When the system has none left, it is asked again
-/// without the cache; then Error.
+/// At least `bytes` bytes, 64-byte aligned, uninitialised. If the system has no memory left, empties the
+/// cache and tries once more; then throws Error.
 void* allocate(std::size_t bytes);
-/// `bytes` as given to allocate. Any thread may free.
+/// `bytes` must be the value passed to allocate. Any thread may free a block.
 void deallocate(void* block, std::size_t bytes) noexcept;
-/// Gives free memory back to the system, the calling thread's working memory of kernels included. What other
-/// threads keep for themselves (small blocks of 10 MB at most, working memory) follows when they next come to
-/// the end of it.
+/// Returns free memory to the system, including the calling thread's kernel workspaces. Other threads release
+/// what they cache (at most 10 MB of small blocks each, and workspaces) the next time their lists overflow or
+/// run empty.
 void empty_cache();
-/// Bytes taken from the system and not given back.
+/// Bytes obtained from the system and not returned yet.
 std::size_t reserved_bytes();
-/// Those of them that serve the next requests. Small blocks that a thread keeps for itself do not count.
-/// Beyond 64 MiB or a quarter of the most that was in use lately, memory goes back before more is taken.
+/// The part of reserved_bytes() that is free for new requests. Small blocks cached by a thread do not count.
+/// Once this exceeds 64 MiB or a quarter of the recent peak use, memory is returned to the system before more
+/// is requested.
 std::size_t cached_bytes();
-/// Times that the system was asked for memory so far: a warm training step adds none.
+/// Number of requests to the system so far. A warmed-up training step adds none.
 uint64_t system_allocations();
 
-/// Around a fork(), so that the child finds no list half changed; unlock_after_fork in both processes.
+/// Called around a fork(), so that the child does not find a half-modified list. Call unlock_after_fork in
+/// both processes.
 void lock_for_fork();
 void unlock_after_fork();
 }  // namespace cpu
@@ -36,14 +38,14 @@ void unlock_after_fork();
 struct MemoryStats {
   int64_t current_bytes = 0;
   int64_t peak_bytes = 0;
-  uint64_t allocations = 0;  ///< storages made so far
+  uint64_t allocations = 0;  ///< storages created so far
 };
 MemoryStats memory_stats(Device device);
-/// Sets the peak to what is in use now.
+/// Sets the peak to current usage.
 void reset_peak_memory_stats(Device device);
 
 namespace detail {
-/// Counts a storage that comes (bytes > 0) or goes (bytes < 0).
+/// Counts a storage that is created (bytes > 0) or freed (bytes < 0).
 void count_memory(Device device, int64_t bytes);
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Memory of CUDA devices, by way of the backend's table.
+// Memory statistics of CUDA devices, through the backend's table.
 #include "tandem/core/cuda.h"
 
 #include "tandem/core/backend/backend.h"

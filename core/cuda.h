@@ -1,4 +1,4 @@
-// What programs ask about CUDA (LibTorch's torch::cuda). Works in a build without it.
+// Queries and controls for CUDA (LibTorch's torch::cuda). Available in builds without CUDA too.
 #pragma once
 #include <cstddef>
 
@@ -13,21 +13,21 @@ inline bool cudnn_is_available() { return is_available(); }
 /// All devices share the default generator.
 inline void manual_seed(uint64_t seed) { tandem::manual_seed(seed); }
 inline void manual_seed_all(uint64_t seed) { tandem::manual_seed(seed); }
-/// Waits for all work of a device (-1: the current one).
+/// Waits for all work on a device (-1: the current one).
 inline void synchronize(int64_t index = -1) {
   tandem::synchronize(Device(kCUDA, static_cast<DeviceIndex>(index)));
 }
 
-// ---- memory of a device (-1: the current one), in bytes. Throws Error when there is none.
-/// What tensors hold.
+// ---- memory of a device (-1: the current one), in bytes. These throw Error if there is no such device.
+/// Bytes held by tensors.
 int64_t memory_allocated(int64_t index = -1);
 int64_t max_memory_allocated(int64_t index = -1);
-/// What has been taken from the card; the difference is kept for what comes next.
+/// Bytes taken from the GPU. What exceeds memory_allocated() is cached for later requests.
 int64_t memory_reserved(int64_t index = -1);
 int64_t max_memory_reserved(int64_t index = -1);
-/// The peaks begin anew at what is held now.
+/// Resets the peaks to current usage.
 void reset_peak_memory_stats(int64_t index = -1);
-/// Gives what no tensor uses back to the cards, that of all devices.
+/// Returns unused cached memory to the GPUs, for all devices.
 void empty_cache();
 
 }  // namespace tandem::cuda

@@ -26,7 +26,7 @@ Device::Device(std::string_view text) {
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   check(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < 64,
-        "bad device \"", text, "\": expected an index from 0 to 63 behind the colon");
+        "invalid device \"", text, "\": expected an index from 0 to 63 after the colon");
   index_ = static_cast<DeviceIndex>(index);
 }
 
@@ -60,7 +60,7 @@ DeviceGuard::DeviceGuard(Device device)
 DeviceGuard::~DeviceGuard() {
   try {
     backend(previous_).runtime.set_current_device(previous_.index());
-  } catch (const Error&) {  // cpu::set_device_count took it away meanwhile: who asks for it next is told
+  } catch (const Error&) {  // cpu::set_device_count removed it meanwhile; its next user gets the error
   }
 }
 

@@ -1,5 +1,5 @@
-// Threads wait for jobs in a list of idle ones; they are never joined, so that nothing at the end of a
-// process waits for them. Before a thread sleeps it spins for a moment: one call follows another closely.
+// Idle threads wait in a list for jobs. They are never joined, so nothing waits for them at process exit. A
+// thread spins briefly before it sleeps, because calls tend to follow each other closely.
 #include "tandem/core/device_threads.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSpins = 2000;
 
-// Waits for `ready()` a few ten microseconds at most; whether it came.
+// Spins for `ready()` for at most some tens of microseconds; returns whether it became true.
 template <class Ready>
 bool spin_until(const Ready& ready) {
   for (int spins = 0; spins < kSpins; ++spins) {
@@ -39,7 +39,7 @@ class Worker {
     std::thread([this] { loop(); }).detach();
   }
   Device device() const { return device_; }
-  /// `job` ends by giving the worker back.
+  /// The job itself must give the worker back at its end.
   void start(std::function<void()> job) {
     std::lock_guard lock(mutex_);
     job_ = std::move(job);
@@ -66,12 +66,12 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::function<void()> job_;
-  std::atomic<bool> posted_{false};  // whether there is a job_, without the lock
+  std::atomic<bool> posted_{false};  // whether job_ is set; readable without the lock
 };
 
 struct Idle {
   Idle() = default;
-  Idle(const Idle&) {}  // threads are the parent's
+  Idle(const Idle&) {}  // after a fork the threads are the parent's
   std::mutex mutex;
   std::vector<Worker*> workers;
 };
@@ -98,7 +98,7 @@ void give_back(Worker* worker) {
   list.workers.push_back(worker);
 }
 
-// What a thread works under, taken over from another.
+// The thread-local modes that a job inherits from its caller.
 class Surroundings {
  public:
   explicit Surroundings(ArrayRef<Device> devices)
@@ -145,7 +145,7 @@ std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices, Functio
   for (std::size_t i = 1; i < devices.size(); ++i) {
     Worker* worker = nullptr;
     guarded(i, [&] { worker = take(devices[i]); });
-    if (worker == nullptr) {  // no thread could be started
+    if (worker == nullptr) {  // the thread could not be started
       ended.count_down();
       continue;
     }

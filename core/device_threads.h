@@ -1,4 +1,4 @@
-// Work on several devices at once: one host thread each.
+// Runs work on several devices at once, with one host thread per device.
 #pragma once
 #include <exception>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace tandem {
 
-/// Calls job(i) for every i, each on a host thread of its own whose current device is devices[i]; job(0) on
-/// the calling thread. Modes (recording, inference, anomaly), the default generator and the current streams
-/// are the caller's. Returns when all have ended; entry i is what job(i) threw, or null. Threads persist: a
-/// device gets the thread it had before, if that is free. Two jobs may name one device. A job may call this
-/// again.
+/// Calls job(i) for every i, each on its own host thread with devices[i] as the current device; job(0) runs
+/// on the calling thread. The jobs inherit the caller's modes (recording, inference, anomaly), default
+/// generator and current streams. Returns when all jobs have ended; entry i is the exception that job(i)
+/// threw, or null. Threads persist: a device gets its previous thread if that one is free. Two jobs may name
+/// the same device, and a job may call run_on_devices itself.
 std::vector<std::exception_ptr> run_on_devices(ArrayRef<Device> devices,
                                                FunctionRef<void(std::size_t index)> job);
 

@@ -1,4 +1,4 @@
-// Arithmetic on sizes: products, strides, broadcasting, dimension numbers.
+// Arithmetic on sizes: products, strides, broadcasting, dimension indices.
 #include "tandem/core/dims.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation) {
   const std::size_t n = std::max(a.size(), b.size());
   Dims out;
   out.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {  // from the last dimension
+  for (std::size_t i = 0; i < n; ++i) {  // starting at the last dimension
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
     check(x == y || x == 1 || y == 1, operation, ": shapes ", a, " and ", b, " do not broadcast: ", x,
           " against ", y, " at dimension ", n - 1 - i);
@@ -45,7 +45,7 @@ Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation) {
 }
 
 namespace {
-// Marks every element of the window; true when one comes twice.
+// Marks every element of the window; returns true if one is marked twice.
 bool marks_twice(IntArrayRef sizes, IntArrayRef strides, int64_t extent) {
   std::vector<bool> taken(static_cast<std::size_t>(extent));
   Dims index(sizes.size(), 0);

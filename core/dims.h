@@ -1,4 +1,4 @@
-// Dims: sizes or strides of a tensor, kept in place: at most kMaxDims of them.
+// Dims: the sizes or strides of a tensor, stored inline; at most kMaxDims of them.
 #pragma once
 #include <cstdint>
 
@@ -27,7 +27,7 @@ class Dims {
     resize(values.size());
     for (std::size_t i = 0; i < count_; ++i) values_[i] = values[i];
   }
-  /// New places are not initialised. Throws Error over kMaxDims.
+  /// New entries are uninitialised. Throws Error above kMaxDims.
   void resize(std::size_t count) {
     check(count <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", count);
     count_ = static_cast<uint32_t>(count);
@@ -68,18 +68,18 @@ class Dims {
 
 inline void append(std::string& out, const Dims& dims) { detail::append(out, IntArrayRef(dims)); }
 
-/// Product of sizes. Throws Error on a negative size and on overflow of int64.
+/// Product of the sizes. Throws Error on a negative size or on int64 overflow.
 int64_t checked_numel(IntArrayRef sizes);
 /// Row-major strides; a size of 0 counts as 1.
 Dims contiguous_strides(IntArrayRef sizes);
-/// The shape both broadcast to. Throws Error that names both shapes (and `operation`).
+/// The shape that both broadcast to. Throws Error naming both shapes and `operation`.
 Dims broadcast_sizes(IntArrayRef a, IntArrayRef b, const char* operation);
-/// Whether two indices of this geometry share an element. Exact, but for windows over 64 million elements
-/// whose sorted strides do not nest: those count as overlapping.
+/// Whether two indices of this geometry share an element. Exact, except that windows over 64 million elements
+/// whose sorted strides do not nest count as overlapping.
 bool overlaps_itself(IntArrayRef sizes, IntArrayRef strides);
-/// Index `dim` in [-ndim, ndim) as a non-negative one (a 0-dim tensor counts as 1-dim). Throws IndexError.
+/// Maps `dim` from [-ndim, ndim) to a non-negative index (a 0-dim tensor counts as 1-dim). Throws IndexError.
 int64_t wrap_dim(int64_t dim, int64_t ndim);
-/// Bit mask of `dims` (all of them when empty and `empty_means_all`). Throws Error on a repeated one.
+/// Bit mask of `dims` (all dimensions if empty and `empty_means_all`). Throws Error on a duplicate.
 uint32_t dim_mask(IntArrayRef dims, int64_t ndim, bool empty_means_all = true);
 
 }  // namespace tandem

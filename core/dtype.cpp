@@ -32,9 +32,9 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (float_a != float_b) return float_a ? a : b;
   if (float_a) {
     if (a == kDouble || b == kDouble) return kDouble;
-    return kFloat;  // float with a half type, and the two half types together
+    return kFloat;  // float with a half type, or two different half types
   }
-  // Integers: the wider one; uint8 with int8 needs int16.
+  // Integers: the wider one. uint8 with int8 needs int16.
   if ((a == kByte && b == kChar) || (a == kChar && b == kByte)) return kShort;
   return item_size(a) > item_size(b) ? a : b;
 }

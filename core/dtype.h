@@ -1,5 +1,4 @@
-// Data types: their names, sizes, promotion rules (PyTorch's), and the switch from a run-time type to a C++
-// type.
+// Data types: names, sizes, PyTorch's promotion rules, and the dispatch from a run-time dtype to a C++ type.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,7 +35,7 @@ inline constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = kDouble;
 inline constexpr ScalarType kBool = ScalarType::Bool;
 inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 
-/// Type lists; the computed types are those that kernels are instantiated for.
+/// Type lists. Kernels are instantiated for the computed types.
 using FloatTypes = TypeList<float, double>;
 using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
 using BitTypes = concat_t<IntTypes, TypeList<bool>>;
@@ -69,7 +68,7 @@ inline constexpr ScalarType scalar_type_of<bool> = ScalarType::Bool;
 template <>
 inline constexpr ScalarType scalar_type_of<BFloat16> = ScalarType::BFloat16;
 
-/// Bytes an element.
+/// Bytes per element.
 constexpr int64_t item_size(ScalarType type) {
   constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2, 0};
   return sizes[static_cast<int>(type)];
@@ -86,19 +85,19 @@ const char* name(ScalarType type);
 const char* toString(ScalarType type);
 inline void append(std::string& out, ScalarType type) { out.append(name(type)); }
 
-/// The type that holds values of both (PyTorch's promotion table).
+/// The dtype that holds the values of both (PyTorch's promotion table).
 ScalarType promote_types(ScalarType a, ScalarType b);
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
 
-/// The type of new floating point tensors: float32 unless set. Throws Error for a type that is not floating
-/// point.
+/// The dtype of new floating point tensors: float32 unless set. The setter throws Error for a dtype that is
+/// not floating point.
 ScalarType get_default_dtype();
 void set_default_dtype(ScalarType type);
 
 [[noreturn]] void unsupported_dtype(const char* operation, ScalarType type);
 
-/// Calls `f(Type<T>{})` with the C++ type of `type`; an Error that names `operation` when the list does not
-/// have it.
+/// Calls `f(Type<T>{})` with the C++ type of `type`. Throws an error naming `operation` if the list lacks
+/// that type.
 template <class... Ts, class F>
 inline void dispatch(ScalarType type, TypeList<Ts...>, const char* operation, F&& f) {
   const bool found = ((scalar_type_of<Ts> == type ? (f(Type<Ts>{}), true) : false) || ...);

@@ -1,4 +1,4 @@
-// The one exception type, and checks whose message is formatted only on failure.
+// The base exception type, and checks that format their message only on failure.
 //
 //   check(a == b, "mm: inner sizes differ: ", a, " and ", b);
 #pragma once
@@ -12,20 +12,20 @@
 
 namespace tandem {
 
-/// What every function of the library throws on a wrong argument, a wrong file or a failing backend.
+/// Thrown by every function of the library on a wrong argument, an invalid file or a failing backend.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
-  /// LibTorch's name for the message without a backtrace.
+  /// LibTorch's name for the message without a backtrace; messages have none.
   const char* what_without_backtrace() const noexcept { return what(); }
 };
 
-/// An index outside its range (LibTorch's c10::IndexError).
+/// An index is out of range (LibTorch's c10::IndexError).
 class IndexError : public Error {
   using Error::Error;
 };
 
-/// A well-formed request that this build or backend does not have (LibTorch's c10::NotImplementedError).
+/// A valid request that this build or backend does not support (LibTorch's c10::NotImplementedError).
 class NotImplementedError : public Error {
   using Error::Error;
 };
@@ -51,8 +51,7 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
 }
 }  // namespace detail
 
-/// Text of all parts, one after the other. A type takes part by an `append(std::string&, const T&)` found by
-/// ADL.
+/// The concatenated text of all arguments. A type provides `append(std::string&, const T&)`, found by ADL.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   using detail::append;
@@ -61,20 +60,20 @@ std::string concat(const Parts&... parts) {
   return out;
 }
 
-/// Throws Error with the text of all parts.
+/// Throws Error with the concatenated text.
 template <class... Parts>
 [[noreturn]] __attribute__((noinline, cold)) void fail(const Parts&... parts) {
   throw Error(concat(parts...));
 }
 
-/// Throws Error with the text of all parts unless `ok`.
+/// Throws Error with the concatenated text unless `ok`.
 template <class... Parts>
 inline void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
     fail(parts...);
 }
 
-/// Throws IndexError with the text of all parts unless `ok`.
+/// Throws IndexError with the concatenated text unless `ok`.
 template <class... Parts>
 inline void check_index(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

@@ -1,4 +1,4 @@
-// Exclusive: what is for one thread at a time says so when a second one comes, instead of breaking.
+// Exclusive: reports concurrent use of an object that only one thread at a time may use.
 #pragma once
 #include <atomic>
 #include <thread>
@@ -10,21 +10,20 @@ namespace tandem {
 class Exclusive {
  public:
   Exclusive() = default;
-  /// A copy is in nobody's use.
+  /// A copy starts out unused.
   Exclusive(const Exclusive&) {}
   Exclusive& operator=(const Exclusive&) { return *this; }
 
-  /// While it lives, other threads are refused; the same one may use it again.
+  /// While it lives, other threads are refused; the same thread may nest uses.
   class Use {
    public:
-    /// Throws Error, with `what` before its text, when another thread has it.
+    /// Throws Error, prefixed by `what`, if another thread is using the object.
     Use(Exclusive& object, const char* what) : object_(object) {
       const std::thread::id me = std::this_thread::get_id();
       if (object_.user_.load(std::memory_order_relaxed) == me) return;
       std::thread::id nobody;
-      check(
-          object_.user_.compare_exchange_strong(nobody, me, std::memory_order_acquire), what,
-          ": another thread is inside; it is for one thread at a time, so give each its own or take a lock");
+      check(object_.user_.compare_exchange_strong(nobody, me, std::memory_order_acquire), what,
+            ": another thread is using it; use one per thread, or take a lock");
       outermost_ = true;
     }
     ~Use() {

@@ -1,22 +1,22 @@
-// What lets the child of a fork() compute on the CPU whatever the parent's other threads were doing.
+// Lets the child of a fork() compute on the CPU, whatever the parent's other threads were doing.
 //
-// The child has one thread, and a lock that another held stays locked there. So no lock of the library is
-// waited for in a child whose holder it does not have: what serves a whole process is made anew (PerProcess),
-// a lock of one object of many counts as free (ForkLock, ForkMutex). Only the allocator's lock is taken
-// before a fork, so that its free blocks stay of use. Nothing is done at a fork itself, which may therefore
-// happen inside any function of the user's that the library calls.
+// The child has a single thread, and a lock that another thread held stays locked. So a child never waits for
+// a library lock whose holder it does not have: process-wide state is recreated (PerProcess), and the lock of
+// an individual object counts as free (ForkLock, ForkMutex). Only the allocator's lock is taken before a
+// fork, so its free blocks remain usable. Nothing else happens at the fork itself, so user code that the
+// library calls may fork anywhere.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace tandem::detail {
 
-/// How many forks lead from the process that loaded the library to this one.
+/// Number of forks between the process that loaded the library and this one.
 extern constinit std::atomic<uint32_t> fork_generation;
 inline uint32_t this_process() { return fork_generation.load(std::memory_order_relaxed); }
 
-/// One T, made on first use and never destroyed. Threads that race to make it wait for nobody: one of theirs
-/// is kept, so a T can be made and thrown away.
+/// One T, created on first use and never destroyed. Threads that race to create it do not wait for each
+/// other: one instance is kept, so a T may be created and discarded.
 template <class T>
 class OnFirstUse {
  public:
@@ -39,8 +39,9 @@ class OnFirstUse {
   std::atomic<T*> at_{nullptr};
 };
 
-/// One T for each process, made on first use and never destroyed. That of a child is made by T(const T&),
-/// from the parent's, which a thread that is gone may have been changing: only atomics may be read there.
+/// One T per process, created on first use and never destroyed. A child constructs its own with T(const T&)
+/// from the parent's, which a thread that no longer exists may have been modifying: the constructor may read
+/// only atomics.
 template <class T>
 class PerProcess {
  public:
@@ -67,7 +68,7 @@ class PerProcess {
   std::atomic<Made*> at_{nullptr};
 };
 
-/// A spin lock, held for a moment. What it guards must be whole between any two writes.
+/// A spin lock for short critical sections. Guarded data must be consistent between any two writes.
 class ForkLock {
  public:
   void lock() noexcept {
@@ -77,7 +78,8 @@ class ForkLock {
   void unlock() noexcept { holder_.store(0, std::memory_order_release); }
 
  protected:
-  // Takes the lock when it is free or was held by a thread of another process; else `seen` tells who has it.
+  // Takes the lock if it is free or was held by a thread of another process; otherwise sets `seen` to the
+  // holder.
   bool try_lock(uint32_t& seen) noexcept {
     const uint32_t mine = this_process() + 1;
     seen = 0;
@@ -88,7 +90,7 @@ class ForkLock {
   std::atomic<uint32_t> holder_{0};
 };
 
-/// The same for longer: who waits sleeps.
+/// The same for longer critical sections: waiters sleep.
 class ForkMutex : private ForkLock {
  public:
   void lock() noexcept {
@@ -101,8 +103,8 @@ class ForkMutex : private ForkLock {
   }
 };
 
-/// Throws Error when this process is not `process`: `what` was interrupted by a fork, and waits in the child
-/// for threads that it does not have.
+/// Throws Error unless this process is `process`: a fork interrupted `what`, and the child would wait for
+/// threads that it does not have.
 void check_same_process(uint32_t process, const char* what);
 
 }  // namespace tandem::detail

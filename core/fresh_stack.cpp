@@ -1,4 +1,4 @@
-// Stacks are mapped with a guard page below and switched by ucontext; sanitizers are told.
+// Stacks are mapped with a guard page below and switched by ucontext; sanitizers are notified.
 #include "tandem/core/fresh_stack.h"
 
 #include <sys/mman.h>
@@ -42,8 +42,8 @@ class Stack {
   Stack()
       : memory_(mmap(nullptr, kGuard + kStack, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)) {
-    check(memory_ != MAP_FAILED, "there is no memory for another stack of ", kStack,
-          " bytes: calls of backward inside of backward are nested too deep");
+    check(memory_ != MAP_FAILED, "out of memory for another stack of ", kStack,
+          " bytes: calls of backward inside backward are nested too deeply");
     mprotect(memory_, kGuard, PROT_NONE);
   }
   ~Stack() { munmap(memory_, kGuard + kStack); }
@@ -55,7 +55,7 @@ class Stack {
   void* memory_;
 };
 
-// A call on another stack. `entering` hands it to begin(), which has no arguments.
+// A call on another stack. `entering` passes it to begin(), which takes no arguments.
 class Call;
 constinit thread_local Call* entering = nullptr;
 
@@ -117,7 +117,7 @@ class Call {
   [[maybe_unused]] void* caller_fiber_ = nullptr;
 };
 
-// Where the first of the nested calls on the present stack began; 0: there is none.
+// Where the first nested call on the current stack began; 0 if there is none.
 constinit thread_local std::uintptr_t first = 0;
 
 class First {

@@ -1,6 +1,6 @@
-// Generator: a Philox stream of random numbers: a seed and an offset, nothing else.
+// Generator: a Philox stream of random numbers. Its whole state is a seed and an offset.
 //
-// Element i of a draw depends on (seed, offset of the draw, i) alone: see core/philox.h.
+// Element i of a draw depends only on (seed, offset of the draw, i): see core/philox.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,23 +11,23 @@ namespace tandem {
 
 class Generator {
  public:
-  /// A new stream of its own; a copy of a Generator shares the stream.
+  /// Starts a new stream; copies of a Generator share its stream.
   explicit Generator(uint64_t seed = kDefaultSeed);
 
   static constexpr uint64_t kDefaultSeed = 67280421310721;  // as in PyTorch
 
-  /// Starts the stream of `seed` at offset 0.
+  /// Restarts the stream from `seed` at offset 0.
   void set_current_seed(uint64_t seed) const;
   uint64_t current_seed() const;
-  /// Draws taken so far. Seed and offset are the whole state: what a checkpoint stores.
+  /// Number of draws taken so far. A checkpoint stores the seed and this offset.
   uint64_t offset() const;
   void set_offset(uint64_t offset) const;
-  /// The offset for one draw; the next draw gets another. Safe from several threads.
+  /// The seed and offset of one draw; the next draw gets another offset. Thread-safe.
   struct Draw {
     uint64_t seed, offset;
   };
   Draw next() const;
-  /// The first of `count` draws that follow each other.
+  /// The first of `count` consecutive draws.
   Draw take(uint64_t count) const;
 
  private:
@@ -35,11 +35,11 @@ class Generator {
   std::shared_ptr<State> state_;
 };
 
-/// The generator used where none is given; all devices share it, so a seed gives the same numbers on each.
+/// The generator used when none is given. All devices share it, so a seed produces the same numbers on each.
 const Generator& default_generator();
 
-/// Makes `generator` the default of the calling thread alone until the guard goes out of scope: what helper
-/// threads draw then depends on what they were given, not on which of them came first.
+/// Makes `generator` the default of the calling thread until the guard goes out of scope. The draws of helper
+/// threads then depend on their generator, not on which thread came first.
 class GeneratorGuard {
  public:
   explicit GeneratorGuard(const Generator& generator);

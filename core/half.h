@@ -1,4 +1,4 @@
-// float16 (IEEE 754 binary16) and bfloat16: stored and converted, never computed with on the CPU.
+// float16 (IEEE 754 binary16) and bfloat16: storage and conversion only; the CPU does not compute with them.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -8,13 +8,13 @@
 namespace tandem {
 
 namespace detail {
-/// Round to nearest even; overflow gives infinity; NaN stays NaN.
+/// Rounds to nearest even; overflow becomes infinity; NaN stays NaN.
 TANDEM_HD inline uint16_t half_bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
-  if (magnitude < 0x38800000u) {  // subnormal half, or zero: let float addition do the rounding
+  if (magnitude < 0x38800000u) {  // subnormal half, or zero: float addition does the rounding
     const float shifted = std::bit_cast<float>(magnitude) + std::bit_cast<float>(0x3f000000u);
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }

@@ -1,5 +1,5 @@
 // TANDEM_HD marks inline functions that both the host and the device compiler instantiate. The host always
-// inlines them: a loop around one is vectorised only when nothing in it is a call.
+// inlines them, because a loop is vectorised only if it contains no call.
 #pragma once
 #ifdef __CUDACC__
 #define TANDEM_HD __host__ __device__

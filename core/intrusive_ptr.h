@@ -1,4 +1,4 @@
-// A reference-counted pointer whose count lives in the object.
+// IntrusivePtr: a reference-counted pointer with the count stored in the object.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Base of counted objects. `destroy(const T*)`, found by ADL, frees an object whose count fell to zero.
+/// Base of counted objects. `destroy(const T*)`, found by ADL, frees an object when its count drops to zero.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -16,7 +16,7 @@ class RefCounted {
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   /// True when this was the last reference.
   bool drop() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  /// False, and no reference taken, when the object is already dying.
+  /// Returns false, without taking a reference, if the object is already being destroyed.
   bool try_retain() const {
     uint32_t count = count_.load(std::memory_order_relaxed);
     while (count != 0)
@@ -60,7 +60,7 @@ class IntrusivePtr {
     out.object_ = object;
     return out;
   }
-  /// Gives the reference away, uncounted.
+  /// Releases the reference without decrementing the count.
   T* detach() { return std::exchange(object_, nullptr); }
   T* get() const { return object_; }
   T* operator->() const { return object_; }

@@ -1,7 +1,7 @@
-// What is kept follows from counts alone: free memory may make up for 64 MiB or a quarter of the most that
-// was live in the last 65,536 to 131,072 requests. Beyond that, memory that was unused for longest goes back
-// to the system before more is taken. Where this goes on and on, as with steps that break the memory up, the
-// quarter becomes a half and then the whole: a repeated step shall end up without the system.
+// How much free memory is kept depends only on counts: up to 64 MiB or a quarter of the peak use in the last
+// 65,536 to 131,072 requests, whichever is more. Beyond that, the memory unused for longest goes back to the
+// system before more is requested. If that keeps happening, as with steps that fragment memory, the quarter
+// becomes a half and then the whole, so that a repeated step eventually needs nothing from the system.
 #include "tandem/core/large_blocks.h"
 
 #include <sys/mman.h>
@@ -16,18 +16,18 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kNoLimit = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kHuge = LargeBlocks::kHuge, kGranule = 4096;
-constexpr int kFirstLog = 15;                 // sizes begin above 2^15 bytes
-constexpr std::size_t kShared = 32 * kMiB;    // the most that is taken from the system for requests to come
-constexpr std::size_t kMedium = kShared / 8;  // requests up to this take more than they need
+constexpr int kFirstLog = 15;                 // sizes start above 2^15 bytes
+constexpr std::size_t kShared = 32 * kMiB;    // the most requested ahead from the system
+constexpr std::size_t kMedium = kShared / 8;  // requests up to this size fetch more than they need
 constexpr std::size_t kSlack = 64 * kMiB;
 constexpr uint64_t kWindow = 65536;
-constexpr std::size_t kPatience = 32;  // times that the bound may be taken anew before it is widened
+constexpr std::size_t kPatience = 32;  // the bound widens after this many times its size was replaced
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 std::size_t round_down(std::size_t bytes, std::size_t to) { return bytes / to * to; }
 char* align_up(char* at, std::size_t to) { return at + (-reinterpret_cast<uintptr_t>(at) & (to - 1)); }
 
-// Memory aligned to kHuge; newer kernels align it by themselves.
+// Memory aligned to kHuge. Newer kernels align it by themselves.
 char* map(std::size_t bytes) {
   const auto request = [](std::size_t n) {
     void* at = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -53,20 +53,20 @@ char* map(std::size_t bytes) {
 struct LargeBlocks::Block {
   Block* next;
   std::size_t bytes;
-  uint64_t freed;  // the number of the request before it
+  uint64_t freed;  // the number of requests before the block was freed
 
   char* begin() { return reinterpret_cast<char*>(this); }
   char* end() { return begin() + bytes; }
 };
 
-// 2^log < bytes <= 2^(log + 1) in steps of an eighth of 2^log.
+// 2^log < bytes <= 2^(log + 1), in steps of an eighth of 2^log.
 SizeClass LargeBlocks::size_class(std::size_t bytes) {
   const int log = static_cast<int>(std::bit_width(bytes - 1)) - 1, shift = log - 3;
   const std::size_t steps = (bytes + (std::size_t{1} << shift) - 1) >> shift;  // 9..16
   return {(log - kFirstLog) * 8 + static_cast<int>(steps) - 8, steps << shift};
 }
 
-// The last list whose requests a block of `bytes` can serve.
+// The last list whose requests a block of `bytes` bytes can serve.
 int LargeBlocks::list_of(std::size_t bytes) {
   const int log = static_cast<int>(std::bit_width(bytes)) - 1;
   if (log < kFirstLog) return 0;
@@ -109,8 +109,8 @@ void LargeBlocks::insert(char* at, std::size_t bytes, uint64_t freed) {
   list = block;
 }
 
-// A block of `bytes` bytes cut from one of the smallest free ones that can hold it, and from none above
-// `largest`.
+// Splits a block of `bytes` bytes off one of the smallest free blocks that can hold it and that is not larger
+// than `largest`.
 LargeBlocks::Block* LargeBlocks::take(std::size_t bytes, std::size_t align, std::size_t largest) {
   for (int i = list_of(bytes); i < kLists; ++i)
     for (Block** at = &lists_[i]; *at != nullptr; at = &(*at)->next) {
@@ -127,9 +127,9 @@ LargeBlocks::Block* LargeBlocks::take(std::size_t bytes, std::size_t align, std:
   return nullptr;
 }
 
-// `bytes`: that of a size class. While the bound leaves room, blocks keep their sizes: a step's requests soon
-// find theirs, and nothing has to be joined. Near the bound, neighbours are joined before a much larger block
-// is cut, which breaks up the memory less.
+// `bytes` is the size of a size class. Well below the bound, blocks keep their sizes, so a step's requests
+// soon find matching blocks without merging. Near the bound, neighbours are merged before a much larger block
+// is split, which fragments memory less.
 LargeBlocks::Block* LargeBlocks::find(std::size_t bytes, std::size_t align) {
   const bool room = held_ + round_up(bytes, kHuge) <= limit(live_ + bytes);
   Block* block = take(bytes, align, room ? kNoLimit : bytes + bytes / 4);
@@ -139,7 +139,7 @@ LargeBlocks::Block* LargeBlocks::find(std::size_t bytes, std::size_t align) {
   return block != nullptr ? block : grow(bytes);
 }
 
-// A block from the system, where the bound allows it with room for further ones.
+// Gets a block from the system, with spare space for further ones if the bound allows.
 LargeBlocks::Block* LargeBlocks::grow(std::size_t bytes) {
   const std::size_t exact = round_up(bytes, kHuge), most = limit(live_ + bytes);
   std::size_t size = exact;
@@ -163,7 +163,7 @@ LargeBlocks::Block* LargeBlocks::grow(std::size_t bytes) {
   return reinterpret_cast<Block*>(data);
 }
 
-// `limit` is never below the request that it is asked for.
+// The result is never below `live`.
 std::size_t LargeBlocks::limit(std::size_t live) const {
   const std::size_t peak = std::max({peak_, last_peak_, live});
   return peak + std::max(kSlack, peak >> (2 - widened_));
@@ -185,7 +185,7 @@ LargeBlocks::Block* LargeBlocks::take_all() {
   return all;
 }
 
-// By merging lists of 1, 2, 4 ... blocks: it needs no memory.
+// Merges lists of 1, 2, 4 ... blocks, which needs no memory.
 LargeBlocks::Block* LargeBlocks::sorted(Block* list, bool (*before)(const Block*, const Block*)) {
   const auto merged = [before](Block* a, Block* b) {
     Block* head = nullptr;
@@ -245,7 +245,8 @@ void LargeBlocks::release(std::size_t limit) noexcept {
   }
 }
 
-// Up to `bytes` bytes of the block's whole huge pages go, the last ones first; the rest stays.
+// Returns up to `bytes` bytes of the block's whole huge pages to the system, the last ones first; keeps the
+// rest.
 void LargeBlocks::give_back(Block* block, std::size_t bytes) {
   char *begin = block->begin(), *end = block->end();
   const uint64_t freed = block->freed;

@@ -1,15 +1,15 @@
-// The CPU allocator's blocks above 32 KiB: address ranges that are cut, joined and given back by need.
+// The CPU allocator's blocks above 32 KiB: address ranges that are split, merged and returned to the system.
 //
-// A free block holds its size and the next one inside itself; lists are by size, and a freed block is the
-// first that the next request of its size finds. When the list is empty a larger block is cut, or free
-// neighbours are joined, whichever request they came from. Not safe from several threads by itself.
+// A free block stores its size and a pointer to the next block. Free lists are kept by size, and the next
+// request of a size takes the block of that size freed last. If the list is empty, a larger block is split or
+// free neighbours are merged, whatever requests they came from. Not thread-safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace tandem::cpu {
 
-/// Where blocks of a size are listed, and the size that a request is rounded to.
+/// The free list of a size, and the size that a request is rounded up to.
 struct SizeClass {
   int index;
   std::size_t bytes;
@@ -17,28 +17,28 @@ struct SizeClass {
 
 class LargeBlocks {
  public:
-  /// The alignment of what comes from the system, and the size of `allocate_chunk`: a huge page.
+  /// The alignment of memory from the system and the size of allocate_chunk(): a huge page.
   static constexpr std::size_t kHuge = std::size_t{2} << 20;
 
-  /// At least `bytes` bytes, aligned to 4 KiB; nullptr when the system has none. `bytes`: above 32 KiB.
+  /// At least `bytes` bytes, aligned to 4 KiB; nullptr if the system has none. `bytes` must be above 32 KiB.
   void* allocate(std::size_t bytes);
-  /// `bytes` as given to allocate.
+  /// `bytes` must be the value passed to allocate.
   void deallocate(void* block, std::size_t bytes) noexcept;
-  /// kHuge bytes, aligned to kHuge; nullptr when the system has none. Goes back by deallocate.
+  /// kHuge bytes, aligned to kHuge; nullptr if the system has none. Freed by deallocate.
   void* allocate_chunk();
 
-  /// Gives free memory back to the system, the longest unused first, until at most `limit` bytes are held.
-  /// Only whole huge pages can go back.
+  /// Returns free memory to the system, longest unused first, until at most `limit` bytes are held. Only
+  /// whole huge pages can be returned.
   void release(std::size_t limit) noexcept;
 
-  /// Bytes that the system gave and has not got back, those handed out of them, and times that it gave some.
+  /// Bytes obtained from the system and not returned, bytes of them handed out, and requests to the system.
   std::size_t held() const { return held_; }
   std::size_t live() const { return live_; }
   uint64_t system_allocations() const { return system_allocations_; }
 
  private:
   struct Block;
-  // Eight sizes for every power of two from 32 KiB to 2^46; list 0 has the pieces too small for any request.
+  // Eight sizes per power of two from 32 KiB to 2^46. List 0 holds the pieces too small for any request.
   static constexpr int kLists = 250;
 
   static SizeClass size_class(std::size_t bytes);
@@ -57,12 +57,12 @@ class LargeBlocks {
   void next_window();
 
   Block* lists_[kLists] = {};
-  bool joined_ = true;  // since the last block was freed
+  bool joined_ = true;  // since a block was last freed
   std::size_t held_ = 0, live_ = 0;
   std::size_t peak_ = 0,
-              last_peak_ = 0;  // the most that was live in this window of requests, in the last one
-  std::size_t replaced_ = 0;   // bytes taken in place of what the bound made go back
-  int widened_ = 0;            // times that the bound was widened
+              last_peak_ = 0;  // peaks of live_ in this window of requests and in the previous one
+  std::size_t replaced_ = 0;   // bytes requested to replace what the bound forced out
+  int widened_ = 0;            // times the bound was widened
   uint64_t requests_ = 0, system_allocations_ = 0;
 };
 

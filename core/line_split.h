@@ -1,4 +1,4 @@
-// A row-major tensor seen as [outer, n, inner] around one dimension: what kernels along one dimension walk.
+// A row-major tensor viewed as [outer, n, inner] around one dimension, for kernels that work along it.
 #pragma once
 #include <algorithm>
 
@@ -13,7 +13,7 @@ struct LineSplit {
       (static_cast<int64_t>(d) < dim ? outer : static_cast<int64_t>(d) == dim ? n : inner) *= sizes[d];
   }
   int64_t lines() const { return outer * inner; }
-  /// Offset of the first element of a line of tensors with `size` elements along the dimension.
+  /// Offset of the first element of a line, for a tensor with `size` elements along the dimension.
   int64_t start(int64_t line, int64_t size) const { return line / inner * size * inner + line % inner; }
 };
 

@@ -1,13 +1,13 @@
-// Logical devices: several devices where there is one processor or one card.
+// Logical devices: several devices on one CPU or one GPU.
 #pragma once
 #include "tandem/core/device.h"
 
 namespace tandem {
 
-/// Makes `count` (1 to 64) devices of a kind, before the first use of that kind. CPU: cpu:0 … share the
-/// cores, and the number may be changed as long as nothing runs on another device. CUDA: cuda:k lives on card
-/// k modulo the number of cards; as TANDEM_CUDA_DEVICES. Throws Error on another count, without such devices,
-/// and when it is too late.
+/// Creates `count` (1 to 64) logical devices of a type; call it before that type is first used. The CPU
+/// devices cpu:0 … share the cores, and their number may change as long as nothing runs on another device.
+/// The device cuda:k uses GPU k modulo the number of GPUs, as with TANDEM_CUDA_DEVICES. Throws Error if
+/// `count` is out of range, if there are no such devices, or if it is called too late.
 void set_logical_devices(DeviceType type, int count);
 
 }  // namespace tandem

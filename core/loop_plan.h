@@ -1,5 +1,5 @@
-// The elementwise loop's plan: N tensors of one shape (the inputs broadcast), their dimensions ordered by the
-// output's strides and merged where all operands allow it. Both backends walk tensors by it.
+// The plan of an elementwise loop over N tensors of one shape (inputs broadcast): dimensions are ordered by
+// the output's strides and merged where all operands allow it. Both backends iterate by it.
 #pragma once
 #include <array>
 #include <cstdlib>
@@ -23,7 +23,8 @@ void dispatch_bits(int64_t bytes, F&& f) {
   }
 }
 
-/// At least one dimension; of size numel with strides 0 (1 for one element) where nothing is left to walk.
+/// Has at least one dimension. If no dimension is left, it is one of size numel with strides 0 (1 for one
+/// element).
 template <int N>
 struct LoopPlan {
   int ndim = 0;
@@ -34,7 +35,7 @@ struct LoopPlan {
   std::array<int64_t, N> item_sizes;
 };
 
-/// tensors[0] is the output. A null tensor is a number: its operand has stride 0 and data null.
+/// tensors[0] is the output. A null tensor stands for a scalar operand: stride 0 and null data.
 template <int N>
 LoopPlan<N> make_plan(const std::array<const Tensor*, N>& tensors) {
   LoopPlan<N> plan;
@@ -64,7 +65,7 @@ LoopPlan<N> make_plan(const std::array<const Tensor*, N>& tensors) {
       order[at] = order[at - 1];
     order[at] = d;
   }
-  // order is outermost first now: walk it backwards and merge.
+  // `order` is outermost first now: walk it backwards and merge.
   const int count = plan.ndim;
   plan.ndim = 0;
   for (int i = count - 1; i >= 0; --i) {

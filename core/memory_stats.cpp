@@ -1,4 +1,4 @@
-// Counters of tensor storage, one for each device.
+// Counters of tensor storage, per device.
 #include <atomic>
 
 #include "tandem/core/cpu_allocator.h"

@@ -1,4 +1,4 @@
-// SplitMix64's output function: every bit of the argument moves about half of the result's. For keys of
+// SplitMix64's output function: each input bit flips about half of the output bits. Used for the keys of
 // random streams and for hashes.
 //
 // G. L. Steele, D. Lea, C. H. Flood: Fast Splittable Pseudorandom Number Generators. OOPSLA 2014.

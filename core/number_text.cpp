@@ -1,4 +1,4 @@
-// std::to_chars with a precision is defined by printf's text in the C locale.
+// The standard defines std::to_chars with a precision by printf's output in the C locale.
 #include "tandem/core/number_text.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Numbers as text, the same in every locale of C and of C++.
+// Numbers as text, independent of the C and C++ locales.
 #pragma once
 #include <locale>
 #include <ostream>
@@ -6,11 +6,11 @@
 
 namespace tandem {
 
-/// What printf makes of `value` in the C locale by %e, %f or %g, as `style` says, at least `width` characters
-/// long.
+/// The text that printf's %e, %f or %g (chosen by `style`) produces in the C locale, padded to `width`
+/// characters.
 std::string number_text(double value, char style, int precision, int width = 0);
 
-/// While it lives, `out` writes numbers as in the C locale.
+/// While it lives, `out` formats numbers as in the C locale.
 class ClassicNumbers {
  public:
   explicit ClassicNumbers(std::ostream& out) : out_(out), before_(out.imbue(std::locale::classic())) {}

@@ -1,4 +1,4 @@
-// The objects of a thread form a list that a key of POSIX threads finds at the thread's end.
+// The objects of a thread form a list. A POSIX thread-specific key runs their destruction at thread exit.
 #include "tandem/core/of_thread.h"
 
 #include <pthread.h>
@@ -18,7 +18,8 @@ void free_objects(void*) {
   }
 }
 
-// The key plus one. Who makes a second one drops it again. Without a key objects stay.
+// The key plus one. A thread that loses the race to create it deletes its own key. Without a key, objects
+// leak.
 constinit std::atomic<std::size_t> key{0};
 
 std::size_t make_key() {

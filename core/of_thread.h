@@ -1,9 +1,9 @@
-// One object of a type for each thread, whatever part of the thread's or the process's end asks for it.
+// One object per type and thread, usable even while the thread or the process is ending.
 //
-// It is freed behind all thread_local objects of the thread; one that is asked for still later is freed in
-// another round. The main thread's is not freed at exit(), where static objects still need it. Unlike
-// thread_local objects with destructors, it is made without the dynamic linker's lock, which dlclose() holds
-// while it waits for threads.
+// The object is freed after all thread_local objects of the thread; one requested later still is freed in
+// another round. The main thread's object is not freed at exit(), where static objects still need it. Unlike
+// a thread_local object with a destructor, it is created without the dynamic linker's lock, which dlclose()
+// holds while it waits for threads.
 #pragma once
 
 namespace tandem::detail {
@@ -12,10 +12,10 @@ struct ThreadObject {
   void (*free)(ThreadObject* object) = nullptr;
   ThreadObject* next = nullptr;
 };
-/// Frees `object` when the calling thread ends; the last that was given first.
+/// Frees `object` when the calling thread ends; the object registered last is freed first.
 void free_with_thread(ThreadObject* object) noexcept;
 
-/// The calling thread's own T, which belongs to one source file: the object is the type's.
+/// The calling thread's T. There is one per type, so T should be local to one source file.
 template <class T>
 T& of_thread() {
   struct Holder : ThreadObject {

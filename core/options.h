@@ -1,4 +1,4 @@
-// TensorOptions: dtype, device and requires_grad of a new tensor, each of them optional.
+// TensorOptions: dtype, device and requires_grad of a new tensor, all optional.
 #pragma once
 #include <optional>
 
@@ -20,7 +20,7 @@ class TensorOptions {
   TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
   TensorOptions(Device device) : device_(device), has_device_(true) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
-  /// "cuda:0". A template, so that a literal 0 is a number where both would do.
+  /// "cuda:0". A template, so that a literal 0 prefers the numeric overload.
   template <std::size_t N>
   TensorOptions(const char (&device)[N]) : TensorOptions(Device(device)) {}
   TensorOptions(const std::string& device) : TensorOptions(Device(device)) {}
@@ -53,7 +53,7 @@ class TensorOptions {
     return out;
   }
 
-  /// The default dtype, the CPU, no gradient where nothing was said.
+  /// Unset options default to the default dtype, the CPU, and no gradient.
   ScalarType dtype() const { return has_dtype_ ? dtype_ : get_default_dtype(); }
   Device device() const { return has_device_ ? device_ : Device(kCPU); }
   bool requires_grad() const { return requires_grad_; }

@@ -1,5 +1,5 @@
-// One pool of threads for each logical CPU device. Workers spin for a few microseconds before they sleep: the
-// kernels of a small model follow one another closely.
+// One thread pool per logical CPU device. Workers spin for a few microseconds before they sleep, because the
+// kernels of a small model follow each other closely.
 #include "tandem/core/parallel_for.h"
 
 #include <sched.h>
@@ -40,7 +40,7 @@ void pause_cpu() {
 #endif
 }
 
-// One parallel_for in flight. `next` hands out chunks; `running` counts workers that still hold the job.
+// One parallel_for in flight. `next` hands out chunks.
 struct Job {
   FunctionRef<void(int64_t, int64_t)> body;
   int64_t n, grain, chunks;
@@ -70,7 +70,7 @@ class Pool {
       const std::size_t started = workers_.size();
       end();
       fail("only ", started, " of ", threads - 1,
-           " worker threads could be started: ", error.code().message(), "; ask for fewer threads");
+           " worker threads could be started: ", error.code().message(), "; use fewer threads");
     }
   }
   ~Pool() {
@@ -82,7 +82,7 @@ class Pool {
   }
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // False when another caller has the pool.
+  // Returns false if another caller is using the pool.
   bool run(Job& job) {
     if (workers_.empty() || !busy_.try_lock()) return false;
     std::lock_guard lock(busy_, std::adopt_lock);
@@ -142,8 +142,8 @@ class Pool {
   std::vector<std::thread> workers_;
   std::mutex busy_;
   std::atomic<uint32_t> generation_{0};
-  // Workers that took up the job, kClosed and more when there is none: the caller waits for those who came in
-  // time, not for one that still wakes up. left_ counts those that have ended.
+  // Number of workers that entered the job; at least kClosed when there is none. The caller waits for those
+  // that entered in time, not for one that is still waking up. left_ counts those that have finished.
   static constexpr uint32_t kClosed = 1u << 31;
   std::atomic<uint32_t> entered_{kClosed}, left_{0};
   std::atomic<bool> stop_{false};
@@ -155,7 +155,7 @@ int environment_int(const char* name, int fallback, int limit) {
   if (text == nullptr || *text == '\0') return fallback;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected a whole number from 1 to ",
+  check(*end == '\0' && value >= 1 && value <= limit, name, "=", text, ": expected an integer from 1 to ",
         limit);
   return static_cast<int>(value);
 }
@@ -166,8 +166,8 @@ struct State {
   std::mutex mutex;
   std::atomic<int> threads{environment_int("TANDEM_NUM_THREADS", usable_cores(), 4096)};
   std::atomic<int> devices{environment_int("TANDEM_CPU_DEVICES", 1, kMaxDevices)};
-  // Shared with the calls in flight: a pool that is replaced ends when the last of them has. (No atomic
-  // shared_ptr: libstdc++ 12's has a race.)
+  // Shared with the calls in flight: a replaced pool ends when the last of them does. (No atomic shared_ptr:
+  // the one in libstdc++ 12 has a race.)
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<Pool> pool;
@@ -177,14 +177,14 @@ struct State {
   int threads_per_device() const { return std::max(1, threads.load() / devices.load()); }
   void drop_pools() {
     for (Slot& slot : pools) {
-      std::shared_ptr<Pool> ended;  // outside of the lock
+      std::shared_ptr<Pool> ended;  // destroyed after the lock is released
       std::lock_guard lock(slot.mutex);
       ended.swap(slot.pool);
     }
   }
 };
 
-// Never destroyed: threads of the user may still compute while the process ends.
+// Never destroyed: user threads may still compute during process exit.
 State& state() {
   static constinit detail::PerProcess<State> instance;
   return instance.get();

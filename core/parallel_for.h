@@ -1,8 +1,8 @@
-// Work on several threads with results that do not depend on how many there are.
+// Multithreaded loops with results that do not depend on the number of threads.
 //
-// A range is cut in chunks of `grain`: the cut depends on (n, grain) alone, never on the number of threads,
-// so a chunk that writes its own outputs, or its own partial sum, gives the same bits on 1 and on N threads.
-// Every logical CPU device has a pool of its own; the caller's current device picks it.
+// A range is split into chunks of `grain`. The split depends only on (n, grain), so a chunk that writes its
+// own outputs, or its own partial sum, produces the same bits on 1 and on N threads. Every logical CPU device
+// has its own thread pool; the caller's current device selects it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,14 +29,13 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// Calls `body(begin, end)` for [0, grain), [grain, 2 grain) … [.., n), on the threads of the current device,
-/// in any order. A call from inside a body, and a call while the pool is busy with another caller, runs on
-/// the calling thread. An exception of a body is rethrown here after all chunks have ended. n <= grain costs
-/// one direct call.
+/// Calls `body(begin, end)` for [0, grain), [grain, 2 grain) … [.., n), in any order, on the threads of the
+/// current device. A nested call, or a call while another caller uses the pool, runs on the calling thread.
+/// An exception from a body is rethrown here after all chunks have ended. n <= grain costs one direct call.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
-/// While it lives, parallel_for of the calling thread runs on that thread alone: for helpers (loading,
-/// copying) that must not take the pool away from the thread that computes.
+/// While it lives, parallel_for on this thread runs on this thread only. For helpers (loading, copying) that
+/// must not occupy the pool of the computing thread.
 class SerialGuard {
  public:
   SerialGuard();
@@ -48,17 +47,17 @@ class SerialGuard {
   bool previous_;
 };
 
-/// Threads for all CPU devices together (default: the cores this process may use, or TANDEM_NUM_THREADS).
-/// With k logical devices each has max(1, threads / k). Throws Error when count < 1.
+/// Number of threads for all CPU devices together (default: the cores available to this process, or
+/// TANDEM_NUM_THREADS). Each of k logical devices gets max(1, threads / k). Throws Error when count < 1.
 void set_num_threads(int count);
 int get_num_threads();
 
-/// Threads of the current device's pool, the caller included.
+/// Number of threads in the current device's pool, including the caller.
 int device_num_threads();
 
 namespace cpu {
-/// Number of logical CPU devices (default 1, or TANDEM_CPU_DEVICES); 1 to 64. cpu:0 … cpu:count-1 share the
-/// cores. Call it before any work runs on another device. Throws Error outside the range.
+/// Number of logical CPU devices, 1 to 64 (default 1, or TANDEM_CPU_DEVICES). cpu:0 … cpu:count-1 share the
+/// cores. Call it before any work runs on another device. Throws Error if `count` is out of range.
 void set_device_count(int count);
 int device_count();
 /// The calling thread's current logical CPU device.

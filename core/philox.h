@@ -1,4 +1,4 @@
-// Philox4x32-10, a counter-based generator, for host and device.
+// Philox4x32-10, a counter-based random number generator, for host and device.
 //
 // J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011.
 // The key is the seed; the counter is (offset of the draw, block). Element i of a draw takes word i % 4 of
@@ -15,7 +15,8 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
-inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u, kPhiloxWeyl1 = 0xBB67AE85u;  // added to the key a round
+inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u,
+                          kPhiloxWeyl1 = 0xBB67AE85u;  // added to the key in each round
 
 TANDEM_HD inline void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0,
                                    uint32_t k1) {
@@ -38,9 +39,9 @@ TANDEM_HD inline PhiloxBlock philox(uint64_t seed, uint64_t offset, uint64_t blo
   return {{c0, c1, c2, c3}};
 }
 
-/// In [0, 1): 24 bits.
+/// Uniform in [0, 1), 24 bits.
 TANDEM_HD inline float uniform_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
-/// In [0, 1): 53 bits.
+/// Uniform in [0, 1), 53 bits.
 TANDEM_HD inline double uniform_double(uint32_t high, uint32_t low) {
   const uint64_t bits = (uint64_t{high} << 32 | low) >> 11;
   return static_cast<double>(bits) * 0x1p-53;

@@ -1,5 +1,5 @@
-// Printing of tensors. All values are converted to float64; one format (width, precision, common factor) is
-// chosen from the smallest and the largest finite magnitude of a tensor, as LibTorch does.
+// Printing of tensors. All values are converted to float64. As in LibTorch, one format (width, precision,
+// common factor) is chosen per tensor from its smallest and largest finite magnitude.
 #include "tandem/core/print.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void put(std::string& out, const Format& format, double value) {
   out += number_text(value, format.style, format.precision, format.width);
 }
 
-// Digits before the point of the smallest and the largest magnitude; of 0, 1.
+// Number of integer digits of the smallest and the largest magnitude; 1 for 0.
 struct Exponents {
   int least = 1, most = 1;
 };
@@ -42,8 +42,8 @@ Exponents exponents(const double* x, int64_t n) {
   return {digits(least), digits(most)};
 }
 
-// Writes the values of one tensor. The precision starts as the stream's; a format with digits behind the
-// point sets it for the matrices that follow too, as in LibTorch.
+// Writes the values of one tensor. The precision starts as the stream's. As in LibTorch, a format with a
+// fractional part also sets it for the matrices that follow.
 class Printer {
  public:
   Printer(std::string& out, int precision, int64_t line_size)
@@ -97,8 +97,8 @@ void Printer::vector(const double* x, int64_t n) {
   }
 }
 
-// In groups of as many columns as a line holds. The indent goes before the first line and between lines;
-// scaled rows but the first have one blank more.
+// Prints groups of as many columns as fit on a line. The indent precedes the first line and separates lines;
+// every scaled row but the first has one extra blank.
 void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent) {
   const Format format = choose(x, rows * columns);
   const int64_t fit = std::max<int64_t>(1, (line_size_ - indent) / (format.width + 1));
@@ -124,7 +124,8 @@ void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent)
   }
 }
 
-// "(1,2,.,.) = " and the matrix, for every index of the leading dimensions, the first of them fastest.
+// "(1,2,.,.) = " and the matrix, for every index of the leading dimensions, the first of them varying
+// fastest.
 void Printer::matrices(const double* x, IntArrayRef sizes) {
   const std::size_t lead = sizes.size() - 2;
   const int64_t rows = sizes[lead], columns = sizes[lead + 1];

@@ -1,4 +1,4 @@
-// Text of tensors and of the small types, in LibTorch's format:
+// Printing of tensors and small types, in LibTorch's format:
 //
 //   std::cout << arange(4).view({2, 2});     0  1
 //                                            2  3
@@ -17,8 +17,8 @@ class TensorOptions;
 enum class Layout : int8_t;
 enum class MemoryFormat : int8_t;
 
-/// Values in lines of at most `line_size` columns: wide matrices are split in groups of columns, tensors of
-/// more dimensions in matrices. Throws Error as a copy to the host does.
+/// Prints lines of at most `line_size` columns: wide matrices are split into groups of columns,
+/// higher-dimensional tensors into matrices. Throws Error if copying to the host does.
 void print(std::ostream& out, const Tensor& t, int64_t line_size = 80);
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
 std::ostream& operator<<(std::ostream& out, const Device& device);

@@ -1,7 +1,7 @@
-// Starting and ending a profile, and the spans of threads.
+// Starting and ending a profile, and recording the spans of threads.
 //
-// A profile is a session. Threads join it with their first span and keep what they need of it alive, so that
-// a span that ends while, or after, the file is written is lost and nothing else.
+// A profile is a session. A thread joins it with its first span and keeps what it needs of it alive, so a
+// span that ends during or after the write of the file is merely lost.
 #include "tandem/core/profile.h"
 
 #include <pthread.h>
@@ -32,14 +32,15 @@ struct Session {
   const int64_t most, start_ns = now_ns();
   Budget budget;
   uint64_t number = 0;
-  std::vector<std::shared_ptr<ThreadSpans>> threads;  // under State::mutex
+  std::vector<std::shared_ptr<ThreadSpans>> threads;  // guarded by State::mutex
 };
 
 struct State {
   State() = default;
-  State(const State& parent) : sessions(parent.sessions.load() + 1) {}  // a profile is the parent's
+  State(const State& parent)
+      : sessions(parent.sessions.load() + 1) {}  // a running profile belongs to the parent
   std::mutex mutex;
-  std::shared_ptr<Session> session;  // null: no profile is being taken
+  std::shared_ptr<Session> session;  // null: no profile is running
   std::atomic<uint64_t> sessions{0};
 };
 State& state() {
@@ -47,7 +48,7 @@ State& state() {
   return instance.get();
 }
 
-// What a thread has of the session that it joined.
+// The thread's state for the session that it joined.
 thread_local int host_only = 0;
 struct Local {
   uint64_t number = 0;
@@ -64,7 +65,7 @@ std::string thread_name(int number) {
   return name;
 }
 
-// The thread's part of the session in progress, or nullptr.
+// The thread's part of the running session, or nullptr.
 Local* join() {
   Local& local = tandem::detail::of_thread<Local>();
   if (local.number == state().sessions.load(std::memory_order_acquire)) [[likely]]
@@ -75,7 +76,7 @@ Local* join() {
   const int number = static_cast<int>(session.threads.size()) + 1;
   auto spans = std::make_shared<ThreadSpans>(session.budget, number, thread_name(number));
   session.threads.push_back(spans);
-  local.spans = std::move(spans);  // the old ones before the session that they count in
+  local.spans = std::move(spans);  // releases the old spans before the session whose budget they use
   local.session = state().session;
   local.number = session.number;
   return &local;
@@ -88,7 +89,7 @@ StreamTrack& track_of(Local& thread, Device device) {
   const StreamHandle stream = runtime.current_stream(resolve(device));
   for (const auto& track : thread.spans->tracks)
     if (track->stream().handle == stream.handle && track->stream().device == stream.device) return *track;
-  // Events are read before the device's library ends, which has announced its end to atexit by now.
+  // Events are read before the device's library shuts down: it has already registered its atexit handler.
   static constinit std::atomic_flag registered;
   if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
   auto track =
@@ -97,7 +98,7 @@ StreamTrack& track_of(Local& thread, Device device) {
   return *thread.spans->tracks.emplace_back(std::move(track));
 }
 
-// Ends the profile and writes it; what there is to say of the file, or "" when there is none.
+// Ends the profile and writes it. Returns a summary of the file, or "" if no profile was running.
 std::string end_session() {
   std::shared_ptr<Session> session;
   {
@@ -131,14 +132,14 @@ std::string with_process_id(std::string path) {
   return path;
 }
 
-// TANDEM_PROFILE, when the library is loaded: the run begins there.
+// Starts the profile for TANDEM_PROFILE when the library is loaded.
 [[gnu::constructor]] void start_by_environment() {
   const char* path = std::getenv("TANDEM_PROFILE");
   if (path == nullptr || *path == '\0') return;
   try {
     start(path);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tandem: TANDEM_PROFILE: %s; the run goes on without a profile\n", error.what());
+    std::fprintf(stderr, "tandem: TANDEM_PROFILE: %s; continuing without a profile\n", error.what());
   }
 }
 
@@ -152,7 +153,7 @@ void begin_span(Open& open, const Device* device) noexcept try {
   if (device == nullptr || host_only != 0) return;
   open.track = &track_of(*thread, *device);
   open.event = open.track->mark();
-} catch (...) {  // without a track the span is the host's alone
+} catch (...) {  // without a track, only the host's span is recorded
 }
 
 void end_span(const Open& open, Span span) noexcept try {
@@ -164,7 +165,7 @@ void end_span(const Open& open, Span span) noexcept try {
   span.end_ns = now_ns() - start;
   local.spans->spans.add(span);
   if (open.event != nullptr) open.track->add(open.event, span);
-} catch (...) {  // no memory: the span is lost
+} catch (...) {  // out of memory: the span is lost
 }
 
 }  // namespace detail
@@ -177,7 +178,7 @@ void start(const std::string& given, int64_t most_spans) {
   static constinit std::atomic_flag registered;
   if (!registered.test_and_set(std::memory_order_relaxed)) std::atexit(write_at_exit);
   std::lock_guard lock(state().mutex);
-  check(!state().session, "profiler::start: a profile is being taken already; profiler::stop() ends it");
+  check(!state().session, "profiler::start: a profile is already running; call profiler::stop() first");
   auto session = std::make_shared<Session>(path, most_spans);
   session->number = state().sessions.load(std::memory_order_relaxed) + 1;
   state().session = std::move(session);
@@ -197,7 +198,7 @@ void Record::begin(std::string_view name, const char* category, const Device* de
   name_ = detail::interned(name);
   category_ = category;
   detail::begin_span(open_, device != nullptr && !device->is_cpu() ? device : nullptr);
-} catch (...) {  // no memory for the name
+} catch (...) {  // out of memory for the name
 }
 
 void Record::end() noexcept { detail::end_span(open_, {.name = name_, .category = category_}); }

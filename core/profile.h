@@ -1,13 +1,14 @@
-// The profiler: where a program's time goes, as a Chrome trace (chrome://tracing, ui.perfetto.dev).
+// The profiler: records where a program spends its time, as a Chrome trace (chrome://tracing,
+// ui.perfetto.dev).
 //
-//   TANDEM_PROFILE=trace.json ./program      the whole run, written when it ends; "%p" becomes the process id
+//   TANDEM_PROFILE=trace.json ./program      profiles the whole run, written at exit; "%p" becomes the process id
 //   profiler::start("trace.json"); …; profiler::stop();
-//   { profiler::Record span("augment"); … }  a span of one's own
+//   { profiler::Record span("augment"); … }  a user-defined span
 //
-// Off, a span costs one relaxed load. On, it goes to a buffer of its thread, without locks; the buffers of
-// all threads hold at most `most_spans`, further ones are counted in the file ("dropped_spans"). Work of a
-// device with a queue of its own appears a second time, on the track "cuda:0 stream", as long as the device
-// took.
+// When profiling is off, a span costs one relaxed load. When it is on, spans go to lock-free per-thread
+// buffers, which together hold at most `most_spans`; the file counts the rest ("dropped_spans"). Work on a
+// device with its own queue appears a second time, on the track "cuda:0 stream", with the time it took on the
+// device.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace tandem::profiler {
 namespace detail {
 extern constinit std::atomic<bool> on;
 class StreamTrack;
-/// A span that has begun.
+/// A span that has begun and not ended.
 struct Open {
   uint64_t session = 0;
   int64_t begin_ns = 0;
@@ -33,13 +34,13 @@ inline bool is_on() { return detail::on.load(std::memory_order_relaxed); }
 
 inline constexpr int64_t kMostSpans = 1'000'000;  // 80 MB
 
-/// Throws Error when a profile is being taken already, or when `path` cannot be written.
+/// Throws Error if a profile is already running or if `path` cannot be written.
 void start(const std::string& path, int64_t most_spans = kMostSpans);
-/// Writes the file: spans that have ended by now, of all threads. Waits for the devices that took part. Does
-/// nothing when no profile is being taken. Throws Error when the file cannot be written.
+/// Writes the finished spans of all threads to the file. Waits for the devices that took part. Does nothing
+/// if no profile is running. Throws Error if the file cannot be written.
 void stop();
 
-/// The calling thread's name in the profile and for the system, which keeps 15 bytes of it.
+/// Names the calling thread in the profile and for the system, which keeps 15 bytes.
 void name_thread(const char* name) noexcept;
 
 /// A span from construction to the end of the scope. `name` is copied; `category` must be a literal.
@@ -49,7 +50,7 @@ class Record {
     if (is_on()) [[unlikely]]
       begin(name, category);
   }
-  /// On the track of the current stream of `device` too, where that has one.
+  /// Also appears on the track of `device`'s current stream, if it has one.
   Record(std::string_view name, const char* category, Device device) {
     if (is_on()) [[unlikely]]
       begin(name, category, &device);
@@ -70,7 +71,7 @@ class Record {
   detail::Open open_;
 };
 
-/// No device spans from this thread in its scope: a stream that is being captured cannot be timed.
+/// Disables device spans from this thread in its scope, because a stream being captured cannot be timed.
 class HostOnly {
  public:
   HostOnly();

@@ -1,4 +1,4 @@
-// Buffers of spans, names that last, and the tracks of devices' streams.
+// Span buffers, interned names, and tracks of device streams.
 #include "tandem/core/profile_spans.h"
 
 #include <algorithm>
@@ -23,14 +23,14 @@ int64_t now_ns() {
 namespace {
 struct Names {
   Names() = default;
-  Names(const Names&) {}  // those of the parent live on without it
+  Names(const Names&) {}  // the parent's names stay valid
   std::mutex mutex;
   std::unordered_set<std::string> texts;
 };
 }  // namespace
 
 const char* interned(std::string_view text) {
-  // The last names of this thread by their address; the text is compared, for an address may be used anew.
+  // This thread's recent names, keyed by address. The text is compared too, since an address may be reused.
   thread_local const char* cache[64] = {};
   const char*& last = cache[(reinterpret_cast<uintptr_t>(text.data()) >> 3) % 64];
   if (last != nullptr && text == last) return last;
@@ -106,8 +106,8 @@ StreamTrack::~StreamTrack() {
   }
 }
 
-// The device's clock beside the host's. The host learns of the event a little late, so that the device's
-// spans never seem to come before the calls that caused them.
+// Relates the device's clock to the host's. The host learns of the event slightly late, so a device span
+// never appears to start before the call that caused it.
 void StreamTrack::set_anchor() {
   runtime_.record_event(anchor_, stream_);
   runtime_.synchronize_event(anchor_);
@@ -123,7 +123,7 @@ void* StreamTrack::take() {
 
 void StreamTrack::give_back(void* event) noexcept try {
   if (event != nullptr) free_.push_back(event);
-} catch (...) {  // an event less
+} catch (...) {  // one event fewer
 }
 
 void* StreamTrack::mark() noexcept {

@@ -1,4 +1,4 @@
-// The profiler's inside: spans, the buffers of threads, the tracks of devices' streams.
+// The profiler's internals: spans, per-thread buffers, and tracks of device streams.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -17,29 +17,29 @@ struct RuntimeKernels;
 namespace tandem::profiler::detail {
 
 struct Span {
-  int64_t begin_ns = 0, end_ns = 0;  // since the profile's start
-  const char* name = nullptr;        // literals, or interned
+  int64_t begin_ns = 0, end_ns = 0;  // relative to the profile's start
+  const char* name = nullptr;        // a literal or interned
   const char* category = nullptr;
-  char note[48] = "";  // shapes and the like; cut where it is longer
+  char note[48] = "";  // shapes and the like, truncated to fit
 };
 
 int64_t now_ns();
-/// A copy of `text` that lives as long as the process; "(other)" beyond 65,536 different ones.
+/// A copy of `text` that is never freed; "(other)" beyond 65,536 different texts.
 const char* interned(std::string_view text);
-/// Copies `text` to a span's note; what does not fit is cut off and ends in "...".
+/// Copies `text` into a span's note; longer text is cut and ends in "...".
 void set_note(char (&note)[48], std::string_view text);
-/// begin: on the current stream of `device` too, unless null. end: the span has ended, at once or never
-/// again.
+/// begin_span also records on the current stream of `device`, unless null. Call end_span exactly once, or not
+/// at all if the span is abandoned.
 void begin_span(Open& open, const Device* device) noexcept;
 void end_span(const Open& open, Span span) noexcept;
 
-/// How many more spans there may be, and how many there were too many.
+/// The number of spans still allowed, and the number dropped.
 struct Budget {
   explicit Budget(int64_t most) : left(most) {}
   std::atomic<int64_t> left, dropped{0};
 };
 
-/// Spans in chunks: one thread adds, any reads what was added before.
+/// Spans in chunks: one thread appends, and any thread may read the spans already appended.
 class SpanList {
  public:
   explicit SpanList(Budget& budget) : budget_(budget) {}
@@ -67,8 +67,8 @@ class SpanList {
   Chunk* last_ = nullptr;
 };
 
-/// Spans of one stream by pairs of events, begun and ended by one thread; a batch of thousands is read at a
-/// time, which waits for the stream. Never throws: what fails counts as dropped.
+/// Spans of one stream, timed by pairs of events; one thread begins and ends them. Events are read in batches
+/// of thousands, which waits for the stream. Never throws: a failed span counts as dropped.
 class StreamTrack {
  public:
   static constexpr std::size_t kBatch = 4096;
@@ -78,11 +78,11 @@ class StreamTrack {
   StreamTrack(const StreamTrack&) = delete;
   StreamTrack& operator=(const StreamTrack&) = delete;
 
-  /// An event recorded now; nullptr when there is none to be had.
+  /// An event recorded now; nullptr if none can be created.
   void* mark() noexcept;
-  /// From `begin`, which mark() gave, to now. Its times are set by resolve().
+  /// Adds a span from `begin`, which mark() returned, to now. resolve() sets its times.
   void add(void* begin, const Span& span) noexcept;
-  /// Reads the spans that are pending.
+  /// Reads the times of the pending spans.
   void resolve() noexcept;
   const SpanList& spans() const { return spans_; }
   StreamHandle stream() const { return stream_; }
@@ -100,30 +100,30 @@ class StreamTrack {
   int64_t start_ns_, anchor_ns_ = 0;
   Budget& budget_;
   std::size_t batch_;
-  std::mutex mutex_;  // its thread, and the one that ends the profile
+  std::mutex mutex_;  // used by the owning thread and by the one that ends the profile
   void* anchor_ = nullptr;
   std::vector<void*> free_;
   std::vector<Pending> pending_;
   SpanList spans_;
 };
 
-/// What one thread has recorded.
+/// The spans that one thread has recorded.
 struct ThreadSpans {
   ThreadSpans(Budget& budget, int number, std::string name)
       : number(number), name(std::move(name)), spans(budget) {}
   int number;
   std::string name;
   SpanList spans;
-  std::mutex tracks_mutex;  // of the list; held for a moment
+  std::mutex tracks_mutex;  // guards the list; held briefly
   std::vector<std::unique_ptr<StreamTrack>> tracks;
 };
 
-/// Writes the trace to `path`. Throws Error.
+/// What write_trace() writes.
 struct Trace {
   const std::vector<std::shared_ptr<ThreadSpans>>& threads;
   int64_t most_spans, dropped;
 };
-/// Gives the number of spans.
+/// Writes the trace to `path` and returns the number of spans. Throws Error.
 int64_t write_trace(const std::string& path, const Trace& trace);
 
 }  // namespace tandem::profiler::detail

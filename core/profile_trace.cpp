@@ -11,7 +11,7 @@
 namespace tandem::profiler::detail {
 namespace {
 
-// The length of the UTF-8 character that `text` begins with; 0 when it is none.
+// The length of the UTF-8 character that `text` starts with; 0 if it is invalid.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
@@ -36,7 +36,7 @@ class Writer {
     return *this;
   }
   Writer& number(int64_t value) { return raw(std::to_string(value)); }
-  // Nanoseconds as microseconds.
+  // Writes nanoseconds as microseconds.
   Writer& time(int64_t ns) {
     char digits[32];
     ns = std::max<int64_t>(ns, 0);
@@ -86,7 +86,7 @@ class Writer {
   std::string text_;
 };
 
-// A track of the trace: its name and its place among the others.
+// Writes a track's metadata: its name and position.
 void write_track(Writer& out, int64_t track, std::string_view name) {
   out.end_line();
   out.raw(R"({"ph":"M","pid":1,"tid":)").number(track).raw(R"(,"name":"thread_name","args":{"name":)");

@@ -8,10 +8,10 @@ namespace {
 
 using Dim = ReduceDims::Dim;
 
-// Repeated dimensions (stride 0) are walked outermost.
+// Broadcast dimensions (stride 0) go outermost.
 int64_t order(int64_t stride) { return stride == 0 ? INT64_MAX : stride; }
 
-// Sorted by stride, largest first, and merged where one dimension continues another.
+// Sorts by stride, largest first, and merges dimensions that continue each other. Returns the new count.
 int order_and_merge(Dim* dims, int count) {
   for (int i = 1; i < count; ++i)
     for (int j = i; j > 0 && order(dims[j - 1].in) < order(dims[j].in); --j) std::swap(dims[j - 1], dims[j]);

@@ -1,4 +1,4 @@
-// A reduction's dimensions, sorted and merged: what every backend plans by.
+// The dimensions of a reduction, sorted and merged; both backends plan by them.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -6,18 +6,18 @@ namespace tandem {
 
 struct ReduceDims {
   struct Dim {
-    int64_t size, in, out;  ///< strides in the input and, kept dimensions only, in the output
+    int64_t size, in, out;  ///< strides in the input and, for kept dimensions only, in the output
   };
-  Dim reduced[kMaxDims], kept[kMaxDims];  ///< outermost first; sizes are not 1
+  Dim reduced[kMaxDims], kept[kMaxDims];  ///< outermost first; no size is 1
   int reduced_count = 0, kept_count = 0;
-  int64_t elements = 1, outputs = 1;  ///< reduced elements of one output; outputs
-  /// The last kept dimension lies closer in memory than the last reduced one.
+  int64_t elements = 1, outputs = 1;  ///< reduced elements per output; number of outputs
+  /// The last kept dimension has a smaller stride than the last reduced one.
   bool outer = false;
 };
 
-/// `out` has the shape of `in` with 1 in the dimensions of `mask`, any strides.
+/// `out` has the shape of `in`, with 1 in the dimensions of `mask`; its strides may be anything.
 ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask);
-/// How many elements of `in` are folded into one.
+/// Number of elements of `in` reduced into one output.
 int64_t reduced_elements(const Tensor& in, uint32_t mask);
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Scalar: one number, of no tensor's type yet. It promotes only by category (bool < integer < floating
-// point).
+// Scalar: a number without a tensor's dtype. In type promotion only its category counts (bool < integer <
+// floating point).
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -33,10 +33,10 @@ class Scalar {
     return kind_ == Kind::kInteger || (include_bool && isBoolean());
   }
   bool isBoolean() const { return kind_ == Kind::kBoolean; }
-  /// float64, int64 or bool.
+  /// kDouble, kLong or kBool.
   ScalarType type() const { return isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
 
-  /// The value as T, as a C++ cast gives it. Throws Error where an integer type does not hold it; negative
+  /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type; negative
   /// integers wrap around in uint8, as in PyTorch.
   template <class T>
   T to() const {
@@ -61,7 +61,7 @@ class Scalar {
   bool equal(double value) const { return to<double>() == value; }
 
  private:
-  // As an integer within [low, high].
+  // The value as an integer within [low, high].
   int64_t integer(ScalarType type, int64_t low, int64_t high) const {
     // 2^63 is the first double beyond int64.
     const bool fits = !isFloatingPoint() || (real_ >= -0x1p63 && real_ < 0x1p63);

@@ -1,5 +1,5 @@
-// A chunk begins with what is known of its slabs; addresses lead there, since chunks are aligned to their
-// size.
+// A chunk starts with the headers of its slabs. They are found from any address in it, because chunks are
+// aligned to their size.
 #include "tandem/core/small_blocks.h"
 
 #include <sys/mman.h>
@@ -30,9 +30,9 @@ void unlink(T*& list, T* item) {
 }  // namespace
 
 struct SmallBlocks::Slab {
-  Slab *before, *after;  // among those of its size with free blocks
+  Slab *before, *after;  // in the list of slabs of its size with free blocks
   FreeBlock* free;
-  char *fresh, *end;  // what has not been handed out yet
+  char *fresh, *end;  // the part not handed out yet
   uint32_t bytes, live;
   int index;
 
@@ -40,8 +40,8 @@ struct SmallBlocks::Slab {
 };
 
 struct SmallBlocks::Chunk {
-  Chunk *before, *after;  // among those with free slabs
-  uint32_t free_slabs;    // one bit each
+  Chunk *before, *after;  // in the list of chunks with free slabs
+  uint32_t free_slabs;    // one bit per slab
   Slab slabs[kSlabs];
 
   static Chunk* of(void* place) {

@@ -1,8 +1,8 @@
-// The CPU allocator's blocks up to 32 KiB: slabs of one size each, 16 slabs to a chunk of the large blocks'
-// memory.
+// The CPU allocator's blocks up to 32 KiB: slabs of equal-sized blocks, 16 slabs per chunk; chunks come from
+// LargeBlocks.
 //
-// A slab whose blocks are all free serves any size; a chunk whose slabs are all free goes back to the large
-// blocks. Not safe from several threads by itself.
+// A slab with no block in use can serve any size; a chunk with no slab in use returns to LargeBlocks. Not
+// thread-safe.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tandem::cpu {
 
-/// A free block holds the next one.
+/// A free block stores a pointer to the next one.
 struct FreeBlock {
   FreeBlock* next;
 };
@@ -22,7 +22,8 @@ class SmallBlocks {
   static constexpr std::size_t kLimit = std::size_t{32} << 10, kAlign = 64;
   static constexpr int kClasses = 33;
 
-  /// Class c: 64 * (c + 1) bytes to 256, then four sizes for every power of two. `bytes`: at most kLimit.
+  /// Class c has 64 * (c + 1) bytes up to 256, then four sizes per power of two. `bytes` must be at most
+  /// kLimit.
   static SizeClass size_class(std::size_t bytes) {
     if (bytes <= kAlign) return {0, kAlign};
     const std::size_t units = (bytes + kAlign - 1) / kAlign;
@@ -36,13 +37,13 @@ class SmallBlocks {
   }
 
   explicit SmallBlocks(LargeBlocks& large) : large_(large) {}
-  /// nullptr when the system has no memory left.
+  /// nullptr if the system has no memory left.
   FreeBlock* allocate(SizeClass sc);
   void deallocate(FreeBlock* block) noexcept;
-  /// Pages of free slabs go back to the system, though their addresses stay.
+  /// Returns the pages of free slabs to the system but keeps their addresses.
   void drop_free_pages() noexcept;
 
-  /// Bytes of blocks handed out, and of chunks.
+  /// Bytes of blocks handed out, and bytes of chunks.
   std::size_t live() const { return live_; }
   std::size_t held() const { return chunks_ * LargeBlocks::kHuge; }
 

@@ -1,4 +1,4 @@
-// SmallVector: the first N elements in place, the rest on the heap.
+// SmallVector: stores up to N elements inline, more on the heap.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-// CPU memory stands right behind the object, in the same block; memory of other devices is the backend's.
+// CPU data follows the object in the same block; memory of other devices comes from the backend.
 #include "tandem/core/storage.h"
 
 #include <new>
@@ -35,7 +35,7 @@ struct StorageAccess {
   }
 };
 
-// A context that points at the storage itself marks memory that was counted when it was made.
+// A context that points to the storage itself marks memory that make_storage counted.
 Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
   check(nbytes < (std::size_t{1} << 46), "out of memory: could not allocate ", nbytes, " bytes on ", device);
   StorageImpl* impl = nullptr;

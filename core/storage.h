@@ -1,7 +1,7 @@
-// Storage: the bytes that one or several tensors look at, their device and their version.
+// Storage: the bytes shared by one or more tensors, with their device and version counter.
 //
-// The version counts in-place writes; autograd compares it with the version at the time a tensor was saved.
-// All views of a storage share it, but for data(), whose writes nobody is to notice.
+// The version counts in-place writes; autograd compares it with the version at which a tensor was saved. All
+// views of a storage share it, except those made by data(): their writes do not bump the version counter.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// Frees memory that was handed in from outside.
+/// Frees memory that the caller provided.
 using DeleterFn = void (*)(void* data, void* context);
 
 class StorageImpl : public RefCounted {
@@ -22,7 +22,7 @@ class StorageImpl : public RefCounted {
   bool pinned() const { return pinned_; }
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  /// `writer` names the in-place operation: a string literal.
+  /// `writer` names the in-place operation; it must be a string literal.
   void bump_version(const char* writer) {
     writer_.store(writer, std::memory_order_relaxed);
     version_.fetch_add(1, std::memory_order_relaxed);
@@ -39,7 +39,7 @@ class StorageImpl : public RefCounted {
   std::size_t nbytes_;
   DeleterFn deleter_ = nullptr;
   void* context_ = nullptr;
-  std::size_t block_bytes_ = 0;  // bytes of the CPU block that holds this object and maybe its data
+  std::size_t block_bytes_ = 0;  // size of the CPU block that holds this object and possibly its data
   std::atomic<const char*> writer_{nullptr};
   std::atomic<uint32_t> version_{0};
   Device device_;
@@ -49,9 +49,9 @@ void destroy(const StorageImpl* storage) noexcept;
 
 using Storage = IntrusivePtr<StorageImpl>;
 
-/// New memory on `device` (which has an index), not initialised. Throws Error when there is none.
+/// New uninitialised memory on `device`, which must have an index. Throws Error if there is no memory left.
 Storage make_storage(std::size_t nbytes, Device device, bool pinned = false);
-/// Memory of somebody else; `deleter(data, context)` runs with the last reference (may be null).
+/// Wraps memory owned by the caller. `deleter(data, context)` may be null; it runs with the last reference.
 Storage borrow_storage(void* data, std::size_t nbytes, Device device, DeleterFn deleter, void* context);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Streams and events by way of the backend's table.
+// Streams and events, through the backend's table.
 #include "tandem/core/stream.h"
 
 #include "tandem/core/backend/backend.h"

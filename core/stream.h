@@ -1,5 +1,5 @@
-// Streams and events: queues of work on a device and marks in them. CPU kernels run at once on the caller's
-// thread, so there a stream is always empty and an event is a point in time.
+// Streams and events: queues of work on a device, and markers in them. CPU kernels run immediately on the
+// caller's thread, so a CPU stream is always empty and a CPU event is a point in time.
 #pragma once
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// A queue of work on one device; `handle` is the backend's. CPU kernels run at once: theirs is null.
+/// A queue of work on one device; `handle` belongs to the backend and is null on the CPU.
 struct StreamHandle {
   Device device;
   void* handle = nullptr;
@@ -15,7 +15,7 @@ struct StreamHandle {
 
 class Stream {
  public:
-  /// A new stream of `device`, destroyed with the last copy's owner: streams are move-only.
+  /// Creates a stream on `device`. Streams are move-only; the destructor destroys an owned stream.
   explicit Stream(Device device);
   Stream(Stream&& other) noexcept : handle_(other.handle_), owned_(std::exchange(other.owned_, false)) {}
   Stream& operator=(Stream&&) = delete;
@@ -23,7 +23,7 @@ class Stream {
   /// The calling thread's current stream on `device`, not owned.
   static Stream current(Device device);
   Device device() const { return handle_.device; }
-  /// Waits on the host until all work of the stream has ended.
+  /// Blocks the host until all work on the stream has completed.
   void synchronize() const;
   StreamHandle handle() const { return handle_; }
 
@@ -52,10 +52,10 @@ class Event {
   Event& operator=(Event&&) = delete;
   ~Event();
   void record(const Stream& stream);
-  /// Work given to `stream` from now on waits for the recorded point; the host does not.
+  /// Work submitted to `stream` after this call waits for the recorded point; the host does not wait.
   void wait(const Stream& stream) const;
   void synchronize() const;
-  /// Milliseconds from this event to `end`; both recorded and done.
+  /// Milliseconds from this event to `end`. Both must be recorded and completed.
   double elapsed_ms(const Event& end) const;
 
  private:
@@ -63,7 +63,7 @@ class Event {
   void* event_;
 };
 
-/// Waits on the host until all work on `device` has ended.
+/// Blocks the host until all work on `device` has completed.
 void synchronize(Device device);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Three rows of the distance table are enough: a swap looks two rows back.
+// Three rows of the distance table are enough, because a swap refers two rows back.
 #include "tandem/core/suggest.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// "Did you mean …?": the nearest of some known words.
+// "Did you mean …?": finds the closest of some known words.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,12 +7,12 @@
 
 namespace tandem {
 
-/// Least number of letters inserted, deleted, replaced or swapped with their neighbour that turns `a` into
-/// `b`, no letter touched twice (optimal string alignment). Case does not count.
+/// The smallest number of insertions, deletions, replacements and swaps of adjacent letters that turn `a`
+/// into `b`, no letter edited twice (optimal string alignment). Ignores case.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The known word nearest to `word` when it is near enough to be a slip (at most a third of the letters, at
-/// least one), or of which `word` is the beginning (three letters or more); else "". The first wins a tie.
+/// The known word closest to `word`, if it is close enough to be a typo (at most a third of the letters, at
+/// least one) or starts with `word` (three letters or more); otherwise "". The first one wins a tie.
 std::string nearest(std::string_view word, ArrayRef<std::string> known);
 
 /// "; did you mean fashion-mnist?" or "".

@@ -1,4 +1,4 @@
-// Facts about a tensor and the making of raw ones.
+// Tensor metadata and the creation of raw tensors.
 #include "tandem/core/tensor.h"
 
 #include "tandem/core/backend/backend.h"
@@ -31,7 +31,7 @@ bool Tensor::is_non_overlapping_and_dense() const {
   if (is_contiguous()) return true;
   Dims sizes = get().sizes, strides = get().strides;
   int64_t step = 1;
-  for (std::size_t left = sizes.size(); left > 0;) {  // find the dimension of each step in turn
+  for (std::size_t left = sizes.size(); left > 0;) {  // find the dimension with each expected stride in turn
     std::size_t i = 0;
     while (i < left && sizes[i] != 1 && strides[i] != step) ++i;
     if (i == left) return false;

@@ -1,8 +1,7 @@
 // Tensor: a handle on a strided n-dimensional array (LibTorch's torch::Tensor).
 //
-// Copying a Tensor copies the handle. Members of the computing kind are one-line forwards to the free
-// functions of the same name, which stand in autograd/ops/ with their contracts; a trailing _ changes the
-// tensor in place.
+// Copying a Tensor copies the handle, not the elements. Methods that compute forward to the free function of
+// the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation.
 #pragma once
 #include <concepts>
 #include <optional>
@@ -38,7 +37,7 @@ class Tensor {
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
-  /// x[0] = value: assigning to a temporary writes its elements (copy_, fill_).
+  /// `x[0] = value`: assigning to a temporary writes its elements (copy_, fill_).
   Tensor& operator=(const Tensor& value) && { return copy_(value); }
   Tensor& operator=(Tensor&& value) && { return copy_(value); }
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
@@ -62,7 +61,8 @@ class Tensor {
   int64_t storage_offset() const { return get().offset; }
   const Storage& storage() const { return get().storage; }
   bool is_contiguous() const { return get().contiguous; }
-  /// No two indices share an element.
+  /// True when the elements fill their memory without gaps and no two indices share one: some permutation of
+  /// the dimensions is contiguous.
   bool is_non_overlapping_and_dense() const;
   ScalarType dtype() const { return get().dtype; }
   ScalarType scalar_type() const { return get().dtype; }
@@ -74,18 +74,18 @@ class Tensor {
   bool is_complex() const { return false; }
   bool is_signed() const { return dtype() != kBool && dtype() != kByte; }
   bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
-  /// Of one element: whether it is not 0.
+  /// True when the only element is not 0. Throws Error unless there is exactly one element.
   bool is_nonzero() const { return item().toBool(); }
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   int64_t element_size() const { return item_size(dtype()); }
   int64_t itemsize() const { return element_size(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel() * element_size()); }
   TensorOptions options() const { return TensorOptions(dtype()).device(optional<Device>(device())); }
-  /// "[2, 3] float32 cpu:0", for messages.
+  /// For messages: "[2, 3] float32 cpu:0".
   std::string describe() const;
-  std::string toString() const;  ///< LibTorch's: "CPUFloatType"
+  std::string toString() const;  ///< LibTorch's name: "CPUFloatType"
 
-  /// The first element. Throws Error when T is not the tensor's type.
+  /// Pointer to the first element. Throws Error when the tensor's dtype is not T.
   template <class T>
   T* data_ptr() const {
     if (scalar_type_of<std::remove_const_t<T>> != dtype()) [[unlikely]]
@@ -101,18 +101,18 @@ class Tensor {
   T* mutable_data_ptr() const {
     return data_ptr<T>();
   }
-  /// Unchecked: for kernels, after dispatch.
+  /// Unchecked; for kernels, after dispatch.
   template <class T>
   T* ptr() const {
     return static_cast<T*>(impl_->data);
   }
-  /// N-dimensional element access on the CPU. Throws Error on another type, rank or device.
+  /// N-dimensional element access on the CPU. Throws Error when the dtype, rank or device does not match.
   template <class T, std::size_t N>
   TensorAccessor<T, N> accessor() const {
     check_accessor(N);
     return {data_ptr<T>(), impl_->sizes.data(), impl_->strides.data()};
   }
-  /// The value of a tensor of one element (moved to the host). Throws Error for another count.
+  /// The value of a one-element tensor, copied to the host. Throws Error unless there is exactly one element.
   Scalar item() const;
   template <class T>
   T item() const {
@@ -122,38 +122,38 @@ class Tensor {
 
   // ---- autograd (autograd/variable.cpp)
   bool requires_grad() const { return get().requires_grad(); }
-  /// Throws Error unless this is a leaf of a floating point type or nothing changes. A view that becomes a
-  /// leaf with gradient is a view no more: later writes to its base are not recorded for it.
+  /// Throws Error unless this is a floating point leaf or the flag does not change. A view that becomes a
+  /// leaf requiring a gradient stops being a view: later writes to its base are not recorded for it.
   const Tensor& requires_grad_(bool value = true) const;
   const Tensor& set_requires_grad(bool value) const { return requires_grad_(value); }
   bool is_leaf() const;
-  /// The gradient, undefined before the first backward. Writable through mutable_grad.
+  /// The gradient; undefined before the first backward. Write it through mutable_grad.
   const Tensor& grad() const;
   Tensor& mutable_grad() const;
   IntrusivePtr<autograd::Node> grad_fn() const;
   uint32_t output_nr() const;
-  /// Accumulates d(this)/d(leaf) into leaf.grad() of every leaf; `gradient` is needed unless this has one
-  /// element. `inputs`, when given, are the only leaves that accumulate. create_graph makes the gradient
-  /// differentiable.
+  /// Accumulates d(this)/d(leaf) into leaf.grad() for every leaf. `gradient` is required unless this tensor
+  /// has exactly one element. When `inputs` is given, only those leaves accumulate. `create_graph` makes the
+  /// gradients differentiable.
   void backward(const Tensor& gradient = {}, optional<bool> retain_graph = nullopt, bool create_graph = false,
                 optional<TensorList> inputs = nullopt) const;
   Tensor detach() const;
   Tensor& detach_();
-  /// A detached alias whose writes are not counted (LibTorch's .data()): backward does not notice that they
-  /// overwrote what it needs, where a write through detach() makes it throw.
+  /// A detached alias (LibTorch's .data()) that does not bump the version counter: when a write overwrites
+  /// what backward needs, backward does not notice. After a write through detach() it throws.
   Tensor data() const;
   Tensor tensor_data() const { return detach(); }
   Tensor variable_data() const { return data(); }
-  /// Makes this handle's tensor look at `other`'s memory, geometry and type.
+  /// Makes this tensor share `other`'s storage, and take its shape, strides and dtype.
   void set_data(const Tensor& other) const;
   void retain_grad() const;
   bool retains_grad() const;
-  /// `hook(grad)` runs when the gradient of this tensor is computed; one that returns a defined tensor
-  /// replaces it. Gives a handle for remove_hook.
+  /// Calls `hook(grad)` when the gradient of this tensor is computed. A defined return value replaces the
+  /// gradient. Returns a handle for remove_hook.
   template <class Hook>
   unsigned register_hook(Hook hook) const;
   void remove_hook(unsigned handle) const;
-  /// Runs after the gradient has been accumulated into this leaf; gets the leaf.
+  /// Calls `hook(leaf)` after a gradient has been accumulated into this leaf.
   template <class Hook>
   unsigned register_post_accumulate_grad_hook(Hook hook) const;
   bool is_view() const;
@@ -205,9 +205,9 @@ inline void append(std::string& out, const Tensor& t) {
   out.append(t.defined() ? t.describe() : "undefined");
 }
 
-/// Not initialised, no autograd. `device` must have an index.
+/// Uninitialised, without autograd. `device` must have an index.
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);
-/// A window on `base`'s storage without autograd. Trusts its arguments.
+/// A view of `base`'s storage, without autograd. The arguments are not checked.
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 
 }  // namespace tandem

@@ -23,7 +23,7 @@ TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims, IntArrayRef
 TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
     : storage(std::move(s)), dtype(type), inference(detail::thread_state.inference_mode), sizes(dims) {
   strides.resize(dims.size());
-  uint64_t step = 1;  // wraps where a size of 0 makes any others possible: those strides are never walked
+  uint64_t step = 1;  // may wrap if a size of 0 allows arbitrary others; those strides are never used
   bool empty = false;
   for (std::size_t i = dims.size(); i-- > 0;) {
     strides[i] = static_cast<int64_t>(step);
@@ -35,8 +35,8 @@ TensorImpl::TensorImpl(Storage s, ScalarType type, IntArrayRef dims)
 }
 
 void TensorImpl::refresh() {
-  numel = checked_numel(sizes);                      // expand makes any product out of nothing
-  char* base = static_cast<char*>(storage->data());  // null where a device has nothing to hold
+  numel = checked_numel(sizes);                      // checked again, because expand can create any product
+  char* base = static_cast<char*>(storage->data());  // null if the device allocated nothing
   data = base == nullptr ? nullptr : base + offset * item_size(dtype);
   contiguous = true;
   uint64_t step = 1;

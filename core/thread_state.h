@@ -1,5 +1,4 @@
-// Modes of the calling thread that the making of a tensor depends on; set by the guards of
-// autograd/grad_mode.h.
+// Thread-local modes that affect new tensors; set by the guards of autograd/grad_mode.h.
 #pragma once
 
 namespace tandem::detail {

@@ -1,4 +1,4 @@
-// TypeList: a list of types with a position for each.
+// TypeList: a list of types, with the index of each.
 #pragma once
 #include <cstddef>
 #include <type_traits>

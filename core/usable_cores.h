@@ -1,7 +1,7 @@
-// The cores that this process may use.
+// The number of cores available to this process.
 #pragma once
 
 namespace tandem {
-/// By its affinity; at least 1.
+/// According to its CPU affinity; at least 1.
 int usable_cores();
 }  // namespace tandem

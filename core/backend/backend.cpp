@@ -1,4 +1,4 @@
-// Access to a backend that is not there.
+// Errors for a backend that is not available.
 #include "tandem/core/backend/backend.h"
 
 #include <string_view>

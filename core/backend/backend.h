@@ -1,6 +1,6 @@
-// A backend is one table of kernels. Each family of kernels is a struct with a header of its own in this
-// folder, which an operation includes for the kernels that it calls; a family or a kernel that a backend
-// leaves out does not compile.
+// A backend is one table of kernels. Each family of kernels is a struct with its own header in this folder;
+// operations include the headers of the kernels they call. A backend that leaves out a family or a kernel
+// does not compile.
 #pragma once
 #include "tandem/core/device.h"
 #include "tandem/core/tensor.h"
@@ -44,13 +44,13 @@ struct Backend {
 };
 
 extern const Backend cpu_backend;
-/// The CUDA table; nullptr in a build without CUDA or where no device can be used: cuda_reason() says why.
+/// The CUDA table. nullptr in a build without CUDA, or if no device is usable: cuda_reason() says why.
 const Backend* cuda_backend();
 /// "built without CUDA", or "no CUDA device: <reason>".
 const char* cuda_reason();
 
 [[noreturn]] void no_cuda();
-/// The table for a kind of device. Throws Error with cuda_reason().
+/// The table for a device type. Throws Error with cuda_reason().
 inline const Backend& backend(DeviceType type) {
   if (type == DeviceType::CPU) [[likely]]
     return cpu_backend;

@@ -1,11 +1,11 @@
-// 2-d convolution and its three gradients, each an operation of its own. All tensors contiguous, NCHW, one
-// floating point dtype, one device; weights [out_channels, in_channels / groups, kernel_h, kernel_w].
+// 2-d convolution and its three gradients. All tensors are contiguous, NCHW, of one floating point dtype, on
+// one device. Weights are [out_channels, in_channels / groups, kernel_h, kernel_w].
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
 
-/// Height first. Checked by the caller: strides, dilations, groups >= 1, padding >= 0.
+/// Height first. The caller has checked: strides, dilations, groups >= 1, padding >= 0.
 struct Conv2dParameters {
   int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1}, groups = 1;
 };
@@ -18,7 +18,7 @@ struct ConvKernels {
   Kernel<"conv2d_backward_input", void(const Tensor& grad_input, const Tensor& grad_output,
                                        const Tensor& weight, const Conv2dParameters&)>
       backward_input;
-  /// Given grad_bias ([O]; else undefined), it is summed on the way.
+  /// Also computes grad_bias ([O]) unless it is undefined.
   Kernel<"conv2d_backward_weight",
          void(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
               const Tensor& input, const Conv2dParameters&)>

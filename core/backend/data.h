@@ -1,10 +1,10 @@
-// Batches from a data set in memory: one pass from bytes to what a model takes.
+// Batches from an in-memory data set: one pass from bytes to model inputs.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
 
-/// What pixels become: (pixel - shift) / scale, in float32.
+/// Maps pixels to (pixel - shift) / scale, in float32.
 struct PixelScale {
   float scale = 255, shift = 0;
 };
@@ -12,7 +12,7 @@ struct PixelScale {
 struct DataKernels {
   /// out[i] = images[index[i]], scaled; label_out[i] = labels[index[i]]. images uint8 [N, …], labels int64
   /// [N], index int64 [n], out float32 with n times the elements of an image, label_out int64 [n]; all
-  /// row-major on one device. An index out of range: IndexError.
+  /// row-major on one device. An index out of range throws IndexError.
   Kernel<"gather_normalized", void(const Tensor& out, const Tensor& label_out, const Tensor& images,
                                    const Tensor& labels, const Tensor& index, const PixelScale& pixels)>
       gather_normalized;

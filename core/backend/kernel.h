@@ -1,4 +1,4 @@
-// Kernel: a function pointer of a backend's table that has a name and cannot be left out.
+// Kernel: a named function pointer in a backend's table that cannot be left out.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,12 +20,12 @@ struct KernelName {
   }
 };
 
-/// Where a profile shows a kernel: on its device's stream, or as a wait of the host.
+/// Where a profile shows a kernel: on its device's stream, or as a wait on the host.
 enum class Shown : bool { kQueued, kHost };
 
 template <class Signature>
 class KernelFunction;
-/// A kernel whatever its name; an empty name is not shown in a profile.
+/// A kernel without its name in the type. An empty name is not shown in a profile.
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
@@ -99,8 +99,8 @@ class KernelsOf<TypeList<Ops...>, Signature> {
   Kernels kernels_;
 };
 
-/// One kernel of the same signature for each type of an operation list, made by `Maker::template make<Op>()`.
-/// Its name is Op::name with `suffix`.
+/// One kernel per type of an operation list, all with one signature, made by `Maker::template make<Op>()`. A
+/// kernel's name is Op::name followed by `suffix`.
 template <class List, class Signature, KernelName suffix = "">
 class KernelArray : public KernelsOf<List, Signature> {
   using Base = KernelsOf<List, Signature>;
@@ -115,7 +115,7 @@ class KernelArray : public KernelsOf<List, Signature> {
   using Base::Base;
 };
 
-/// A tensor, or one number that stands for a tensor of it.
+/// A tensor, or a number in place of a tensor.
 struct Operand {
   const Tensor* tensor = nullptr;
   Scalar scalar;

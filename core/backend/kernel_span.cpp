@@ -1,4 +1,4 @@
-// What a kernel's span says: its dtype, shapes and device.
+// The contents of a kernel's span: dtype, shapes and device.
 #include "tandem/core/backend/kernel_span.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The profiler's span around a kernel's call. A Kernel's operator() opens one when a profile is being taken.
+// The profiler's span around a kernel call. Kernel::operator() opens one while a profile is running.
 #pragma once
 #include "tandem/core/profile.h"
 #include "tandem/core/tensor.h"
@@ -11,7 +11,7 @@ struct StreamHandle;
 
 namespace tandem::profiler::detail {
 
-/// What a span says of a kernel's arguments.
+/// What a span reports about a kernel's arguments.
 struct KernelArguments {
   const Tensor* tensors[8] = {};
   int tensor_count = 0;
@@ -30,13 +30,13 @@ struct KernelArguments {
   void note(const T&) {}
 };
 
-/// The device on whose stream a kernel with these arguments runs; the CPU where they name no other.
+/// The device whose stream runs a kernel with these arguments; the CPU unless they name another.
 Device device_of(const KernelArguments& arguments);
 
 class KernelSpan {
  public:
-  /// `queued`: of a device whose kernels return before their work is done, it is shown on the device's stream
-  /// too.
+  /// `queued`: also show the span on the device's stream, if the device's kernels return before their work is
+  /// done.
   KernelSpan(const char* name, bool queued, const KernelArguments& arguments);
   ~KernelSpan();
   KernelSpan(const KernelSpan&) = delete;

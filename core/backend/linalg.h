@@ -5,13 +5,14 @@
 namespace tandem {
 
 struct LinalgKernels {
-  /// out = alpha a b + beta out. a [B, M, K], b [B, K, N], out [B, M, N] contiguous, or all without B; a and
-  /// b of any strides; one numeric dtype. beta == 0 does not read out. out shares no memory with a and b.
+  /// out = alpha a b + beta out. a [B, M, K], b [B, K, N], out [B, M, N], or all without B. out is
+  /// contiguous; a and b may have any strides; one numeric dtype. beta == 0 does not read out. out must not
+  /// overlap a or b.
   Kernel<"matmul",
          void(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha)>
       matmul;
-  /// out = x weightᵀ + bias. x [M, K] and weight [N, K] of any strides, bias [N] contiguous or undefined, out
-  /// [M, N] contiguous; one numeric dtype.
+  /// out = x weightᵀ + bias. x [M, K] and weight [N, K] may have any strides; bias [N] is contiguous or
+  /// undefined; out [M, N] is contiguous; one numeric dtype.
   Kernel<"linear", void(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias)> linear;
 };
 

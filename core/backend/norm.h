@@ -1,19 +1,20 @@
-// Batch normalisation. Inputs [N, C, S], everything else [C]; all contiguous, one floating point dtype.
+// Batch normalisation. Inputs are [N, C, S], everything else is [C]; all contiguous, of one floating point
+// dtype.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
 
 struct NormKernels {
-  /// Mean and (biased) variance of each channel over N and S. NaN when there are no elements.
+  /// Mean and (biased) variance of each channel over N and S; NaN if there are no elements.
   Kernel<"batch_norm_statistics", void(const Tensor& mean, const Tensor& variance, const Tensor& input)>
       batch_statistics;
   /// out = (input - mean) / sqrt(variance + eps) weight + bias; weight and bias may be undefined.
   Kernel<"batch_norm", void(const Tensor& out, const Tensor& input, const Tensor& mean,
                             const Tensor& variance, const Tensor& weight, const Tensor& bias, double eps)>
       batch_normalize;
-  /// Gradients of that; each may be undefined: not wanted. of_batch: mean and variance are those of input,
-  /// and the gradient goes through them.
+  /// Gradients of batch_norm. An undefined output is not computed. `of_batch`: mean and variance were
+  /// computed from input, so the gradient flows through them.
   Kernel<"batch_norm_backward",
          void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
               const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,

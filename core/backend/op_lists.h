@@ -1,5 +1,5 @@
-// The elementwise operations, by family. Each is defined in the header of its family (arithmetic_ops.h, …) as
-// a functor for host and device; here are their names alone, so that tables of kernels need no formulas.
+// The names of the elementwise operations, by family. The header of each family (arithmetic_ops.h, …) defines
+// them as functors for host and device; kernel tables need only the names.
 #pragma once
 #include "tandem/core/type_list.h"
 
@@ -106,20 +106,20 @@ struct Mish;
 }  // namespace tandem::ops
 
 namespace tandem {
-/// Two arguments and a result of one type.
+/// Two arguments and a result of the same type.
 using ArithmeticOps =
     TypeList<ops::Add, ops::Mul, ops::Div, ops::TruncDivide, ops::Fmod, ops::Remainder, ops::FloorDivide,
              ops::Pow, ops::Maximum, ops::Minimum, ops::Atan2, ops::Hypot>;
 using BitwiseOps = TypeList<ops::BitAnd, ops::BitOr, ops::BitXor, ops::ShiftLeft, ops::ShiftRight>;
-/// Two arguments of one type, the result bool.
+/// Two arguments of the same type, bool result.
 using CompareOps = TypeList<ops::Eq, ops::Ne, ops::Lt, ops::Le, ops::Gt, ops::Ge, ops::LogicalAnd,
                             ops::LogicalOr, ops::LogicalXor, ops::AbsLt, ops::AbsEq>;
-/// Three arguments and a result of one type.
+/// Three arguments and a result of the same type.
 using TernaryOps = TypeList<ops::Addcmul, ops::Addcdiv, ops::Lerp, ops::DivBackward>;
-/// One argument, no gradient kernel.
+/// One argument, without a gradient kernel.
 using RoundingOps =
     TypeList<ops::Neg, ops::Sign, ops::Floor, ops::Ceil, ops::Round, ops::Trunc, ops::Frac, ops::BitNot>;
-/// One argument, with a gradient kernel; so the families after it.
+/// One argument, with a gradient kernel; likewise the families below.
 using AlgebraicOps =
     TypeList<ops::Abs, ops::Sqrt, ops::Rsqrt, ops::Reciprocal, ops::Square, ops::Relu, ops::Clamp,
              ops::Hardtanh, ops::Threshold, ops::LeakyRelu, ops::Hardsigmoid, ops::Hardswish, ops::Softsign>;
@@ -127,7 +127,7 @@ using ExponentialOps = TypeList<ops::Exp, ops::Exp2, ops::Expm1, ops::Log, ops::
                                 ops::Erf, ops::Erfc>;
 using TrigonometricOps = TypeList<ops::Sin, ops::Cos, ops::Tan, ops::Asin, ops::Acos, ops::Atan, ops::Sinh,
                                   ops::Cosh, ops::Tanh, ops::Asinh, ops::Acosh, ops::Atanh>;
-/// A Philox block to elements.
+/// From a Philox block to elements.
 using RandomOps = TypeList<ops::Uniform, ops::Normal, ops::Exponential, ops::Bernoulli, ops::RandomInteger,
                            ops::RandomWideInteger>;
 using ActivationOps = TypeList<ops::Sigmoid, ops::LogSigmoid, ops::Silu, ops::Softplus, ops::Elu, ops::Celu,

@@ -1,8 +1,8 @@
-// Optimizer steps: one fused pass over a list of parameters, nothing allocated.
+// Optimizer steps: one fused pass over a list of parameters, without allocations.
 //
-// Lists have one entry a parameter; entry i of each (where the list is not empty) has the shape, dtype
-// (float32 or float64), device and memory order of parameter i and is dense. The numbers of a step come in a
-// plain struct, so that a captured step can keep it in device memory and have it rewritten before a replay.
+// Lists have one entry per parameter. Entry i of each non-empty list has the shape, dtype (float32 or
+// float64), device and memory order of parameter i, and is dense. The numbers of a step come in a plain
+// struct, so that a captured step can keep it in device memory and rewrite it before a replay.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
@@ -11,13 +11,13 @@ namespace tandem {
 struct SgdStep {
   double lr, weight_decay, momentum, dampening;
   bool nesterov, maximize;
-  /// The momentum buffers have no values yet.
+  /// The momentum buffers are uninitialised.
   bool first;
 };
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay;
   int64_t step;    ///< 1 for the first
-  bool decoupled;  ///< weight decay outside of the gradient: AdamW
+  bool decoupled;  ///< weight decay applied outside the gradient: AdamW
   bool maximize;
 };
 struct RmsPropStep {
@@ -28,9 +28,9 @@ struct AdagradStep {
   int64_t step;  ///< 1 for the first
 };
 
-/// Of each parameter one. `others`, kMostOthers at most: further summands, flat; each gradient of `of` then
-/// lies in the flat memory `own`, and what stands at its place in the others is added, in their order and in
-/// the same pass, which leaves the sum in `own`.
+/// One gradient per parameter. `others` holds up to kMostOthers further flat summands. In that case every
+/// gradient of `of` is a part of the flat tensor `own`; the same pass adds the corresponding elements of the
+/// others, in order, and leaves the sum in `own`.
 struct Gradients {
   static constexpr std::size_t kMostOthers = 7;
   Gradients(TensorList of) : of(of) {}

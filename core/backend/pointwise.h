@@ -1,12 +1,12 @@
-// Elementwise kernels. Shapes: inputs broadcast to `out`, which has its final shape; any strides; one device.
-// `out` may be one of the inputs.
+// Elementwise kernels. Inputs broadcast to `out`, which has its final shape; any strides; one device. `out`
+// may be one of the inputs.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/backend/op_lists.h"
 
 namespace tandem {
 
-/// out and in of one dtype; `parameters` has two entries, or is null for an op without.
+/// out and in have one dtype. `parameters` has two entries, or is null for an op without parameters.
 using UnarySignature = void(const Tensor& out, const Tensor& in, const Scalar* parameters);
 struct UnaryKernels {
   const KernelArray<RoundingOps, UnarySignature>& rounding;
@@ -29,7 +29,8 @@ struct UnaryKernels {
   }
 };
 
-/// Fused gradients, Op::gradient: out, g and saved of one floating point dtype; parameters as in the forward.
+/// Fused gradients, Op::gradient: out, g and saved have one floating point dtype; parameters as in the
+/// forward.
 using GradientSignature = void(const Tensor& out, const Tensor& g, const Tensor& saved,
                                const Scalar* parameters);
 struct GradientKernels {
@@ -50,7 +51,7 @@ struct GradientKernels {
   }
 };
 
-/// out, a and b of one dtype, at least one of a and b a tensor. Integer division by zero throws Error.
+/// out, a and b have one dtype; at least one of a and b is a tensor. Integer division by zero throws Error.
 using BinarySignature = void(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter);
 struct BinaryKernels {
   const KernelArray<ArithmeticOps, BinarySignature>& arithmetic;
@@ -63,9 +64,9 @@ struct BinaryKernels {
       return arithmetic.get<Op>();
   }
 };
-/// out bool; a and b of one dtype, at least one of them a tensor.
+/// out is bool; a and b have one dtype; at least one of them is a tensor.
 using CompareKernels = KernelArray<CompareOps, void(const Tensor& out, const Operand& a, const Operand& b)>;
-/// out, a, b and c of one dtype.
+/// out, a, b and c have one dtype.
 using TernaryKernels = KernelArray<TernaryOps, void(const Tensor& out, const Operand& a, const Operand& b,
                                                     const Operand& c, const Scalar& parameter)>;
 
@@ -75,7 +76,7 @@ struct PointwiseKernels {
   BinaryKernels binary;
   const CompareKernels& compare;
   const TernaryKernels& ternary;
-  /// out = condition ? a : b; condition bool, the others of one dtype, any.
+  /// out = condition ? a : b. condition is bool; the others have one dtype, any.
   Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b)> where;
   /// Any two dtypes.
   Kernel<"copy", void(const Tensor& out, const Tensor& in)> copy;

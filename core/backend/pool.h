@@ -1,17 +1,17 @@
-// 2-d pooling and its gradients. Tensors [planes, height, width], contiguous, one floating point dtype;
-// indices int64: the place in the input plane, h * width + w.
+// 2-d pooling and its gradients. Tensors are [planes, height, width], contiguous, of one floating point
+// dtype. Indices are int64: the position in the input plane, h * width + w.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
 
-/// Height first. Checked by the caller: kernel, stride, dilation >= 1, 0 <= padding <= kernel / 2.
+/// Height first. The caller has checked: kernel, stride, dilation >= 1, 0 <= padding <= kernel / 2.
 struct Pool2dParameters {
   int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, padding[2] = {0, 0};
-  int64_t dilation[2] = {1, 1};  // maximum only
+  int64_t dilation[2] = {1, 1};  // max pooling only
   bool ceil_mode = false;
-  bool count_include_pad = true;  // average only
-  int64_t divisor_override = 0;   // average only; 0: the size of the window
+  bool count_include_pad = true;  // average pooling only
+  int64_t divisor_override = 0;   // average pooling only; 0: the window size
 };
 
 struct PoolKernels {
@@ -26,7 +26,7 @@ struct PoolKernels {
   Kernel<"max_pool2d_backward", void(const Tensor& grad_input, const Tensor& grad_output,
                                      const Tensor& indices, const Pool2dParameters&)>
       max_backward;
-  /// out, of the shape of indices: `input` read at them.
+  /// out, with the shape of indices: `input` gathered at them.
   Kernel<"max_pool2d_gather",
          void(const Tensor& out, const Tensor& input, const Tensor& indices, const Pool2dParameters&)>
       max_gather;

@@ -1,4 +1,4 @@
-// What a backend offers beside arithmetic: memory, copies, streams, events, facts about its devices.
+// Backend services other than arithmetic: memory, copies, streams, events, device properties.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,40 +10,40 @@ namespace tandem {
 
 struct DeviceInfo {
   std::string name;    ///< "AMD EPYC …, 2 threads"
-  int64_t memory = 0;  ///< bytes of memory in all
+  int64_t memory = 0;  ///< total memory in bytes
   int64_t memory_free = 0;
   int threads = 0;     ///< CPU threads, or multiprocessors
   std::string detail;  ///< "compute capability 9.0"; "half of card 0"
 };
 
-/// What a backend holds of a device's memory for tensors, in bytes.
+/// A backend's use of a device's memory for tensors, in bytes.
 struct MemoryUse {
   int64_t allocated = 0, allocated_peak = 0;  ///< handed out
   int64_t reserved = 0, reserved_peak = 0;    ///< taken from the system
-  uint64_t system_allocations = 0;            ///< times that it was asked for more
+  uint64_t system_allocations = 0;            ///< requests to the system
 };
 
 struct RuntimeKernels {
   Kernel<"", int()> device_count;
   Kernel<"", DeviceInfo(int index)> device_info;
-  /// Versions of the libraries the backend stands on: "Eigen 3.4.0".
+  /// Versions of the libraries that the backend uses: "Eigen 3.4.0".
   Kernel<"", std::vector<std::string>()> versions;
   Kernel<"", int()> current_device;
   Kernel<"", void(int index)> set_current_device;
 
   Kernel<"", void*(Device, std::size_t bytes)> allocate;
   Kernel<"", void(Device, void* data, std::size_t bytes)> free;
-  /// `stream` uses the memory as well as the stream it was allocated for: freed, it is not handed out again
-  /// before what `stream` holds then has ended.
+  /// Marks memory as used by `stream` in addition to the stream it was allocated for: once freed, it is not
+  /// reused before the work now queued on `stream` has completed.
   Kernel<"", void(Device, void* data, StreamHandle stream)> record_stream;
   Kernel<"", MemoryUse(Device)> memory_use;
   Kernel<"", void(Device)> reset_memory_peaks;
-  /// Gives memory that no tensor uses back to the system.
+  /// Returns unused cached memory to the system.
   Kernel<"", void(Device)> empty_cache;
   Kernel<"", void*(std::size_t bytes)> allocate_pinned;
   Kernel<"", void(void* data)> free_pinned;
-  /// Bytes between this backend's device and the host or a device of the same backend, in order of the
-  /// current streams; returns when the host's side may be reused, unless `non_blocking`.
+  /// Copies bytes between this backend's device and the host or another device of this backend, ordered with
+  /// the current streams. Returns when the host's buffer may be reused, unless `non_blocking`.
   Kernel<"copy_bytes", void(void* to, Device to_device, const void* from, Device from_device,
                             std::size_t bytes, bool non_blocking)>
       copy_bytes;

@@ -1,4 +1,4 @@
-// Softmax and its logarithm along one dimension. All tensors row-major, of one shape and dtype (float32 or
+// Softmax and log-softmax along one dimension. All tensors are row-major, of one shape and dtype (float32 or
 // float64); out may be an input.
 #pragma once
 #include "tandem/core/backend/kernel.h"

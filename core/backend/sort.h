@@ -1,13 +1,13 @@
-// Sorting along one dimension. `in` is row-major, of any computed dtype; values have its dtype, indices are
-// int64; both row-major. NaN counts as larger than everything; equal elements keep their order, so that every
-// result is determined.
+// Sorting along one dimension. `in` is row-major, of any computed dtype. values has its dtype, indices is
+// int64; both are row-major. NaN compares greater than everything else; equal elements keep their order, so
+// results are deterministic.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
 namespace tandem {
 
 struct SortKernels {
-  /// All of them, in order. Outputs of in's shape.
+  /// The fully sorted order. Outputs have in's shape.
   Kernel<"sort",
          void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, bool descending)>
       sort;
@@ -15,8 +15,8 @@ struct SortKernels {
   Kernel<"topk", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim, int64_t k,
                       bool largest)>
       topk;
-  /// Number k (from 0) of the ascending order; outputs have size 1 along `dim`. nan_first: a NaN, if there is
-  /// one, instead.
+  /// The element at position k (from 0) in ascending order; outputs have size 1 along `dim`. `nan_first`: a
+  /// NaN instead, if there is one.
   Kernel<"kthvalue", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim,
                           int64_t k, bool nan_first)>
       kth;
