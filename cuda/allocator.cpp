@@ -1,4 +1,4 @@
-// Free lists ordered by (stream, size); blocks of a segment are linked so that neighbours can be joined.
+// Free lists are ordered by (stream, size). The blocks of a segment are linked, so neighbours can be merged.
 #include "tandem/cuda/allocator.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kAlignment = 512, kMiB = std::size_t{1} << 20;
 constexpr std::size_t kSmall = kMiB;  // requests up to this share small segments
 constexpr std::size_t kSmallSegment = 2 * kMiB, kLargeSegment = 20 * kMiB;
-constexpr std::size_t kOwnSegment = 10 * kMiB;  // from here on a request has a segment of its own
+constexpr std::size_t kOwnSegment = 10 * kMiB;  // from here on a request gets its own segment
 
 std::string mib(std::size_t bytes) {
   const std::size_t tenths = (bytes * 10 + kMiB / 2) / kMiB;
@@ -26,9 +26,9 @@ struct CachingAllocator::Block {
   StreamId stream;
   PoolId pool;
   bool small, free = false;
-  Block *before = nullptr, *after = nullptr;  // in the segment
+  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   std::vector<StreamId> users;                // further streams
-  std::vector<EventId> marks;                 // theirs, after it was freed
+  std::vector<EventId> marks;                 // events of those streams, recorded after the free
 };
 
 bool CachingAllocator::Order::operator()(const Block* a, const Block* b) const {
@@ -50,7 +50,7 @@ CachingAllocator::CachingAllocator(MemorySource& source, std::string name)
     : source_(source), name_(std::move(name)) {
   pools_[0];
 }
-// Memory still handed out goes with the process.
+// Memory still in use is released when the process ends.
 CachingAllocator::~CachingAllocator() {
   release_reached(/*wait=*/true);
   for (auto& [id, pool] : pools_) {
@@ -70,7 +70,7 @@ std::set<CachingAllocator::Block*, CachingAllocator::Order>& CachingAllocator::l
 
 void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) {
   if (bytes == 0) return nullptr;
-  check(bytes < (std::size_t{1} << 46), "out of memory on ", name_, ": asked for ", mib(bytes));
+  check(bytes < (std::size_t{1} << 46), "out of memory on ", name_, ": requested ", mib(bytes));
   bytes = rounded(bytes);
   std::lock_guard lock(mutex_);
   if (!waiting_.empty()) release_reached(/*wait=*/false);
@@ -90,8 +90,8 @@ void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) 
   return block->data;
 }
 
-// The smallest free block of the stream that holds `bytes`. A huge block is not broken up for a small piece,
-// nor is a small request served from a large segment, but by `any`: when the card has no more.
+// The smallest free block of the stream that holds `bytes`. Without `any`, a huge block is not broken up for
+// a small piece and a small request is not served from a large segment; `any` is for a GPU out of memory.
 CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t bytes, StreamId stream,
                                                      bool any) {
   auto& blocks = list(pool, bytes, nullptr);
@@ -107,7 +107,7 @@ CachingAllocator::Block* CachingAllocator::take_free(Pool& pool, std::size_t byt
   return block;
 }
 
-// nullptr when the card has none.
+// nullptr if the GPU has no memory left.
 CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, StreamId stream, PoolId pool) {
   const std::size_t size = segment_size(bytes);
   void* data = request(size);
@@ -118,7 +118,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, Stream
       static_cast<char*>(data), size, stream, pool, bytes <= kSmall, false, nullptr, nullptr, {}, {}};
 }
 
-// Memory of the card; when it is exhausted, once more without the cache.
+// Allocates GPU memory; if there is none left, frees the cache and tries once more.
 void* CachingAllocator::request(std::size_t bytes) {
   ++stats_.segments;
   if (void* data = source_.allocate(bytes)) return data;
@@ -127,19 +127,19 @@ void* CachingAllocator::request(std::size_t bytes) {
   std::size_t freed = 0;
   for (auto& [id, pool] : pools_)
     if (id == 0 || pool.retired)
-      freed += free_segments(pool);  // captured steps use theirs when they are replayed
+      freed += free_segments(pool);  // the pools of captured steps are needed for their replays
   return freed == 0 ? nullptr : source_.allocate(bytes);
 }
 
 void CachingAllocator::exhausted(std::size_t bytes) {
   const auto room = source_.room();
-  fail("out of memory on ", name_, ": asked for ", mib(bytes), "\n  the card has ", mib(room.total), ", ",
+  fail("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ", mib(room.total), ", ",
        mib(room.free), " free; this process holds ", mib(stats_.reserved), ", ", mib(stats_.allocated),
-       " of it in tensors (at most ", mib(stats_.allocated_peak),
-       " so far)\n  a smaller batch needs less; no_grad() keeps no graph");
+       " of it in tensors (peak ", mib(stats_.allocated_peak),
+       ")\n  try a smaller batch, or NoGradGuard where no gradients are needed");
 }
 
-// What is left behind `bytes` becomes a free block, where it is worth one.
+// What remains after `bytes` becomes a free block, if it is large enough.
 void CachingAllocator::split(Block* block, std::size_t bytes) {
   const std::size_t rest = block->size - bytes;
   if (rest < (block->small ? kAlignment : kSmall)) return;
@@ -173,7 +173,7 @@ void CachingAllocator::free(void* memory) noexcept try {
 void CachingAllocator::used_by(void* memory, StreamId stream) {
   std::lock_guard lock(mutex_);
   const auto found = live_.find(memory);
-  if (found == live_.end()) return;  // somebody else's memory
+  if (found == live_.end()) return;  // not allocated here
   Block* block = found->second;
   if (stream == block->stream || std::ranges::find(block->users, stream) != block->users.end()) return;
   block->users.push_back(stream);
@@ -195,7 +195,7 @@ void CachingAllocator::release(Block* block) {
   if (pool.retired && pool.live == 0) free_segments(pool);
 }
 
-// `neighbour` lies right behind `block`.
+// `neighbour` follows `block` directly.
 void CachingAllocator::join(Block* block, Block* neighbour) {
   block->size += neighbour->size;
   block->after = neighbour->after;
@@ -203,7 +203,7 @@ void CachingAllocator::join(Block* block, Block* neighbour) {
   delete neighbour;
 }
 
-// Streams that are being captured get their mark when that has ended.
+// Streams being captured get their event after the capture has ended.
 void CachingAllocator::mark_users(Block* block) {
   std::erase_if(block->users, [&](StreamId stream) {
     if (source_.records(stream)) return false;
@@ -229,7 +229,7 @@ void CachingAllocator::release_reached(bool wait) {
   for (Block* block : released) release(block);
 }
 
-// Bytes given back.
+// Returns the number of bytes freed.
 std::size_t CachingAllocator::free_segments(Pool& pool) {
   std::size_t freed = 0;
   for (auto* blocks : {&pool.small, &pool.large})

@@ -1,13 +1,13 @@
-// The caching allocator of one logical device: stream-ordered, without a call of the driver once it is warm.
+// The caching allocator of one logical device: stream-ordered, without driver calls once it is warm.
 //
-// A block belongs to the stream that it was allocated for. Freed, it may serve that stream's next request at
-// once, since the work that used it stands before in the stream; other streams never see it. Memory used by
-// further streams is registered by `used_by`; it waits for an event of each. Why not cudaMallocAsync: a call
-// costs several times a look into a list, its pools cannot be counted by stream, and a captured step must own
-// its memory: that is a pool here.
+// A block belongs to the stream it was allocated for. Once freed it can serve that stream's next request at
+// once, because the work that used it precedes in the stream; other streams never get it. If further streams
+// use a block, `used_by` registers them, and the freed block waits for an event of each. cudaMallocAsync is
+// not used for three reasons: a call costs several times a list lookup, its pools cannot be accounted for by
+// stream, and a captured step must own its memory, which here is a pool.
 //
-// Small requests (up to 1 MiB) are cut from segments of 2 MiB, larger ones from segments of 20 MiB, the
-// largest have their own; free neighbours are joined. Safe from several threads.
+// Small requests (up to 1 MiB) are cut from segments of 2 MiB, larger ones from segments of 20 MiB; the
+// largest get their own segments. Free neighbours are merged. Thread-safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,40 +22,42 @@
 
 namespace tandem::cuda_impl {
 
-/// A set of segments that serves captured steps alone; 0: everybody's.
+/// A set of segments reserved for captured steps; 0 is the shared pool.
 using PoolId = uint64_t;
 
 struct AllocatorStats {
   std::size_t allocated = 0, allocated_peak = 0;  ///< bytes of blocks handed out
-  std::size_t reserved = 0, reserved_peak = 0;    ///< bytes taken from the card
-  uint64_t requests = 0, segments = 0;            ///< blocks handed out, calls of the card, so far
+  std::size_t reserved = 0, reserved_peak = 0;    ///< bytes taken from the GPU
+  uint64_t requests = 0, segments = 0;  ///< blocks handed out and allocation calls to the GPU, so far
 };
 
 class CachingAllocator {
  public:
-  /// `name`: the device, for messages. The source outlives the allocator.
+  /// `name` is the device's name, for messages. The source must outlive the allocator.
   CachingAllocator(MemorySource& source, std::string name);
   ~CachingAllocator();
 
-  /// At least `bytes` bytes, aligned to 512; nullptr for none. With the card exhausted the cache is freed and
-  /// the request tried once more, then cut from any free block of the stream; then Error with the figures.
+  /// At least `bytes` bytes, aligned to 512; nullptr for 0 bytes. If the GPU is out of memory, frees the
+  /// cache and tries again, then cuts from any free block of the stream, then throws Error with the memory
+  /// figures.
   void* allocate(std::size_t bytes, StreamId stream, PoolId pool = 0);
-  /// Any thread. Logs what was not allocated here.
+  /// May be called from any thread. Logs memory that was not allocated here.
   void free(void* memory) noexcept;
-  /// `stream` works with the block too: it is not reused before what it holds now has ended.
+  /// `stream` uses the block too: once freed, it is not reused before the work now queued there has
+  /// completed.
   void used_by(void* memory, StreamId stream);
 
-  /// Gives free segments back to the card; waits for it first where blocks wait for streams. Does nothing
-  /// while a step is being captured on the card.
+  /// Returns free segments to the GPU; first waits for the GPU if freed blocks wait for streams. Frees
+  /// nothing while a step is being captured on the GPU.
   void empty_cache();
   PoolId new_pool();
-  /// No more is allocated from it: its memory goes back to the card when the last block is freed.
+  /// Stops allocation from the pool; its memory returns to the GPU when the last block is freed.
   void retire_pool(PoolId pool);
 
   AllocatorStats stats() const;
   void reset_peaks();
 
-  /// The size that a request is rounded to, and that of the segment it would be cut from.
+  /// The size a request is rounded up to, and the size of the segment it would be cut from.
   static std::size_t rounded(std::size_t bytes);
   static std::size_t segment_size(std::size_t rounded_bytes);
 
@@ -65,7 +67,7 @@ class CachingAllocator {
     bool operator()(const Block* a, const Block* b) const;
   };
   struct Pool {
-    std::set<Block*, Order> small, large;  // free blocks by (stream, size, place)
+    std::set<Block*, Order> small, large;  // free blocks by (stream, size, address)
     std::size_t live = 0;                  // blocks handed out
     bool retired = false;
   };
@@ -87,7 +89,7 @@ class CachingAllocator {
   mutable std::mutex mutex_;
   std::unordered_map<PoolId, Pool> pools_;
   std::unordered_map<void*, Block*> live_;
-  std::vector<Block*> waiting_;  // freed, but other streams have not passed their marks
+  std::vector<Block*> waiting_;  // freed, but other streams have not reached their events
   AllocatorStats stats_;
   PoolId next_pool_ = 1;
 };

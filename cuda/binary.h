@@ -1,4 +1,4 @@
-// Two-argument functions as entries of kernel tables: tensors or numbers on either side.
+// Two-argument functions as entries of kernel tables; either argument may be a tensor or a number.
 #pragma once
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/formulas/apply.h"
@@ -15,7 +15,7 @@ struct Binary {
   __device__ T operator()(T a, T b) const { return ops::apply_binary<Op>(a, b, p); }
 };
 
-/// Division of integers: a zero divisor is reported, and gives 0.
+/// Integer division: a zero divisor is reported and produces 0.
 template <class Op, class T>
 struct Division {
   using In = T;

@@ -18,14 +18,14 @@ namespace {
 
 Recording& recording_of(void* capture) { return *static_cast<Recording*>(capture); }
 
-// `behind` goes on when `other` has done what it holds now.
+// Makes `behind` wait for the work now queued on `other`.
 void order(DeviceState& state, cudaStream_t behind, cudaStream_t other) {
   const EventId event = state.source->mark(other);
   ensure(cudaStreamWaitEvent(behind, static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
   state.source->drop(event);
 }
 
-// The context's memory and library handles follow.
+// Switches the context to a stream and a pool; its library handles follow.
 void go_to(Context& c, cudaStream_t stream, PoolId pool, Recording* recording) {
   c.set_stream(stream);
   c.pool = pool;
@@ -147,7 +147,7 @@ void replay(void* capture) {
 Recording::Recording(int device)
     : device(device), pool(context(device).state().allocator->new_pool()), stream(take_stream(device)) {}
 
-// Its last replay may still be running.
+// A replay may still be running.
 Recording::~Recording() {
   if (is_forked_child()) return;
   log_failure(cudaSetDevice(card_of(device).index), "cudaSetDevice");
@@ -201,7 +201,7 @@ void Recording::upload(cudaStream_t to) {
       ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   }
   const int half = next_ / kHalf;
-  if (next_ % kHalf == 0 && used_[half])  // 32 copies ago at least
+  if (next_ % kHalf == 0 && used_[half])  // that was at least 32 copies ago
     ensure(cudaEventSynchronize(read_[half]), "cudaEventSynchronize");
   char* from = ring_ + static_cast<std::size_t>(next_) * kLiveBytes;
   std::memcpy(from, numbers.data(), bytes);

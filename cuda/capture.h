@@ -1,9 +1,9 @@
-// A captured step: its graph, its memory, and the numbers that stay live in it.
+// A captured step: its graph, its memory, and the numbers that stay variable.
 //
-// While a step is recorded, kernels that draw and kernels of optimizers get a place in the recording's live
-// memory in the place of a number (cuda/live.h). The optimizers' places are found again by their signature:
-// at a replay each kernel call of an optimizer only writes its new numbers on the host's side, and what has
-// changed goes to the device in one small copy.
+// While a step is recorded, random kernels and optimizer kernels get a slot in the recording's live memory
+// instead of a number (cuda/live.h). The slots of optimizers are found again by their signature: at a replay,
+// each optimizer kernel call only writes its new numbers on the host, and one small copy sends what has
+// changed to the device.
 #pragma once
 #include <optional>
 #include <string>
@@ -29,11 +29,12 @@ struct Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// Notes why the step cannot be captured; the first reason stands.
+  /// Records why the step cannot be captured; only the first reason counts.
   void refuse(std::string reason);
-  /// A place of live memory for the optimizer call of this signature, with its new value; nullptr: refused.
+  /// The live-memory slot of the optimizer call with this signature, set to its new value; nullptr if
+  /// refused.
   const void* number(const void* value, std::size_t bytes, uint64_t signature);
-  /// Brings the device's live memory up to date in order of `stream`.
+  /// Updates the device's live memory, in order on `stream`.
   void upload(cudaStream_t stream);
 
   int device;
@@ -51,17 +52,17 @@ struct Recording {
   std::vector<Slot> slots;
   std::vector<OptimizerCall> calls;
 
-  Generator::Draw first_draw{};  ///< of the default generator, when the recording began
+  Generator::Draw first_draw{};  ///< state of the default generator when the recording began
   uint64_t draws = 0;
-  void* workspace = nullptr;  ///< of the math libraries, within the graph
+  void* workspace = nullptr;  ///< workspace of the math libraries inside the graph
 
-  // The stream and pool to go back to.
+  // The stream and pool to return to.
   cudaStream_t outer_stream = nullptr;
   PoolId outer_pool = 0;
 
  private:
-  // Pinned copies of the numbers, used in turn. One half is rewritten only when the copies from it have
-  // ended.
+  // Pinned copies of the numbers, used in turn. A half is rewritten only after the copies from it have
+  // completed.
   static constexpr int kHalf = 32;
   char* ring_ = nullptr;
   int next_ = 0;
@@ -69,12 +70,13 @@ struct Recording {
   bool used_[2]{};
 };
 
-/// For what cannot be recorded: notes the reason and throws it as Error. Does nothing outside of a capture.
+/// For operations that cannot be recorded: records the reason and throws it as Error. Does nothing outside a
+/// capture.
 void refuse_in_capture(Context& c, const char* reason);
 
-/// Distinguishes optimizer calls: what kind, and of which memory.
+/// Distinguishes optimizer calls by kind and memory.
 uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists);
-/// The numbers of an optimizer's kernel as its parameter; nothing: the kernel is not to be launched.
+/// The numbers of an optimizer kernel as its parameter; nullopt if the kernel must not be launched.
 template <class T>
 std::optional<Live<T>> live_numbers(Context& c, const T& value, uint64_t signature, TensorList params,
                                     TensorList grads) {

@@ -1,5 +1,5 @@
-// Device memory by cudaMalloc, pinned memory by cudaHostAlloc behind the same caching allocator: a copy's
-// stream counts as a further user of a pinned block, which so outlives the copy.
+// Device memory from cudaMalloc. Pinned memory from cudaHostAlloc behind the same caching allocator: the
+// stream of a copy counts as a further user of a pinned block, so the block outlives the copy.
 #include "tandem/cuda/card_memory.h"
 
 #include <map>
@@ -22,7 +22,7 @@ void* or_null(cudaError_t status, void* memory, const char* call) {
   return memory;
 }
 
-// `spare`, or a new event of the current card, recorded in `stream`.
+// Records `spare`, or a new event of the current card, on `stream`.
 EventId recorded(StreamId stream, EventId spare = nullptr) {
   auto event = static_cast<cudaEvent_t>(spare);
   if (event == nullptr)
@@ -56,7 +56,7 @@ void CardMemory::free(void* memory) noexcept try {
   use_card(device_);
   RelaxedCapture relaxed;
   log_failure(cudaFree(memory), "cudaFree");
-} catch (const std::exception&) {  // the card cannot be made current any more: its memory is gone with it
+} catch (const std::exception&) {  // the card is no longer usable, and its memory is gone with it
 }
 MemorySource::Room CardMemory::room() {
   use_card(device_);
@@ -128,7 +128,7 @@ class PinnedMemory final : public MemorySource {
   }
 };
 
-// Where blocks begin, so that a pointer into the middle of one finds it.
+// The start addresses of blocks, to look up a pointer into the middle of one.
 struct Pinned {
   PinnedMemory source;
   CachingAllocator allocator{source, "pinned host memory"};

@@ -1,4 +1,4 @@
-// The allocator's source on a real card, and pinned host memory.
+// The allocator's source on a real GPU, and pinned host memory.
 #pragma once
 #include <mutex>
 #include <vector>
@@ -24,14 +24,15 @@ class CardMemory final : public MemorySource {
  private:
   int device_;
   std::mutex mutex_;
-  std::vector<EventId> spare_;  // events to use again
+  std::vector<EventId> spare_;  // events for reuse
 };
 
-/// Page-locked memory that every card can read while the host goes on. Blocks are kept for the next request;
-/// one that a copy still reads (pinned_used_by) waits for it. Throws Error when the system has none left.
+/// Page-locked memory that every GPU can access asynchronously. Freed blocks are cached; a block still in use
+/// by a copy (pinned_used_by) waits for it. Throws Error if the system has no memory left.
 void* allocate_pinned(std::size_t bytes);
 void free_pinned(void* data);
-/// A copy in `stream` reads or writes the block that holds `data`; false when it is not pinned memory.
+/// Registers a copy on `stream` that uses the block containing `data`; returns false if it is not pinned
+/// memory.
 bool pinned_used_by(const void* data, StreamId stream);
 
 }  // namespace tandem::cuda_impl

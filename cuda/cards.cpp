@@ -1,4 +1,4 @@
-// Asks the driver once.
+// Queries the driver once.
 #include "tandem/cuda/cards.h"
 
 #include <atomic>
@@ -15,9 +15,8 @@ namespace tandem::cuda_impl {
 namespace {
 
 constexpr const char* kForked =
-    "CUDA cannot be used in a forked child: its parent has used the driver before the fork; start the child "
-    "by "
-    "exec or posix_spawn, or fork before the first use of CUDA (the question for devices is one)";
+    "CUDA cannot be used in a forked child: its parent used the driver before the fork; start the child with "
+    "exec or posix_spawn, or fork before the first use of CUDA (querying the devices counts as use)";
 
 struct Found {
   std::vector<Card> cards;
@@ -55,10 +54,10 @@ Found look() {
   return found;
 }
 
-// The first process that asked the driver, counted from 1.
+// The first process that used the driver, as a fork generation counted from 1.
 constinit std::atomic<uint32_t> first_user{0};
 
-// Used until the very end of the process.
+// Never destroyed: used until the process ends.
 const Found& found() {
   static constinit tandem::detail::OnFirstUse<const Found> instance;
   return instance.get([] {

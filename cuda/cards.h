@@ -1,7 +1,7 @@
-// The cards of this process and the logical devices on them.
+// The GPUs ("cards") of this process and the logical devices on them.
 //
-// cuda:k is card k, unless TANDEM_CUDA_DEVICES=n asks for n logical devices: then cuda:k lives on card k
-// modulo the number of cards. CUDA_VISIBLE_DEVICES decides which cards there are.
+// cuda:k is card k, unless TANDEM_CUDA_DEVICES=n asks for n logical devices: then cuda:k is on card k modulo
+// the number of cards. CUDA_VISIBLE_DEVICES decides which cards are visible.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -18,24 +18,24 @@ struct Card {
   std::size_t memory = 0;  ///< bytes
 };
 
-/// Logical devices of this process; 0 where CUDA cannot be used: why_none() says why.
+/// Number of logical devices; 0 if CUDA cannot be used, and why_none() says why.
 int device_count();
-/// "no CUDA device: <the driver's words>", or empty.
+/// "no CUDA device: <the driver's message>", or empty.
 const std::string& why_none();
-/// Whether a process that this one was forked from has used the driver, whose state a child does not get.
-/// What a child then frees stays as it is: it is the parent's.
+/// Whether an ancestor of this process used the driver before the fork: its state does not carry over to a
+/// child. The child must not free device memory, which belongs to the parent.
 bool is_forked_child();
 /// Throws Error in such a child.
 void refuse_in_forked_child();
-/// The card of logical device `device`. Throws Error when there is none.
+/// The card of logical device `device`. Throws Error if there is no such device.
 const Card& card_of(int device);
-/// How many logical devices share the card of `device`.
+/// Number of logical devices on the card of `device`.
 int sharers(int device);
-/// Logical devices wanted on so many cards by the value of TANDEM_CUDA_DEVICES (null or empty: one a card).
-/// Throws Error unless it is a number from 1 to 64.
+/// Number of logical devices for `cards` cards, given the value of TANDEM_CUDA_DEVICES (null or empty: one
+/// per card). Throws Error unless it is a number from 1 to 64.
 int logical_devices(const char* wanted, int cards);
 
-/// Success where the current card can run the kernels of this build.
+/// Success if the current card can run this build's kernels.
 cudaError_t probe_card();
 
 /// Makes the card of `device` current for the calling thread until the guard goes out of scope.
@@ -49,7 +49,8 @@ class CardGuard {
  private:
   int previous_;
 };
-/// Makes it current for good: what every operation does first. Asks the driver only where there are several.
+/// Makes the card of `device` current permanently; every operation starts with this. Asks the driver only if
+/// there are several cards.
 void use_card(int device);
 
 }  // namespace tandem::cuda_impl

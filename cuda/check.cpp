@@ -1,4 +1,4 @@
-// Texts of failed calls, and the last launches of a thread.
+// Messages of failed calls, and the last launches of a thread.
 #include "tandem/cuda/check.h"
 
 #include <cstdio>
@@ -17,14 +17,14 @@ struct Launches {
 };
 thread_local constinit Launches launches{};
 
-// "cuda/runtime.cpp:41" from whatever path the compiler was given.
+// "cuda/runtime.cpp:41", whatever path the compiler was given.
 std::string place(const Where& where) {
   const char* file = where.file;
   if (const char* found = std::strstr(file, "cuda/")) file = found;
   return concat(file, ":", where.line);
 }
 
-// Errors of work that was started before the call that returns them.
+// Errors of earlier work that surface in a later call.
 bool asynchronous(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -54,19 +54,20 @@ std::string recent_launches() {
   const unsigned first = launches.count > kRemembered ? launches.count - kRemembered : 0;
   for (unsigned i = first; i < launches.count; ++i)
     out += concat(i == first ? "" : ", ", launches.name[i % kRemembered]);
-  if (!out.empty()) out += " (the last)";
+  if (!out.empty()) out += " (most recent last)";
   return out;
 }
 
 void failed(cudaError_t status, const char* call, const Where& where) {
-  forget_error();  // an error that can be survived is not reported twice
+  forget_error();  // a recoverable error must not be reported twice
   std::string text = concat("CUDA: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ") from ",
                             call, " at ", place(where));
   if (asynchronous(status)) {
     const std::string recent = recent_launches();
     text += concat(
-        "\n  caused by an operation started before; this thread's were ", recent.empty() ? "none" : recent,
-        "\n  TANDEM_CUDA_SYNC=1 checks after every one and names it; the process must be restarted");
+        "\n  caused by an earlier operation; the last ones of this thread: ",
+        recent.empty() ? "none" : recent,
+        "\n  restart the process; TANDEM_CUDA_SYNC=1 checks every launch and names the failing operation");
   }
   throw Error(text);
 }
@@ -81,7 +82,7 @@ void failed(cudnnStatus_t status, const char* call, const Where& where) {
 }
 
 void log_failure(cudaError_t status, const char* call) noexcept {
-  // At the end of a process the driver may be gone before the last destructor.
+  // At process exit the driver may be gone before the last destructor runs.
   if (status == cudaSuccess || status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed)
     return;
   forget_error();

@@ -1,4 +1,4 @@
-// Checked calls: a failure throws Error with the library's text, the call and the place.
+// Checked calls: a failure throws Error with the library's message, the call and its location.
 //
 //   ensure(cudaMemsetAsync(p, 0, n, stream), "cudaMemsetAsync");
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tandem::cuda_impl {
 
-/// Where a call stands. (clang 14 has no std::source_location with libstdc++.)
+/// The location of a call. (clang 14 has no std::source_location with libstdc++.)
 struct Where {
   const char* file;
   int line;
@@ -24,8 +24,8 @@ struct Where {
 [[noreturn]] void failed(cublasStatus_t status, const char* call, const Where& where);
 [[noreturn]] void failed(cudnnStatus_t status, const char* call, const Where& where);
 
-/// Throws Error unless the call succeeded. The error of an earlier kernel that surfaces here is reported with
-/// the last operations that this thread started.
+/// Throws Error unless the call succeeded. If an earlier kernel's error surfaces here, the message lists the
+/// last operations that this thread launched.
 inline void ensure(cudaError_t status, const char* call, const Where& where = Where::current()) {
   if (status != cudaSuccess) [[unlikely]]
     failed(status, call, where);
@@ -39,16 +39,16 @@ inline void ensure(cudnnStatus_t status, const char* call, const Where& where = 
     failed(status, call, where);
 }
 
-/// Clears the last error, which a failed call may leave: CUB would take it for its own. One that stays shows
-/// again.
+/// Clears the last error, which a failed call may leave and CUB would mistake for its own. A sticky error
+/// will be reported again.
 inline void forget_error() noexcept { static_cast<void>(cudaGetLastError()); }
 
-/// For destructors: writes a line to stderr instead of throwing. Silent while the process ends.
+/// For destructors: logs to stderr instead of throwing. Silent while the process is exiting.
 void log_failure(cudaError_t status, const char* call) noexcept;
 
-/// The last operations that the calling thread launched, for reports of asynchronous errors.
+/// Records an operation launched by the calling thread, for reports of asynchronous errors.
 void note_launch(const char* operation) noexcept;
-/// "conv2d, relu, add (the last)", or empty.
+/// "conv2d, relu, add (most recent last)", or empty.
 std::string recent_launches();
 
 }  // namespace tandem::cuda_impl

@@ -1,5 +1,5 @@
-// Contexts live in a pool: a thread that ends gives its own back, and the next thread takes it over with its
-// handles and plans. They are never destroyed: at the end of a process the driver is gone first.
+// Contexts are pooled: a thread that ends returns its own, and another thread reuses it with its handles and
+// plans. They are never destroyed, because at process exit the driver is gone first.
 #include "tandem/cuda/context.h"
 
 #include <array>
@@ -63,7 +63,7 @@ struct ThreadContexts {
         contexts[i]->set_stream(nullptr);
         contexts[i]->pool = 0;
         contexts[i]->recording = nullptr;
-        contexts[i]->rebind();  // nothing that a recording owned
+        contexts[i]->rebind();  // keep nothing that a recording owned
         shared().idle[i].push_back(contexts[i]);
       }
   }
@@ -83,7 +83,7 @@ Context* take_context(int device) {
 }  // namespace
 
 DeviceState& device_state(int device) {
-  card_of(device);  // throws when there is none
+  card_of(device);  // throws if there is no such device
   refuse_in_forked_child();
   Shared& s = shared();
   std::lock_guard lock(s.mutex);
@@ -116,7 +116,7 @@ cublasHandle_t Context::blas() {
     blas_stream_ = nullptr;
   }
   if (blas_stream_ != stream_) {
-    ensure(cublasSetStream(blas_, stream_), "cublasSetStream");  // resets the workspace
+    ensure(cublasSetStream(blas_, stream_), "cublasSetStream");  // this resets the workspace
     ensure(cublasSetWorkspace(blas_, workspace(), kWorkspaceBytes), "cublasSetWorkspace");
     blas_stream_ = stream_;
   }
@@ -135,8 +135,8 @@ cudnnHandle_t Context::dnn() {
   return dnn_;
 }
 
-// One for all streams of this context: work of one thread that goes to two streams at once would share it, so
-// a change of stream takes new memory in that stream's order.
+// One workspace for all streams of this context. Concurrent work on two streams would share it, so a change
+// of stream allocates new memory in that stream's order.
 void* Context::workspace() {
   if (recording != nullptr) {
     if (recording->workspace == nullptr)

@@ -1,6 +1,6 @@
-// A context: what a thread needs to give work to a logical device: its stream, library handles, workspace and
-// plans. One for each logical device and thread, made on first use, so nothing in it is locked; what threads
-// share stands in DeviceState.
+// A context: what a thread needs to submit work to a logical device, namely its stream, library handles,
+// workspace and plans. There is one per logical device and thread, created on first use, so it needs no
+// locks. DeviceState holds what threads share.
 #pragma once
 #include <any>
 #include <memory>
@@ -18,19 +18,20 @@ namespace tandem::cuda_impl {
 
 struct Fault;
 
-/// What all threads share of a logical device. Never destroyed: tensors may outlive every static object.
+/// The state of a logical device shared by all threads. Never destroyed: tensors may outlive every static
+/// object.
 struct DeviceState {
   int index;
   const Card& card;
-  cudaStream_t stream;  ///< the default one of this device, of its own
+  cudaStream_t stream;  ///< the device's own default stream
   std::unique_ptr<MemorySource> source;
   std::unique_ptr<CachingAllocator> allocator;
-  Fault* fault;  ///< in mapped host memory, the same address on both sides
+  Fault* fault;  ///< in mapped host memory, at the same address on both sides
 };
-/// Made on first use. Throws Error when there is no such device.
+/// Created on first use. Throws Error if there is no such device.
 DeviceState& device_state(int device);
 
-/// A capture under way on the calling thread and device, see cuda/capture.h.
+/// A capture in progress on the calling thread and device; see cuda/capture.h.
 struct Recording;
 
 class Context {
@@ -47,9 +48,9 @@ class Context {
 
   /// The thread's current stream.
   cudaStream_t stream() const { return stream_; }
-  /// nullptr: the device's default stream.
+  /// nullptr selects the device's default stream.
   void set_stream(cudaStream_t stream) { stream_ = stream != nullptr ? stream : state_.stream; }
-  /// Where allocations of this thread go: 0 outside of a capture.
+  /// The pool for this thread's allocations: 0 outside a capture.
   PoolId pool = 0;
   Recording* recording = nullptr;
 
@@ -57,9 +58,10 @@ class Context {
   cublasHandle_t blas();
   cublasLtHandle_t blas_lt();
   cudnnHandle_t dnn();
-  /// Scratch memory of cuBLAS and cuBLASLt, of a fixed size so that results do not depend on what is free.
+  /// Workspace of cuBLAS and cuBLASLt. Its size is fixed, so results do not depend on how much memory is
+  /// free.
   void* workspace();
-  /// The handles are bound again before their next use: a capture has a workspace of its own.
+  /// Rebinds the handles before their next use, because a capture has its own workspace.
   void rebind() { blas_stream_ = dnn_stream_ = nullptr; }
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
@@ -83,7 +85,7 @@ class Context {
   std::unordered_map<std::type_index, std::any> plans_;
 };
 
-/// The calling thread's context of `device`, whose card becomes current.
+/// The calling thread's context of `device`; makes that device's card current.
 Context& context(int device);
 inline Context& context(Device device) { return context(static_cast<int>(device.index())); }
 
@@ -91,9 +93,9 @@ inline Context& context(Device device) { return context(static_cast<int>(device.
 int current_device();
 void set_current_device(int device);
 
-/// Throws the device's pending fault (cuda/fault.h), if there is one. Call after a synchronisation.
+/// Throws the device's pending fault (cuda/fault.h), if any. Call after a synchronisation.
 void check_fault(DeviceState& state);
-/// TANDEM_CUDA_SYNC=1: waits after every launch.
+/// Whether TANDEM_CUDA_SYNC=1 is set, which waits after every launch.
 bool sync_after_launch();
 void sync_and_check(Context& context, const char* operation);
 

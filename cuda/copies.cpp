@@ -1,5 +1,5 @@
-// Every copy is asynchronous for the driver; the host waits where its own memory is in play, unless that is
-// pinned and the caller said non_blocking.
+// Every copy is asynchronous for the driver. The host waits if its own memory is involved, unless that is
+// pinned and the caller passed non_blocking.
 #include "tandem/cuda/copies.h"
 
 #include <mutex>
@@ -12,8 +12,8 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// Whether the driver has taken the bytes when the call returns: from pageable memory, where the card does not
-// read that by itself. Memory that others have pinned is read later.
+// Whether the driver has consumed the bytes when the call returns. True for pageable memory, unless the GPU
+// reads that directly; memory pinned by others is read later.
 bool is_staged(int card, const void* host) {
   static const bool by_itself = [card] {
     int yes = 0;
@@ -38,7 +38,7 @@ void host_copy(Context& c, void* to, const void* from, const void* host, std::si
   check_fault(c.state());
 }
 
-// `stream` goes on only behind what `other` holds now.
+// Makes `behind` wait for the work now queued on `other`.
 void follow(Context& behind, Context& other) {
   if (behind.stream() == other.stream()) return;
   use_card(other.state().index);
@@ -46,13 +46,13 @@ void follow(Context& behind, Context& other) {
   const EventId event = source.mark(other.stream());
   use_card(behind.state().index);
   ensure(cudaStreamWaitEvent(behind.stream(), static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
-  source.drop(event);  // the wait holds on to this recording
+  source.drop(event);  // the wait keeps the recorded state
 }
 
-// Direct access both ways, once a pair of cards. Without it the driver stages through the host.
+// Enables direct access both ways, once per pair of cards. Without it the driver stages through the host.
 void enable_peers(int a, int b) {
   static std::mutex mutex;
-  static auto& done = *new std::set<std::pair<int, int>>;  // used until the very end of the process
+  static auto& done = *new std::set<std::pair<int, int>>;  // never destroyed
   std::lock_guard lock(mutex);
   if (!done.emplace(std::min(a, b), std::max(a, b)).second) return;
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
@@ -61,7 +61,7 @@ void enable_peers(int a, int b) {
     if (can == 0) continue;
     ensure(cudaSetDevice(from), "cudaSetDevice");
     const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
-    // Too many: the driver goes through the host.
+    // Too many peers: the driver stages through the host.
     if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers)
       forget_error();
     else
@@ -80,7 +80,7 @@ void device_copy(void* to, Device to_device, const void* from, Device from_devic
                 : cudaMemcpyPeerAsync(to, b, from, a, bytes, target.stream()),
          a == b ? "cudaMemcpyAsync" : "cudaMemcpyPeerAsync");
   note_launch("copy between devices");
-  follow(source, target);  // the source may be freed and used again in its stream's order
+  follow(source, target);  // the source may be freed and reused in its stream's order
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies of bytes between the host and CUDA devices.
+// Byte copies between the host and CUDA devices.
 #pragma once
 #include <cstddef>
 
@@ -7,8 +7,8 @@
 
 namespace tandem::cuda_impl {
 
-/// As RuntimeKernels::copy_bytes. Between devices: in order of the current streams of both, by peer access
-/// where the cards have it, else staged by the driver; the host does not wait.
+/// Implements RuntimeKernels::copy_bytes. A copy between devices is ordered with the current streams of both.
+/// It uses peer access where the GPUs support it, otherwise the driver stages it; the host does not wait.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
                 bool non_blocking);
 

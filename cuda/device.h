@@ -1,4 +1,4 @@
-// What every .cu file includes first: CUDA's device language and the launch of a kernel, from the folder that
-// the build puts on the include path.
+// Included first by every .cu file: CUDA's device language and kernel launches, from the folder that the
+// build puts on the include path.
 #pragma once
 #include <device_language.h>

@@ -1,8 +1,8 @@
-// Elementwise kernels: out[i] = f(in0[i], in1[i], …) for operands of any strides, one kernel a functor.
+// Elementwise kernels: out[i] = f(in0[i], in1[i], …) for operands with any strides, one kernel per functor.
 //
-// A thread holds several elements in registers, all loaded before the first is computed. Where every operand
-// lies in rows that allow it, they travel in vectors of 16 bytes; else one by one, so that neighbouring
-// threads have neighbouring elements. A number, or an operand that a row repeats, is read once a vector.
+// A thread loads several elements into registers before it computes the first. If the rows of every operand
+// allow it, elements are accessed in 16-byte vectors; otherwise one by one, with neighbouring threads on
+// neighbouring elements. A number, or an operand constant along a row, is read once per vector.
 #pragma once
 #include <utility>
 
@@ -17,20 +17,20 @@ struct alignas(sizeof(T) * V) Vector {
   T at[V];
 };
 
-/// Elements of a vector where these types travel together.
+/// Elements per vector when these types are accessed together.
 template <class... Ts>
 inline constexpr int widest_vector = vector_count(std::max({sizeof(Ts)...}));
 
 /// One input of a kernel.
 template <class T>
 struct Input {
-  const T* data = nullptr;  ///< null: the number
+  const T* data = nullptr;  ///< null: use the number
   T number{};
 
   __device__ T element(uint32_t offset) const {
-    return data != nullptr ? data[static_cast<int32_t>(offset)] : number;  // it may be negative
+    return data != nullptr ? data[static_cast<int32_t>(offset)] : number;  // the offset may be negative
   }
-  /// The elements at E offsets; 1 for those that are outside.
+  /// The elements at E offsets; 1 where not inside.
   template <int E>
   __device__ void elements(const uint32_t (&offsets)[E], const bool (&inside)[E], T* to) const {
     if (data == nullptr) {
@@ -42,7 +42,7 @@ struct Input {
         to[e] = inside[e] ? data[static_cast<int32_t>(offsets[e])] : static_cast<T>(1);
     }
   }
-  /// V elements from each of U offsets on, or V times the one there.
+  /// V consecutive elements from each of U offsets, or V copies of the element there.
   template <int V, int U>
   __device__ void vectors(const uint32_t (&offsets)[U], bool repeated, T* to) const {
     if (data == nullptr || repeated) {
@@ -63,7 +63,7 @@ struct Input {
   }
 };
 
-/// Offsets of E positions, for N operands each.
+/// The offsets of E positions, for each of N operands.
 template <int N, int E>
 __device__ inline void walk(const Walk<N>& by, const uint32_t (&positions)[E], uint32_t (&offsets)[N][E]) {
   uint32_t rest[E];
@@ -86,7 +86,7 @@ __device__ inline void walk(const Walk<N>& by, const uint32_t (&positions)[E], u
   }
 }
 
-/// The parameter of a kernel: F has types Out and In, and an operator() of N arguments.
+/// The kernel's parameter. F has types Out and In, and an operator() with N arguments.
 template <class F, int N>
 struct Elementwise {
   F f;
@@ -103,7 +103,7 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
   const uint32_t first = blockIdx.x * static_cast<uint32_t>(kElementThreads * E);
   In x[N][E];
   uint32_t to[E];
-  // The last block may be a part of one: it goes by elements.
+  // The last block may be partial: it goes element by element.
   const bool by_vectors = p.piece.vectors && p.piece.numel - first >= kElementThreads * E;
   if (by_vectors) {
     uint32_t positions[U], offsets[N + 1][U];
@@ -156,8 +156,8 @@ __global__ void elementwise_kernel(const Elementwise<F, N> p) {
   }
 }
 
-/// Launches the kernel for every piece of a walk over the output and N inputs; `numbers`: what stands for
-/// those without a tensor. `operation`: a string literal, for messages.
+/// Launches the kernel for every piece of a walk over the output and N inputs. `numbers` are the values of
+/// operands that are not tensors. `operation` is a string literal, for messages.
 template <class F, int N>
 void run_elementwise(const char* operation, Context& c, const F& f, const typename F::In (&numbers)[N],
                      const LoopPlan<N + 1>& plan) {
@@ -176,7 +176,7 @@ void run_elementwise(const char* operation, Context& c, const F& f, const typena
   for_elementwise_pieces<N + 1>(plan, count, PieceCall<N + 1>(start));
 }
 
-/// Runs F over tensors and numbers, which are converted to its type.
+/// Runs F over tensors and numbers; numbers are converted to its type.
 template <class F, int N>
 void elementwise(const char* operation, const F& f, const Tensor& out, const Operand* const (&in)[N]) {
   typename F::In numbers[N] = {};

@@ -1,4 +1,4 @@
-// The geometry of elementwise kernels, on the host: what a launch covers, and whether its operands travel in
+// Host-side geometry of elementwise kernels: what a launch covers, and whether its operands are accessed in
 // vectors.
 #pragma once
 #include "tandem/cuda/strided.h"
@@ -8,13 +8,13 @@ namespace tandem::cuda_impl {
 inline constexpr int kElementThreads = 128;
 inline constexpr uint32_t kNoElement = 0xffffffffu;
 
-/// Elements of a vector of 16 bytes; of several types the largest decides.
+/// Elements per 16-byte vector; with several types the largest decides.
 constexpr int vector_count(std::size_t item) { return static_cast<int>(16 / item); }
-/// Vectors that a thread takes of each operand: enough loads in flight without too many registers.
+/// Vectors per thread and operand: enough loads in flight without too many registers.
 constexpr int vectors_a_thread(int count, int inputs) { return count <= 4 && inputs < 3 ? 2 : 1; }
 
-/// Whether aligned vectors of `count` elements never cross a row of the piece and are elements side by side
-/// in every operand, or one element that the row repeats.
+/// Whether aligned vectors of `count` elements never cross a row of the piece, and are in every operand
+/// either contiguous or one element repeated along the row.
 template <int N>
 bool moves_in_vectors(const Piece<N>& piece, const std::array<int64_t, N>& item_sizes, int count) {
   const auto n = static_cast<uint32_t>(count);
@@ -32,7 +32,7 @@ bool moves_in_vectors(const Piece<N>& piece, const std::array<int64_t, N>& item_
   return true;
 }
 
-/// What a kernel has to know of a Piece beside its pointers.
+/// What a kernel needs to know of a Piece besides its pointers.
 template <int N>
 struct ElementwisePiece {
   uint32_t numel = 0;
@@ -40,7 +40,7 @@ struct ElementwisePiece {
   Walk<N> walk;
 };
 
-/// A callable without its type, so that the code that cuts tensors is compiled once for all kernels.
+/// A type-erased callable, so that the code that splits tensors is compiled once for all kernels.
 template <int N>
 class PieceCall {
  public:
@@ -56,7 +56,7 @@ class PieceCall {
   void (*call_)(void*, const Piece<N>&, bool);
 };
 
-/// Calls f(piece, whether it moves in vectors of `count`) for the pieces of a walk.
+/// Calls f(piece, whether vectors of `count` are used) for the pieces of a walk.
 template <int N>
 void for_elementwise_pieces(const LoopPlan<N>& plan, int count, const PieceCall<N>& f) {
   for_pieces(plan,

@@ -1,4 +1,4 @@
-// Division of 32-bit indices by a number that is known when the kernel starts: a multiplication and a shift.
+// Division of 32-bit indices by a divisor known at launch: one multiplication and one shift.
 //
 // T. Granlund, P. L. Montgomery: Division by Invariant Integers using Multiplication. PLDI 1994. With
 // shift = ceil(log2 d) and m = floor(2^32 (2^shift - d) / d) + 1: n / d = (mulhi(n, m) + n) >> shift, for n <

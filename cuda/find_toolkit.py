@@ -1,8 +1,8 @@
-"""Prints where the CUDA toolkit and cuDNN are, a line each: `nvcc PATH`, `include DIR`, `library FILE`, or
-`missing WHAT` for what was not found.
+"""Prints the locations of the CUDA toolkit and cuDNN, one per line: `nvcc PATH`, `include DIR`, `library FILE`, or
+`missing WHAT`.
 
-Looks at CUDA_HOME (or CUDA_PATH), the nvcc on PATH, pkg-config, /usr/local/cuda, and for headers and libraries
-also where Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...) put them. With --headers only they are looked for.
+Searches CUDA_HOME (or CUDA_PATH), the nvcc on PATH, pkg-config and /usr/local/cuda; for headers and libraries also the
+folders of Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...). With --headers it searches for headers only.
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ def pkg_config(name):
 
 
 def roots():
-    """Folders that may be a toolkit, the likeliest first."""
+    """Candidate toolkit folders, most likely first."""
     found = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")]
     if nvcc := shutil.which("nvcc"):
         found.append(str(pathlib.Path(nvcc).resolve().parent.parent))
@@ -34,7 +34,7 @@ def roots():
 
 
 def wheels():
-    """The packages of nvidia-* wheels: folders with include/ and lib/."""
+    """Package folders of the nvidia-* wheels, which contain include/ and lib/."""
     places = {sysconfig.get_paths()["purelib"], *site.getsitepackages(), site.getusersitepackages()}
     if "VIRTUAL_ENV" in os.environ:
         places |= {str(p) for p in pathlib.Path(os.environ["VIRTUAL_ENV"]).glob("lib/python3*/site-packages")}
@@ -57,7 +57,7 @@ def main():
         lines.append(f"missing {header}") if include is None else includes.append(include)
         if "--headers" in sys.argv:
             continue
-        # Wheels have no libX.so, only libX.so.9.
+        # Wheels contain no libX.so, only libX.so.9.
         file = next((f for p in places for d in (p / "lib64", p / "lib", *p.glob("targets/*/lib"), *p.glob("lib/*-linux-gnu"))
                      for f in sorted(d.glob(f"lib{library}.so*"), key=lambda f: len(f.name))), None)
         lines.append(f"missing lib{library}.so") if file is None else libraries.append(file)

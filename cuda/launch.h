@@ -1,4 +1,4 @@
-// Launches. The geometry is computed by plain host functions, which have their tests.
+// Kernel launches. Plain host functions with their own tests compute the geometry.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,16 +10,16 @@
 namespace tandem::cuda_impl {
 
 struct Grid {
-  int64_t blocks = 0;  ///< 0: nothing is launched
+  int64_t blocks = 0;  ///< 0: nothing to launch
   int threads = 256;
   std::size_t shared_bytes = 0;
 };
 
-/// One thread for `per_thread` of n items, as many blocks as it takes (for kernels without a loop).
+/// One thread per `per_thread` of n items, with as many blocks as needed (for kernels without a loop).
 inline Grid grid_for(int64_t n, int per_thread = 1, int threads = 256) {
   return {ceil_div(n, int64_t{threads} * per_thread), threads};
 }
-/// At most so many blocks as the card runs at once, for kernels that stride over the grid.
+/// At most as many blocks as the GPU can run at once, for grid-stride loops.
 inline Grid strided_grid(const Card& card, int64_t n, int per_thread = 1, int threads = 256) {
   const int64_t resident =
       int64_t{card.multiprocessors} * std::max(1, card.threads_per_multiprocessor / threads);
@@ -31,12 +31,12 @@ bool may_start_in_recording(Context& c, const char* operation);
 void started(Context& c, const char* operation, cudaError_t status, const Grid& grid);
 }  // namespace detail
 
-/// While a captured step's numbers are taken, nothing is to be started: notes it and gives false.
+/// While only a captured step's numbers are being collected: records the empty launch and returns false.
 inline bool may_start(Context& c, const char* operation) {
   return c.recording == nullptr || detail::may_start_in_recording(c, operation);
 }
 
-/// Starts `kernel` in the context's stream. `operation`: a string literal, for messages.
+/// Launches `kernel` on the context's stream. `operation` is a string literal, for messages.
 template <class... Parameters, class... Arguments>
 void launch(const char* operation, Context& c, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {

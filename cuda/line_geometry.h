@@ -1,4 +1,4 @@
-// How kernels that work along one dimension are laid over threads: by sizes alone.
+// How kernels that work along one dimension map to threads; depends only on sizes.
 #pragma once
 #include "tandem/core/line_split.h"
 #include "tandem/cuda/fast_divide.h"
@@ -7,17 +7,17 @@ namespace tandem::cuda_impl {
 
 inline constexpr int kLineThreads = 256;
 
-/// Rows (inner == 1): `lanes` threads, a power of two, work on one row.
+/// Rows (inner == 1): `lanes` threads, a power of two, share one row.
 struct RowGeometry {
   int lanes = 1;
-  std::size_t shared_bytes = 0;  ///< a copy of the rows that a block works on, where there is room
+  std::size_t shared_bytes = 0;  ///< space for a copy of the block's rows, if it fits
   bool cached() const { return shared_bytes > 0; }
   int rows_of_block() const { return kLineThreads / lanes; }
 };
-/// `inputs` rows of n elements each; a thread takes `vector` elements at once.
+/// For `inputs` rows of n elements each; a thread accesses `vector` elements at once.
 RowGeometry make_row_geometry(int64_t n, int vector, int inputs, int64_t item_size);
 
-/// Columns (inner > 1): a block works on kLineThreads / rows neighbouring lines, `rows` threads on each.
+/// Columns (inner > 1): a block processes kLineThreads / rows neighbouring lines with `rows` threads each.
 int column_rows(int64_t n);
 
 }  // namespace tandem::cuda_impl

@@ -1,6 +1,6 @@
-// Numbers of a kernel that stay live in a captured step: it is replayed with other random numbers and other
-// learning rates each time, so its kernels read them from device memory, which is rewritten before a replay
-// (cuda/capture.h); outside of a capture they are parameters.
+// Numbers that stay variable in a captured step. Each replay has other random numbers and learning rates, so
+// the kernels read them from device memory that is rewritten before a replay (cuda/capture.h). Outside a
+// capture they are kernel parameters.
 #pragma once
 #include "tandem/core/generator.h"
 #include "tandem/core/host_device.h"
@@ -8,18 +8,18 @@
 
 namespace tandem::cuda_impl {
 
-/// A kernel parameter; T is trivially copyable.
+/// A kernel parameter; T must be trivially copyable.
 template <class T>
 struct Live {
   T value;
-  const T* live = nullptr;  ///< on the device
+  const T* live = nullptr;  ///< in device memory
   TANDEM_HD T now() const { return live == nullptr ? value : *live; }
 };
 
-/// What a random kernel draws from: a kernel parameter.
+/// The draw of a random kernel, as a kernel parameter.
 struct LiveDraw {
   uint64_t seed, offset;
-  const Generator::Draw* live = nullptr;  ///< on the device; then `offset` counts from live->offset
+  const Generator::Draw* live = nullptr;  ///< in device memory; if set, `offset` is relative to live->offset
 
   TANDEM_HD Generator::Draw now() const {
     return live == nullptr ? Generator::Draw{seed, offset}
@@ -27,7 +27,7 @@ struct LiveDraw {
   }
 };
 
-/// `draw` as kernels of this context have to see it.
+/// `draw` in the form that kernels of this context need.
 LiveDraw live_draw(Context& c, const Generator::Draw& draw);
 
 }  // namespace tandem::cuda_impl

@@ -1,5 +1,5 @@
-// How kernels find elements of tensors of any size: a position becomes 64-bit offsets. Cheap for one
-// dimension and for fewer than 2^31 positions; for elementwise work see cuda/strided.h.
+// Maps a position to 64-bit element offsets in tensors of any size. Cheap for one dimension and for fewer
+// than 2^31 positions; for elementwise work see cuda/strided.h.
 #pragma once
 #include <cstdint>
 
@@ -38,7 +38,7 @@ struct LongWalk {
     return out;
   }
 
-  /// A dimension outside of those that are there.
+  /// Adds a new outermost dimension.
   void push(int64_t size, const int64_t (&steps)[N]) {
     long_sizes[ndim] = size;
     sizes[ndim] = FastDivide(static_cast<uint32_t>(size > 0 && size < (int64_t{1} << 31) ? size : 1));

@@ -1,4 +1,4 @@
-// Linked where there is no CUDA backend.
+// Linked into builds without the CUDA backend.
 #include "tandem/core/backend/backend.h"
 
 namespace tandem {

@@ -1,6 +1,6 @@
-// Keys of plan caches: what a plan of cuBLASLt or cuDNN depends on, as plain structs.
+// Keys of plan caches: everything that a cuBLASLt or cuDNN plan depends on, as plain structs.
 //
-// A key lists its members in fields(); equality and hash are made of them, so padding bytes play no part.
+// fields() lists a key's members; equality and hash use it, so padding bytes do not matter.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ constexpr bool operator==(const Key& a, const Key& b) {
   return a.fields() == b.fields();
 }
 
-/// For std::unordered_map.
+/// The hash for std::unordered_map.
 struct PlanHash {
   template <PlanKey Key>
   std::size_t operator()(const Key& key) const {
@@ -52,7 +52,7 @@ struct LinearKey {
   bool x_transposed = false, weight_transposed = false;
   ScalarType dtype = kFloat;
   bool tf32 = false;
-  /// Of x, weight, out and bias: bytes, a power of two up to 256.
+  /// Alignments of x, weight, out and bias in bytes; a power of two up to 256.
   std::array<int32_t, 4> alignment{};
 
   constexpr auto fields() const {
@@ -85,10 +85,10 @@ struct BiasKey {
   constexpr auto fields() const { return std::tie(dtype, output); }
 };
 
-/// A cache of so many plans begins anew: shapes that never come again do not fill memory.
+/// A cache that reaches this size is cleared, so shapes that never recur do not fill the memory.
 inline constexpr std::size_t kMostPlans = 4096;
 
-/// The greatest power of two up to 256 that divides the address.
+/// The largest power of two up to 256 that divides the address.
 inline int32_t alignment_of(const void* data) {
   const auto address = reinterpret_cast<uintptr_t>(data) | 256;
   return static_cast<int32_t>(address & (~address + 1));

@@ -1,4 +1,4 @@
-// Whether a card can run this build's kernels.
+// Tests whether a GPU can run this build's kernels.
 #include "tandem/cuda/cards.h"
 #include "tandem/cuda/device.h"
 

@@ -1,11 +1,11 @@
-// Reporting a bad value from a kernel.
+// Reports a bad value from a kernel.
 #pragma once
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fault.h"
 
 namespace tandem::cuda_impl {
 
-/// Called in kernels. `to` is Context::fault().
+/// For use in kernels. `to` is Context::fault().
 __device__ inline void raise_fault(Fault* to, const Fault& fault) {
   if (atomicCAS(&to->claimed, 0, 1) != 0) return;
   to->operation = fault.operation;

@@ -7,19 +7,19 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// Fixed, not the card's: the order of a sum must not depend on the card. Enough blocks that the last wave of
-// them is a small part of the whole.
+// Fixed, not taken from the GPU: the order of a sum must not depend on the GPU. Large enough that the last
+// wave of blocks is a small part of the whole.
 constexpr int64_t kMostBlocks = 4096;
-// Outputs from which on a warp for each keeps a card busy.
+// From this many outputs on, one warp per output keeps a GPU busy.
 constexpr int64_t kManyOutputs = 8192;
-// Columns of planes smaller than this, and many of them: a block would have too little to do.
+// Many planes smaller than this get one thread per output: a block per tile would have too little to do.
 constexpr int64_t kSmallPlane = 2048;
 
 int64_t power_below(int64_t n) { return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n))); }
 int64_t power_above(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
 
-// All strides but the innermost's are multiples of a vector, and so is the innermost size where a vector
-// could reach beyond it.
+// All strides except the innermost are multiples of a vector, and so is the innermost size if a vector could
+// reach beyond it.
 bool strides_allow(const ReduceDims& d, int64_t vector, bool columns) {
   const int kept = d.kept_count - (columns ? 1 : 0), reduced = d.reduced_count - (columns ? 0 : 1);
   for (int i = 0; i < kept; ++i)
@@ -31,7 +31,7 @@ bool strides_allow(const ReduceDims& d, int64_t vector, bool columns) {
          (reduced == 0 || d.reduced[reduced].size % vector == 0);
 }
 
-// About `wanted` parts of a multiple of `least` elements.
+// Splits into about `wanted` parts, each a multiple of `least` elements.
 void cut(ReduceGeometry& g, int64_t wanted, int64_t least) {
   const int64_t parts = std::clamp<int64_t>(g.elements / least, 1, std::max<int64_t>(wanted, 1));
   g.part_size = std::max(ceil_div(ceil_div(g.elements, parts), least), int64_t{1}) * least;

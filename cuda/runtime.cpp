@@ -58,7 +58,7 @@ void destroy_stream(StreamHandle stream) {
   give_stream(stream.device.index(), stream_of(stream));
 }
 
-// Made where it is first recorded: an event belongs to a card.
+// Created when it is first recorded, because an event belongs to a card.
 struct Event {
   cudaEvent_t event = nullptr;
   int device = -1;
@@ -149,7 +149,7 @@ constinit const RuntimeKernels runtime_kernels{
     .destroy_stream = destroy_stream,
     .current_stream = +[](Device device) { return handle_of(device, context(device).stream()); },
     .set_current_stream =
-        +[](StreamHandle stream) {  // guards put it back, in a child too
+        +[](StreamHandle stream) {  // guards restore the stream, in a forked child too
           if (!is_forked_child()) context(stream.device).set_stream(stream_of(stream));
         },
     .synchronize_stream = synchronize_stream,

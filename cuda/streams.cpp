@@ -1,4 +1,4 @@
-// The streams of each card under one lock, which a capture's begin takes alone and waits share.
+// The streams of each card under one lock, which the start of a capture takes exclusively and waits share.
 #include "tandem/cuda/streams.h"
 
 #include <map>
@@ -18,7 +18,7 @@ struct CardStreams {
   int captures = 0;
 };
 CardStreams& streams_of(int device) {
-  static auto* cards = new std::map<int, CardStreams>;  // used until the very end of the process
+  static auto* cards = new std::map<int, CardStreams>;  // never destroyed
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   return (*cards)[card_of(device).index];

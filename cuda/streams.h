@@ -1,9 +1,9 @@
-// Streams of the cards, and captures against waits.
+// The streams of each GPU, and the coordination of captures with waits.
 //
-// No stream is ever destroyed: memory, workspaces and profiles name one by its handle, and the driver gives
-// the handle of a destroyed stream, whose work may still be running, to the next one. CUDA ends every capture
-// of a card that is waited for as a whole, so while there is one, a wait for the card goes to its streams one
-// by one.
+// Streams are never destroyed: memory, workspaces and profiles refer to them by handle, and the driver reuses
+// the handle of a destroyed stream even while its work is still running. CUDA aborts every capture on a GPU
+// that is synchronised as a whole, so while a capture is in progress, a wait for the GPU synchronises its
+// streams one by one.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -11,22 +11,22 @@
 
 namespace tandem::cuda_impl {
 
-/// One that was given back, else a new one, which does not wait for the legacy stream.
+/// A returned stream if there is one, otherwise a new one that does not synchronise with the legacy stream.
 cudaStream_t take_stream(int device);
 void give_stream(int device, cudaStream_t stream) noexcept;
 
 cudaError_t begin_capture(int device, cudaStream_t stream);
 cudaError_t end_capture(int device, cudaStream_t stream, cudaGraph_t* graph);
-/// Whether something is being captured on the device's card: its memory is not to be given back then.
+/// Whether a capture is in progress on the device's card: its memory must not be freed then.
 bool capturing_on(int device);
-/// Whether work given to this stream now goes to a capture.
+/// Whether work submitted to this stream is currently captured.
 bool is_captured(cudaStream_t stream);
-/// Waits for all streams of the device's card but those that are being captured.
+/// Waits for all streams of the device's card except those being captured.
 cudaError_t wait_for_card(int device);
-/// Waits for the stream, unless it is being captured.
+/// Waits for the stream unless it is being captured.
 cudaError_t wait_for_stream(int device, cudaStream_t stream);
 
-/// While it lives, this thread may allocate, free and ask events though something is being captured.
+/// While it lives, this thread may allocate, free and query events during a capture.
 class RelaxedCapture {
  public:
   RelaxedCapture() { exchange(); }

@@ -1,7 +1,7 @@
-// How kernels walk strided tensors: position p of the walk becomes an offset for each of N operands.
+// How kernels iterate over strided tensors: a position maps to an offset for each of N operands.
 //
-// Offsets are elements in 32 bits, modulo 2^32: as int32_t they are negative where strides are, as in flip.
-// Larger tensors are cut on the host into pieces that fit (for_pieces): that is the 64-bit path.
+// Offsets count elements in 32 bits, modulo 2^32; read as int32_t they are negative for negative strides, as
+// in flip. Larger tensors are split on the host into pieces that fit (for_pieces): that is the 64-bit path.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Walk {
 template <int N>
 struct Piece {
   uint32_t numel = 0;
-  std::array<char*, N> data{};  // null: a number stands for the operand
-  /// One dimension in which every operand has stride 1 (or 0: the same element for all).
+  std::array<char*, N> data{};  // null: the operand is a number
+  /// One dimension in which every operand has stride 1, or stride 0 (the same element throughout).
   bool dense = false;
   Walk<N> walk;
 };
@@ -74,8 +74,8 @@ Piece<N> make_piece(const LoopPlan<N>& plan) {
   return piece;
 }
 
-/// Calls f(piece) for pieces that together are the plan; nothing for no elements. A plan that does not fit is
-/// halved along its outermost dimension.
+/// Calls f(piece) for pieces that together cover the plan; not at all if it is empty. A plan that does not
+/// fit is halved along its outermost dimension.
 template <int N, class F>
 void for_pieces(LoopPlan<N> plan, F&& f) {
   if (plan.numel == 0) return;
@@ -84,7 +84,7 @@ void for_pieces(LoopPlan<N> plan, F&& f) {
   while (widest > 0 && plan.sizes[widest] < 2) --widest;
   LoopPlan<N> rest = plan;
   int64_t first = plan.sizes[widest] / 2;
-  if (first >= 128) first -= first % 64;  // the second piece stays aligned
+  if (first >= 128) first -= first % 64;  // keeps the second piece aligned
   plan.numel = plan.numel / plan.sizes[widest] * first;
   rest.numel -= plan.numel;
   plan.sizes[widest] = first;

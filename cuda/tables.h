@@ -1,4 +1,4 @@
-// CUDA's kernel tables, one a family; backend.cpp puts them together.
+// CUDA's kernel tables, one per family; backend.cpp combines them.
 #pragma once
 #include "tandem/core/backend/backend.h"
 

@@ -1,16 +1,16 @@
-// The geometry of transposing copies: the output's rows lie across those of the input. Tiles of one plane go
-// through shared memory; the other dimensions number the planes.
+// The geometry of transposing copies, in which the output's rows run across the input's. Tiles of one plane
+// pass through shared memory; the other dimensions enumerate the planes.
 #pragma once
 #include "tandem/cuda/strided.h"
 
 namespace tandem::cuda_impl {
 
 inline constexpr int kTransposeThreads = 256;
-/// Side of a tile of elements of so many bytes: rows of 64 bytes at least.
+/// Side of a tile for elements of `item` bytes; its rows have at least 64 bytes.
 constexpr int transpose_tile(std::size_t item) { return item >= 4 ? 32 : 64; }
 
-/// The dimension in which the input has unit stride where it is not the output's; 0: no such copy, or one
-/// that is too small for tiles.
+/// The dimension in which the input has unit stride, if it is not the output's; 0 if there is none or the
+/// copy is too small for tiles.
 inline int across_dim(const LoopPlan<2>& plan) {
   if (plan.strides[0][0] != 1 || plan.strides[0][1] <= 1 || plan.sizes[0] < 8 || plan.numel < 4096) return 0;
   for (int d = 1; d < plan.ndim; ++d)
@@ -20,7 +20,7 @@ inline int across_dim(const LoopPlan<2>& plan) {
 inline bool can_transpose(const LoopPlan<2>& plan) { return across_dim(plan) != 0; }
 
 struct TransposeTile {
-  uint32_t row, column;  ///< the first ones
+  uint32_t row, column;  ///< of the first element
   uint32_t out, in;      ///< offsets of the plane
 };
 
@@ -31,7 +31,7 @@ struct TransposePlan {
   Walk<2> planes;
   int64_t tiles;
 
-  /// `side`: of a tile.
+  /// `side` is the side of a tile.
   TransposePlan(const Piece<2>& piece, int side) {
     const Walk<2>& walk = piece.walk;
     int across = 1;

@@ -12,7 +12,7 @@ struct Unary {
   using Out = T;
   T p, q;
   __device__ T operator()(T x) const {
-#ifndef __CUDA_ARCH__  // the device's own functions are exact everywhere
+#ifndef __CUDA_ARCH__  // CUDA's own functions are exact everywhere
     if constexpr (requires { Op::outside(x); })
       if (Op::outside(x)) return Op::exact(x);
 #endif

@@ -1,4 +1,5 @@
-// Loops that nvcc must (not) unroll: arrays stay in registers only where every index is known.
+// Loops that nvcc must or must not unroll: arrays stay in registers only if every index is a compile-time
+// constant.
 #pragma once
 #ifdef __CUDA_ARCH__
 #define TANDEM_UNROLL _Pragma("unroll")

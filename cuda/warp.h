@@ -1,4 +1,4 @@
-// Folds over the threads of a warp and of a block, in a fixed order.
+// Reductions over the threads of a warp and of a block, in a fixed order.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@ namespace tandem::cuda_impl {
 
 inline constexpr unsigned kFullMask = 0xffffffffu;
 
-/// For the folds below.
+/// An operation for the reductions below.
 struct Plus {
   template <class S>
   __device__ S operator()(S a, S b) const {
@@ -16,7 +16,7 @@ struct Plus {
   }
 };
 
-/// The value of the thread `apart` lanes further on; all threads of the warp take part.
+/// The value of the thread `apart` lanes higher; all threads of the warp must take part.
 template <class T>
 __device__ inline T shuffle_down(T value, int apart) {
   if constexpr (sizeof(T) < 4)
@@ -25,26 +25,26 @@ __device__ inline T shuffle_down(T value, int apart) {
     return static_cast<T>(__shfl_down_sync(kFullMask, value, static_cast<unsigned>(apart)));
 }
 
-/// The value of the thread `apart` lanes before.
+/// The value of the thread `apart` lanes lower.
 template <class T>
 __device__ inline T shuffle_up(T value, int apart) {
   return static_cast<T>(__shfl_up_sync(kFullMask, value, static_cast<unsigned>(apart)));
 }
-/// The value of the thread whose lane differs in the bits `apart`.
+/// The value of the thread at lane XOR `apart`.
 template <class T>
 __device__ inline T shuffle_xor(T value, int apart) {
   return static_cast<T>(__shfl_xor_sync(kFullMask, value, apart));
 }
 
-/// The fold over groups of `width` neighbouring lanes (a power of two), for every one of them. `combine` is
-/// commutative. Structs bring a shuffle_xor of their own.
+/// Reduces each group of `width` neighbouring lanes (a power of two); every lane gets the result. `combine`
+/// must be commutative. Structs provide their own shuffle_xor.
 template <class T, class Combine>
 __device__ inline T fold_warp(T value, Combine combine, int width = 32) {
   for (int apart = width / 2; apart > 0; apart /= 2) value = combine(value, shuffle_xor(value, apart));
   return value;
 }
 
-/// The fold over the block, for every thread. `shared` has room for a value a warp, and may be used again
+/// Reduces over the block; every thread gets the result. `shared` holds one value per warp and may be reused
 /// after the next barrier.
 template <class T, class Combine>
 __device__ inline T fold_block(T value, T* shared, Combine combine) {

@@ -1,5 +1,5 @@
-// CUDA's device language as nvcc compiles it. The build chooses this header by include path; an emulation of
-// the device puts its own in this one's place.
+// CUDA's device language as compiled by nvcc. The build selects this header by include path; an emulation of
+// the device provides a replacement.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -14,14 +14,14 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(tandem_shared_memory);
 }
 
-/// Where and how a kernel runs.
+/// The grid, block, shared memory and stream of a launch.
 struct LaunchShape {
   cudaStream_t stream;
   dim3 blocks, threads;
   std::size_t shared_bytes;
 };
 
-/// Enqueues `kernel`; returns what cudaLaunchKernel returns. `operation`: a string literal.
+/// Enqueues `kernel`; returns the result of cudaLaunchKernel. `operation` is a string literal.
 template <class... Values>
 cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& shape,
                     void (*kernel)(Values...), const Values&... values) {
@@ -30,7 +30,7 @@ cudaError_t enqueue([[maybe_unused]] const char* operation, const LaunchShape& s
                           shape.shared_bytes, shape.stream);
 }
 
-/// Success where the current GPU can run `kernel` as it was compiled.
+/// Success if the current GPU can run `kernel` as compiled.
 inline cudaError_t can_run(void (*kernel)()) {
   cudaFuncAttributes attributes;
   return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
