@@ -1,7 +1,7 @@
-// How much memory a process holds when tensors of many sizes come and go: run by hand,
+// Measures a process's memory while tensors of many sizes come and go. Run by hand,
 //   build/tests/core/allocation_storm [MEGABYTES]          (default 200)
-// beside `python tests/core/allocation_storm.py [MEGABYTES]`, the same loops in PyTorch. MEGABYTES bounds the
-// bytes live at a time. Each line: seconds, and megabytes resident above the start.
+// next to `python tests/core/allocation_storm.py [MEGABYTES]`, the same loops in PyTorch. MEGABYTES bounds
+// the live bytes. Each line reports seconds, and resident megabytes above the start.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ double resident() {
   return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / kMB;
 }
 
-// The minimal standard generator: the same numbers as in the script.
+// The minimal standard generator, which produces the same numbers as the script's.
 double draw() {
   static uint64_t state = 1;
   state = state * 48271 % 2147483647;
@@ -49,7 +49,7 @@ void measure(const char* name, Loop loop) {
               after - start, resident() - start);
 }
 
-// Twice: a process that has met every size holds no more.
+// Runs twice: a process that has seen every size must not hold more.
 template <class Sample>
 void growing(double most, Sample sample) {
   for (int round = 0; round < 2; ++round)
@@ -59,7 +59,7 @@ void growing(double most, Sample sample) {
     }
 }
 
-// Sizes from 40 KB to a quarter of `most`, each as likely as the double of it; random ones go first.
+// Sizes from 40 KB to a quarter of `most`, log-uniform; a random block is freed first.
 template <class Sample>
 void mixed(double most, Sample sample) {
   std::vector<Tensor> live;
@@ -77,7 +77,7 @@ void mixed(double most, Sample sample) {
   }
 }
 
-// A size at a time, of those that small blocks have.
+// One size at a time, in the range of small blocks.
 template <class Sample>
 void small(double most, Sample sample) {
   for (double size = 256; size <= 32e3; size *= 2) {
@@ -92,7 +92,7 @@ void small(double most, Sample sample) {
 int main(int argc, char** argv) {
   NoGradGuard guard;
   const double most = (argc > 1 ? std::atof(argv[1]) : 200) * kMB;
-  touched(1e6);  // the threads start
+  touched(1e6);  // start the threads
   cpu::empty_cache();
   measure("growing", [&](auto sample) { growing(most, sample); });
   measure("mixed", [&](auto sample) { mixed(most, sample); });

@@ -1,5 +1,5 @@
-// The CPU's allocator: memory that its cache holds serves any size, goes back when it is too much, and does
-// not make an allocation fail.
+// The CPU allocator: cached memory serves any size, surplus returns to the system, and the cache never makes
+// an allocation fail.
 #include "tandem/core/cpu_allocator.h"
 
 #include <doctest/doctest.h>
@@ -24,12 +24,12 @@ using namespace tandem;
 #endif
 #endif
 
-#ifndef SANITIZED  // they need the address space, and the memory, for themselves
+#ifndef SANITIZED  // sanitizers need the address space and the memory themselves
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// Pages of the process: of its address space, or in memory.
+// Size of the process in bytes: its address space, or its resident pages.
 std::size_t process_bytes(bool in_memory) {
   long all = 0, resident = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
@@ -40,7 +40,7 @@ std::size_t process_bytes(bool in_memory) {
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// While it lives, the process may grow by `bytes` only.
+// While it lives, the process can grow by at most `bytes`.
 class GrowthLimit {
  public:
   explicit GrowthLimit(std::size_t bytes) {
@@ -55,7 +55,7 @@ class GrowthLimit {
   rlimit before_{};
 };
 
-// Blocks of one size, every page of them touched, that are freed together.
+// Blocks of one size, with every page touched, that are freed together.
 class Blocks {
  public:
   Blocks(std::size_t count, std::size_t bytes) : bytes_(bytes) {
@@ -77,7 +77,7 @@ class Blocks {
 
 }  // namespace
 
-TEST_CASE("an allocation that fails is tried again without the cache") {
+TEST_CASE("a failed allocation is retried without the cache") {
   constexpr std::size_t kCached = 1024 * kMiB, kLarger = 1200 * kMiB;
   cpu::deallocate(cpu::allocate(kCached), kCached);  // never touched: costs no memory
   GrowthLimit limit(600 * kMiB);
@@ -88,7 +88,7 @@ TEST_CASE("an allocation that fails is tried again without the cache") {
   cpu::empty_cache();
 }
 
-TEST_CASE("freed blocks of any size make room for one of another size") {
+TEST_CASE("freed blocks of any size can serve another size") {
   cpu::empty_cache();
   for (const std::size_t bytes : {std::size_t{600}, std::size_t{30000}, std::size_t{100000}, 3 * kMiB}) {
     CAPTURE(bytes);
@@ -102,7 +102,7 @@ TEST_CASE("freed blocks of any size make room for one of another size") {
   }
 }
 
-TEST_CASE("sizes that come and go leave no more than a little over the largest in memory") {
+TEST_CASE("varying sizes keep little more than the largest in memory") {
   cpu::empty_cache();
   const std::size_t start = process_bytes(true);
   std::size_t peak = start;
@@ -119,7 +119,7 @@ TEST_CASE("sizes that come and go leave no more than a little over the largest i
   CHECK(process_bytes(true) < start + 20 * kMiB);
 }
 
-TEST_CASE("kernels keep no working memory as large as a tensor") {
+TEST_CASE("kernels keep no workspace as large as a tensor") {
   cpu::empty_cache();
   const std::size_t start = process_bytes(true);
   const auto sorted = [] { return std::get<0>(rand({3 << 20}).sort()); };
@@ -128,7 +128,7 @@ TEST_CASE("kernels keep no working memory as large as a tensor") {
   CHECK(process_bytes(true) < start + 20 * kMiB);
 }
 
-TEST_CASE("a small block that stays does not hold a large one's memory") {
+TEST_CASE("a small live block does not hold a large block's memory") {
   cpu::empty_cache();
   const std::size_t start = cpu::reserved_bytes();
   cpu::deallocate(cpu::allocate(200 * kMiB), 200 * kMiB);
@@ -150,7 +150,7 @@ TEST_CASE("reserved and cached bytes") {
   CHECK(cpu::reserved_bytes() <= reserved);
 }
 
-TEST_CASE("a repeated round of many sizes takes nothing from the system in the end") {
+TEST_CASE("a repeated round of many sizes eventually needs nothing from the system") {
   cpu::empty_cache();
   const auto round = [] {
     std::mt19937 random(1);
@@ -173,7 +173,7 @@ TEST_CASE("a repeated round of many sizes takes nothing from the system in the e
   cpu::empty_cache();
 }
 
-TEST_CASE("a warm training step takes nothing from the system") {
+TEST_CASE("a warm training step requests nothing from the system") {
   nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 6, 5)), nn::ReLU(), nn::MaxPool2d(2),
                      nn::Conv2d(nn::Conv2dOptions(6, 16, 5)), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
                      nn::Linear(256, 120), nn::ReLU(), nn::Linear(120, 10));
@@ -192,7 +192,7 @@ TEST_CASE("a warm training step takes nothing from the system") {
 }
 #endif
 
-TEST_CASE("sizes beyond any machine are refused") {
+TEST_CASE("sizes too large for any machine are rejected") {
   CHECK_THROWS_WITH_AS(cpu::allocate(std::size_t{1} << 46), doctest::Contains("out of memory"), Error);
   CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("out of memory"), Error);
 }

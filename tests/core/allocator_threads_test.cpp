@@ -1,4 +1,4 @@
-// The CPU's allocator under several threads: no two live blocks share a byte, whoever frees them.
+// The CPU allocator under several threads: no two live blocks share a byte, whichever thread frees them.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ Live make(std::mt19937& random) {
   return {data, bytes, mark};
 }
 
-// Whether the block is aligned and holds what was written; then it is freed.
+// Frees the block; returns whether it was aligned and still held what was written.
 bool end(const Live& live) {
   bool good = reinterpret_cast<uintptr_t>(live.data) % 64 == 0;
   for (std::size_t i = 0; i < live.bytes; ++i) good = good && live.data[i] == live.mark;
@@ -37,7 +37,7 @@ bool end(const Live& live) {
   return good;
 }
 
-// A place where threads leave blocks for one another.
+// Lets threads pass blocks to each other.
 struct Exchange {
   std::mutex mutex;
   std::vector<Live> blocks;

@@ -1,4 +1,4 @@
-// AtomicFile: all or nothing, no temporary file is left, errors name the path and the reason.
+// AtomicFile: all or nothing, no temporary files left behind, errors with the path and the reason.
 #include "tandem/core/atomic_file.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ bool is_link(const std::string& path) { return std::filesystem::is_symlink(path)
 
 }  // namespace
 
-TEST_CASE("a committed file replaces the old one and leaves nothing else") {
+TEST_CASE("a committed file replaces the old one and leaves nothing else behind") {
   TempFolder folder;
   const std::string path = folder / "a.txt";
   write_file_atomically(path, "old");
@@ -48,7 +48,7 @@ TEST_CASE("a committed file replaces the old one and leaves nothing else") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("a file that is not committed changes nothing") {
+TEST_CASE("an uncommitted file changes nothing") {
   TempFolder folder;
   const std::string path = folder / "a.txt";
   write_file(path, "old");
@@ -57,7 +57,7 @@ TEST_CASE("a file that is not committed changes nothing") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("permissions follow the umask, as with any new file") {
+TEST_CASE("permissions follow the umask, as for any new file") {
   TempFolder folder;
   const mode_t before = ::umask(0027);
   write_file_atomically(folder / "a", "x");
@@ -84,7 +84,7 @@ TEST_CASE("a replaced file keeps its mode, owner and group, but no setuid") {
   CHECK(status_of(path).st_gid == 5678);
 }
 
-TEST_CASE("a file of another's group that cannot be kept is no wider") {
+TEST_CASE("permissions do not widen when the group cannot be kept") {
   if (::geteuid() != 0) {
     MESSAGE("skipped: needs root");
     return;
@@ -94,7 +94,7 @@ TEST_CASE("a file of another's group that cannot be kept is no wider") {
   write_file(path, "old");
   REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
   REQUIRE(::chown(path.c_str(), 0, 5678) == 0);
-  REQUIRE(::chmod(path.c_str(), 0672) == 0);  // the group may write, the others may not read
+  REQUIRE(::chmod(path.c_str(), 0672) == 0);  // group may write, others may not read
   REQUIRE(::seteuid(1234) == 0);
   const std::string error = error_of([&] { write_file_atomically(path, "new"); });
   REQUIRE(::seteuid(0) == 0);
@@ -103,7 +103,7 @@ TEST_CASE("a file of another's group that cannot be kept is no wider") {
   CHECK((status_of(path).st_mode & 0777) == 0622);
 }
 
-TEST_CASE("the access ACL is kept, and a folder's default ACL gives an old file nothing") {
+TEST_CASE("the access ACL is kept; a folder's default ACL does not apply to an existing file") {
   TempFolder folder;
   const std::string path = folder / "a";
   write_file(path, "old");
@@ -115,7 +115,7 @@ TEST_CASE("the access ACL is kept, and a folder's default ACL gives an old file 
   const std::string acl = std::string("\2\0\0\0", 4) + entry(1, 6, none) + entry(2, 4, "\xd2\4\0\0") +
                           entry(4, 0, none) + entry(16, 4, none) + entry(32, 0, none);
   if (::setxattr(path.c_str(), "system.posix_acl_access", acl.data(), acl.size(), 0) != 0) {
-    MESSAGE("skipped: no ACLs in the folder for temporary files");
+    MESSAGE("skipped: the temporary folder does not support ACLs");
     return;
   }
   write_file_atomically(path, "new");
@@ -130,7 +130,7 @@ TEST_CASE("the access ACL is kept, and a folder's default ACL gives an old file 
   CHECK((status_of(folder / "b").st_mode & 0777) == 0644);
 }
 
-TEST_CASE("symbolic links are followed, also to nothing; other hard links keep the old content") {
+TEST_CASE("symbolic links are followed, even dangling ones; other hard links keep the old content") {
   TempFolder folder;
   std::filesystem::create_directory(folder / "deep");
   write_file(folder / "deep/a", "old");
@@ -140,7 +140,7 @@ TEST_CASE("symbolic links are followed, also to nothing; other hard links keep t
   {
     AtomicFile file(folder / "link");
     file.write("new");
-    CHECK(TempFolder::entries_of(folder / "deep") == 3);  // beside the target
+    CHECK(TempFolder::entries_of(folder / "deep") == 3);  // next to the target
     file.commit();
   }
   CHECK(read_file(folder / "deep/a") == "new");
@@ -162,7 +162,7 @@ TEST_CASE("symbolic links are followed, also to nothing; other hard links keep t
   CHECK_THROWS_WITH_AS(AtomicFile{folder / "lost"}, Contains("there is no folder"), Error);
 }
 
-TEST_CASE("devices for characters and pipes are written to directly") {
+TEST_CASE("character devices and pipes are written directly") {
   TempFolder folder;
   const auto before = status_of("/dev/null");
   {
@@ -194,7 +194,7 @@ TEST_CASE("devices for characters and pipes are written to directly") {
   CHECK(read_file(folder / "out") == "head tail");
 }
 
-TEST_CASE("sockets and block devices are refused") {
+TEST_CASE("sockets and block devices are rejected") {
   TempFolder folder;
   const std::string path = folder / "socket";
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -210,7 +210,7 @@ TEST_CASE("sockets and block devices are refused") {
     CHECK_THROWS_WITH_AS(AtomicFile{folder / "block"}, Contains("it is a block device"), Error);
 }
 
-TEST_CASE("a limit of size and a reader that is gone are errors, not signals") {
+TEST_CASE("a file size limit and a closed pipe are errors, not signals") {
   TempFolder folder;
   const std::string path = folder / "a";
   write_file(path, "old");
@@ -237,7 +237,7 @@ TEST_CASE("a limit of size and a reader that is gone are errors, not signals") {
   CHECK(!sigismember(&pending, SIGXFSZ));
 }
 
-TEST_CASE("leftovers of killed writers are removed, beside the target and by name") {
+TEST_CASE("leftovers of killed writers are removed, next to the target and by name") {
   TempFolder folder;
   std::filesystem::create_directory(folder / "deep");
   REQUIRE(::symlink("deep/b", (folder / "a").c_str()) == 0);

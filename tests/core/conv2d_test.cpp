@@ -1,4 +1,4 @@
-// Convolution and its gradients against the defining sums in double, over random shapes.
+// Convolution and its gradients against the defining sums in double, on random shapes.
 #include "tandem/core/cpu/conv2d.h"
 
 #include "kernel_testing.h"
@@ -9,7 +9,7 @@ using cpu::Conv2dShape;
 
 namespace {
 
-// Calls f(place in x, place in w, place in y) for every product of the convolution.
+// Calls f(index in x, index in w, index in y) for every product of the convolution.
 template <class F>
 void for_products(const Conv2dShape& s, F f) {
   const int64_t gi = s.group_in(), go = s.group_out(), oh = s.out_h(), ow = s.out_w();
@@ -197,7 +197,7 @@ TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
                         .groups = groups};
     auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
     const auto dy = random_values<float>(s.batch * s.out_channels * s.out_plane(), random);
-    x[0] = INFINITY;  // the corner: tap (0, 0) of channel 0 alone reads it
+    x[0] = INFINITY;  // corner: only tap (0, 0) of channel 0 reads it
     std::vector<float> dw(static_cast<std::size_t>(s.out_channels * s.depth()));
     cpu::conv2d_backward_weight<float>(s, x.data(), dy.data(), dw.data());
     for (std::size_t i = 0; i < dw.size(); ++i) {
@@ -207,7 +207,7 @@ TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
   }
 }
 
-TEST_CASE("conv2d: empty batch, and places that no output reads") {
+TEST_CASE("conv2d: empty batch, and positions that no output reads") {
   std::mt19937 random(13);
   check_shape<float>(
       {.batch = 0, .in_channels = 2, .in_h = 5, .in_w = 5, .out_channels = 3, .kernel_h = 2, .kernel_w = 2},

@@ -1,4 +1,4 @@
-// Matrix products against a plain triple loop in double, over shapes, strides, transposes, alpha and beta.
+// Matrix products against a triple loop in double, for various shapes, strides, transposes, alpha and beta.
 #include "tandem/core/cpu/gemm.h"
 
 #include "kernel_testing.h"
@@ -113,7 +113,7 @@ TEST_CASE("gemm on bytes wraps") {
   CHECK(z == static_cast<int8_t>(-10000));
 }
 
-TEST_CASE("gemm: NaN propagates, also against zero; beta 0 does not read C") {
+TEST_CASE("gemm: NaN propagates, even against zero; beta 0 does not read C") {
   for (int64_t n : {1, 5, 40}) {
     std::vector<float> a(static_cast<std::size_t>(20 * 30), 0.f), b(static_cast<std::size_t>(30 * n), 0.f);
     std::vector<float> c(static_cast<std::size_t>(20 * n), NAN);

@@ -1,4 +1,4 @@
-// What the tests of the raw CPU kernels share: random data, comparison, the same bits on 1, 2 and 5 threads.
+// Shared by the tests of the raw CPU kernels: random data, comparison, and equal bits on 1, 2 and 5 threads.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -29,8 +29,7 @@ inline int64_t pick(std::mt19937& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }
 
-/// The largest |got - want| / (1 + |want|); infinite when one is NaN and the other is not, or the sizes
-/// differ.
+/// The largest |got - want| / (1 + |want|); infinite if only one of them is NaN or the sizes differ.
 template <class T, class U>
 double worst_error(const std::vector<T>& got, const std::vector<U>& want) {
   if (got.size() != want.size()) return INFINITY;
@@ -44,8 +43,8 @@ double worst_error(const std::vector<T>& got, const std::vector<U>& want) {
   return worst;
 }
 
-/// Runs `compute(out)` on 1, 2 and 5 threads and checks that all bits of `out` are equal; returns the result.
-/// `out` starts as NaN (or 77): a kernel that reads it, or leaves a place unwritten, shows.
+/// Runs `compute(out)` on 1, 2 and 5 threads, checks that the results are bitwise equal, and returns one.
+/// `out` starts as NaN (or 77), which exposes kernels that read it or leave elements unwritten.
 template <class T, class F>
 std::vector<T> on_any_threads(int64_t count, F compute) {
   std::vector<T> first;
@@ -57,7 +56,7 @@ std::vector<T> on_any_threads(int64_t count, F compute) {
     if (first.empty()) first = out;
     REQUIRE(out.size() == first.size());
     CHECK_MESSAGE((out.empty() || std::memcmp(out.data(), first.data(), out.size() * sizeof(T)) == 0),
-                  "other bits on ", threads, " threads than on 1");
+                  "different bits on ", threads, " threads than on 1");
   }
   return first;
 }

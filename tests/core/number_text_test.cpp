@@ -1,4 +1,4 @@
-// number_text is printf's text in the C locale.
+// number_text produces printf's text in the C locale.
 #include "tandem/core/number_text.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 using tandem::number_text;
 
-TEST_CASE("numbers are as printf writes them") {
+TEST_CASE("numbers look as printf writes them") {
   std::mt19937_64 draw(1);
   int wrong = 0;
   const auto compare = [&](double value, char style, int precision, int width) {

@@ -1,4 +1,4 @@
-// The pool: the cut depends on the shape alone, exceptions arrive, nested calls run.
+// The thread pool: the split depends only on the shape, exceptions propagate, nested calls run.
 #include "tandem/core/parallel_for.h"
 
 #include <doctest/doctest.h>
@@ -44,11 +44,11 @@ TEST_CASE("parallel_for rethrows and stays usable") {
   }
 }
 
-TEST_CASE("threads that cannot be started are an error that says how many there are") {
+TEST_CASE("threads that cannot be started: the error gives the number") {
   {
     const test::FewThreads few;
     if (!few.works()) {
-      MESSAGE("skipped: thread stacks cannot be made huge here");
+      MESSAGE("skipped: cannot make thread stacks huge here");
       return;
     }
     set_num_threads(64);
@@ -61,7 +61,7 @@ TEST_CASE("threads that cannot be started are an error that says how many there 
   set_num_threads(2);
 }
 
-TEST_CASE("a body that replaces the pool it runs on") {
+TEST_CASE("a body may replace the pool it runs on") {
   const int before = get_num_threads();
   for (int round = 0; round < 20; ++round) {
     set_num_threads(2);

@@ -1,5 +1,4 @@
-// Philox against the published vectors, and the functions that distributions are made of against the C
-// library.
+// Philox against published vectors, and the functions behind the distributions against the C library.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +17,8 @@ void check_block(const PhiloxBlock& block, uint32_t a, uint32_t b, uint32_t c, u
 }
 }  // namespace
 
-// kat_vectors of Random123: philox4x32, 10 rounds. Counter words 0 and 1 are the block, 2 and 3 the offset.
+// From kat_vectors of Random123: philox4x32, 10 rounds. Counter words 0 and 1 are the block, 2 and 3 the
+// offset.
 TEST_CASE("Philox4x32-10: known answers") {
   check_block(philox(0, 0, 0), 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8);
   check_block(philox(~0ull, ~0ull, ~0ull), 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd);
@@ -56,7 +56,7 @@ TEST_CASE("logarithm") {
   CHECK(worst_double < 5e-16);
 }
 
-TEST_CASE("sine and cosine of a turn") {
+TEST_CASE("sine and cosine of a fraction of a turn") {
   double worst_float = 0, worst_double = 0;
   for (uint64_t i = 0; i < 200000; ++i) {
     const uint64_t turn = i * 0x9E3779B97F4A7C15u;
@@ -84,7 +84,7 @@ TEST_CASE("high word of a product") {
 }
 
 TEST_CASE("wide integers: the product of 128 and 64 bits carries") {
-  RandomParameters p{.base = INT64_MIN, .range = ~0ull};  // all int64 but the largest
+  RandomParameters p{.base = INT64_MIN, .range = ~0ull};  // all int64 values except the largest
   int64_t out = 0;
   ops::RandomWideInteger::apply(PhiloxBlock{{~0u, ~0u, ~0u, ~0u}}, p, &out);
   CHECK(out == INT64_MAX - 1);

@@ -1,4 +1,4 @@
-// Pooling against a direct reading of PyTorch's rules in double, over random shapes.
+// Pooling against a direct implementation of PyTorch's rules in double, on random shapes.
 #include "tandem/core/cpu/pool2d.h"
 
 #include <algorithm>
@@ -42,8 +42,8 @@ Pool2dShape random_shape(std::mt19937& random, bool average) {
   }
 }
 
-// Calls f(plane, output place, weight or 0, input place) for each pair of output and input that belong
-// together.
+// Calls f(plane, output index, weight or 0, input index) for each pair of an output and an input in its
+// window.
 template <class F>
 void for_pairs(const Pool2dShape& s, F f) {
   for (int64_t plane = 0; plane < s.planes; ++plane)
@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
     const Pool2dShape s = random_shape(random, false);
     const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h() * s.out_w();
     auto x = random_values<T>(in, random);
-    for (T& v : x) v = std::round(v * 4);  // equal values happen
+    for (T& v : x) v = std::round(v * 4);  // creates ties
     if (round % 3 == 0) x[static_cast<std::size_t>(pick(random, 0, in - 1))] = static_cast<T>(NAN);
     const auto dy = random_values<T>(out, random);
     std::vector<double> y_want(dy.size(), -INFINITY), dx_want(x.size(), 0.0);
@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
     });
     CHECK(worst_error(y, y_want) == 0);
     for (std::size_t o = 0; o < dy.size(); ++o) {
-      if (i_want[o] < 0) {  // a window that misses the input
+      if (i_want[o] < 0) {  // a window outside the input
         CHECK((indices[o] >= 0 && indices[o] < s.in_h * s.in_w));
         i_want[o] = indices[o];
       }
@@ -133,7 +133,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
   }
 }
 
-TEST_CASE("maximum pooling of minus infinity points into the window") {
+TEST_CASE("maximum pooling of minus infinity returns an index inside the window") {
   const Pool2dShape s{
       .planes = 1, .in_h = 4, .in_w = 4, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
   const std::vector<float> x(16, -INFINITY);

@@ -1,5 +1,5 @@
-// The profiler: a trace that parses, whose spans nest, with the names of what ran; threads, limits, devices
-// with queues, paths that cannot be written.
+// The profiler: the trace parses, its spans nest, and it names what ran; threads, limits, devices with
+// queues, paths that cannot be written.
 #include "tandem/core/profile.h"
 
 #include <doctest/doctest.h>
@@ -67,9 +67,9 @@ struct Trace {
   }
 };
 
-// Two spans of one track lie apart, or one within the other.
+// Whether any two spans of one track are disjoint or nested.
 bool nested(const std::vector<Span>& spans) {
-  constexpr double kRounding = 0.002;  // microseconds; times are whole nanoseconds
+  constexpr double kRounding = 0.002;  // in microseconds; times are whole nanoseconds
   for (const Span& a : spans)
     for (const Span& b : spans)
       if (a.track == b.track && a.begin < b.begin && b.begin < a.end - kRounding && b.end > a.end + kRounding)
@@ -128,7 +128,7 @@ TEST_CASE("a training step: names, shapes, nesting") {
   CHECK(trace.other.at("spans") == static_cast<int64_t>(trace.spans.size()));
 }
 
-TEST_CASE("every kernel of the table has a name, or is of the runtime") {
+TEST_CASE("every kernel of the table has a name, except runtime functions") {
   CHECK(cpu_backend.linalg.matmul.name() == std::string("matmul"));
   CHECK(cpu_backend.optim.adagrad.name() == std::string("adagrad"));
   CHECK(cpu_backend.reduce.min_index.name() == std::string("min"));
@@ -154,7 +154,7 @@ TEST_CASE("off: nothing is recorded, nothing is written") {
   train_a_step();
   profiler::stop();
   CHECK(folder.entries() == 0);
-  {  // begun before the start, or ended after the end: not in the file
+  {  // begun before the start or ended after the end: not in the file
     profiler::Record before("before");
     profiler::start(folder / "a.json");
     { profiler::Record inside("inside"); }
@@ -182,7 +182,7 @@ TEST_CASE("a second profile has its own spans") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("threads have tracks of their own") {
+TEST_CASE("each thread has its own track") {
   Profiled profile;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
@@ -213,7 +213,7 @@ TEST_CASE("threads have tracks of their own") {
   CHECK(trace.find("wait for batch") != nullptr);
 }
 
-TEST_CASE("a profile may end while threads record") {
+TEST_CASE("a profile may end while threads are recording") {
   test::TempFolder folder;
   std::atomic<bool> end{false};
   std::vector<std::thread> threads;
@@ -235,7 +235,7 @@ TEST_CASE("a profile may end while threads record") {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_CASE("more spans than there may be are counted") {
+TEST_CASE("spans above the limit are counted") {
   Profiled profile(100);
   for (int i = 0; i < 250; ++i) profiler::Record span("many");
   const Trace trace = profile.trace();
@@ -244,7 +244,7 @@ TEST_CASE("more spans than there may be are counted") {
   CHECK(trace.other.at("most_spans") == 100);
 }
 
-TEST_CASE("names of any bytes give a file that parses") {
+TEST_CASE("names with arbitrary bytes produce a valid file") {
   Profiled profile;
   { profiler::Record span("a \"quoted\" \\ name\n\t\x01"); }
   { profiler::Record span("broken \xff\xc3 utf-8 \xe4\xb8\xad"); }
@@ -264,7 +264,7 @@ TEST_CASE("paths that cannot be written") {
   CHECK_THROWS_WITH_AS(profiler::start(folder / "trace.json", 0), doctest::Contains("at least one"), Error);
   test::write_file(folder / "old.json", "old");
   profiler::start(folder / "old.json");
-  CHECK(test::read_file(folder / "old.json") == "old");  // whole or not at all
+  CHECK(test::read_file(folder / "old.json") == "old");  // all or nothing
   profiler::stop();
   CHECK(Trace(folder / "old.json").spans.empty());
   profiler::start(folder / "of-%p.json");
@@ -282,7 +282,7 @@ TEST_CASE("a long note is cut") {
 
 namespace {
 
-// A device with a queue: time passes by 1 ms a recorded event; events are numbers.
+// A device with a queue. Each recorded event advances the time by 1 ms; events are numbers.
 struct FakeDevice {
   inline static double now_ms = 0;
   inline static int alive = 0, waits = 0;
@@ -313,17 +313,17 @@ struct FakeDevice {
 
 }  // namespace
 
-TEST_CASE("device spans: read in batches, by the events' times, and events are used again") {
+TEST_CASE("device spans: read in batches, timed by events, and events are reused") {
   using namespace profiler::detail;
   const RuntimeKernels table = FakeDevice::table();
   FakeDevice::waits = FakeDevice::alive = 0;
   Budget budget(1000);
   {
     StreamTrack track(table, {Device(kCPU, 0), nullptr}, now_ns(), budget, 10);
-    CHECK(FakeDevice::waits == 1);  // its anchor
+    CHECK(FakeDevice::waits == 1);  // for its anchor
     for (int i = 0; i < 25; ++i)
       track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
-    CHECK(FakeDevice::waits == 1 + 2 * 2);  // two batches: the last event, a new anchor
+    CHECK(FakeDevice::waits == 1 + 2 * 2);  // two batches: the last event and a new anchor
     CHECK(FakeDevice::alive <= 1 + 2 * 10);
     track.resolve();
     int64_t count = 0, last = -1;
@@ -339,7 +339,7 @@ TEST_CASE("device spans: read in batches, by the events' times, and events are u
   CHECK(FakeDevice::alive == 0);
 }
 
-TEST_CASE("device spans of a device that fails are dropped, and counted") {
+TEST_CASE("spans of a failing device are dropped and counted") {
   using namespace profiler::detail;
   const RuntimeKernels table = FakeDevice::table();
   FakeDevice::alive = 0;

@@ -1,4 +1,4 @@
-// Scalar: numbers are converted as C++ casts do, and refused where an integer type does not hold them.
+// Scalar: conversions follow C++ casts, and throw if an integer type cannot hold the value.
 #include "tandem/core/scalar.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 using namespace tandem;
 
-TEST_CASE("conversions to integers cut, and refuse what does not fit") {
+TEST_CASE("conversions to integers truncate, and reject values that do not fit") {
   CHECK(Scalar(1.9).toInt() == 1);
   CHECK(Scalar(-1.9).toLong() == -1);
   CHECK(Scalar(int64_t{1} << 40).toLong() == int64_t{1} << 40);
@@ -23,7 +23,7 @@ TEST_CASE("conversions to integers cut, and refuse what does not fit") {
   CHECK_THROWS_WITH_AS(Scalar(-129).to<int8_t>(), doctest::Contains("does not fit in int8"), Error);
 }
 
-TEST_CASE("uint8 takes negative numbers as PyTorch does; bool and floats take everything") {
+TEST_CASE("uint8 wraps negative numbers as in PyTorch; bool and floats accept everything") {
   CHECK(Scalar(-1).to<uint8_t>() == 255);
   CHECK(Scalar(255).to<uint8_t>() == 255);
   CHECK_THROWS_AS(Scalar(256).to<uint8_t>(), Error);

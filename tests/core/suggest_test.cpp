@@ -1,4 +1,4 @@
-// Distances by hand, and which slips are near enough to be suggested.
+// Distances computed by hand, and which typos are close enough for a suggestion.
 #include "tandem/core/suggest.h"
 
 #include <doctest/doctest.h>
@@ -13,12 +13,12 @@ TEST_CASE("edit distance counts insertions, deletions, replacements and swaps") 
   CHECK(edit_distance("abc", "") == 3);
   CHECK(edit_distance("kitten", "sitting") == 3);
   CHECK(edit_distance("lenet", "lneet") == 1);
-  CHECK(edit_distance("ca", "abc") == 3);  // no letter is touched twice
+  CHECK(edit_distance("ca", "abc") == 3);  // no letter is edited twice
   CHECK(edit_distance("LeNet", "lenet") == 0);
   CHECK(edit_distance("abcdef", "abdcfe") == 2);
 }
 
-TEST_CASE("near misses are suggested, far ones are not") {
+TEST_CASE("close words are suggested, distant ones are not") {
   const std::vector<std::string> names{"fashion-mnist", "mnist"};
   CHECK(nearest("fashion-mnits", names) == "fashion-mnist");
   CHECK(nearest("fashon_mnist", names) == "fashion-mnist");

@@ -1,4 +1,4 @@
-// The caching allocator's bookkeeping, on memory and streams that are only numbers.
+// The caching allocator's bookkeeping, with numbers in place of memory and streams.
 #include "tandem/cuda/allocator.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 StreamId stream(uintptr_t number) { return reinterpret_cast<StreamId>(number); }
 
-// A card of `total` bytes. Events are numbers; an event is reached when its stream has been run.
+// A GPU with `total` bytes. Events are numbers; an event is reached once its stream has run.
 class FakeSource final : public MemorySource {
  public:
   explicit FakeSource(std::size_t total) : total_(total) {}
@@ -69,7 +69,7 @@ char* bytes_of(void* memory) { return static_cast<char*>(memory); }
 
 }  // namespace
 
-TEST_CASE("sizes are rounded, segments have their classes") {
+TEST_CASE("sizes are rounded, and segments have size classes") {
   CHECK(CachingAllocator::rounded(1) == 512);
   CHECK(CachingAllocator::rounded(512) == 512);
   CHECK(CachingAllocator::rounded(513) == 1024);
@@ -80,7 +80,7 @@ TEST_CASE("sizes are rounded, segments have their classes") {
   CHECK(CachingAllocator::segment_size(11 * kMiB) == 12 * kMiB);
 }
 
-TEST_CASE("nothing is asked for nothing") {
+TEST_CASE("zero bytes request nothing") {
   FakeSource source(kMiB);
   CachingAllocator a(source, "cuda:0");
   CHECK(a.allocate(0, nullptr) == nullptr);
@@ -88,7 +88,7 @@ TEST_CASE("nothing is asked for nothing") {
   CHECK(source.allocations == 0);
 }
 
-TEST_CASE("small blocks are cut from one segment and joined again") {
+TEST_CASE("small blocks are cut from one segment and merged again") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(100, nullptr);
@@ -100,7 +100,7 @@ TEST_CASE("small blocks are cut from one segment and joined again") {
   CHECK(a.stats().allocated == 512 + 1024 + 1024);
   CHECK(a.stats().reserved == 2 * kMiB);
   a.free(y);
-  CHECK(a.allocate(700, nullptr) == y);  // the smallest that holds it
+  CHECK(a.allocate(700, nullptr) == y);  // the smallest that fits
   a.free(x);
   a.free(z);
   a.free(y);  // between free neighbours
@@ -109,7 +109,7 @@ TEST_CASE("small blocks are cut from one segment and joined again") {
   CHECK(source.allocations == 1);
 }
 
-TEST_CASE("a freed block serves its stream at once, no other one") {
+TEST_CASE("a freed block immediately serves its own stream and no other") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(kMiB, stream(1));
@@ -120,12 +120,12 @@ TEST_CASE("a freed block serves its stream at once, no other one") {
   CHECK(source.events == 0);
 }
 
-TEST_CASE("a block that another stream uses waits for it") {
+TEST_CASE("a block used by another stream waits for it") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(5 * kMiB, stream(1));
   void* rest = a.allocate(14 * kMiB, stream(1));
-  a.used_by(x, stream(1));  // its own: nothing to wait for
+  a.used_by(x, stream(1));  // its own stream: nothing to wait for
   a.used_by(x, stream(2));
   a.used_by(x, stream(2));
   a.used_by(x, stream(3));
@@ -142,7 +142,7 @@ TEST_CASE("a block that another stream uses waits for it") {
   a.free(rest);
 }
 
-TEST_CASE("a block that a stream uses while it is being captured is marked after the capture") {
+TEST_CASE("a block used by a stream under capture gets its event after the capture") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(20 * kMiB, stream(1));
@@ -154,14 +154,14 @@ TEST_CASE("a block that a stream uses while it is being captured is marked after
   source.run(stream(3));
   CHECK(a.allocate(20 * kMiB, stream(1)) != x);
   source.captured.clear();
-  CHECK(a.allocate(20 * kMiB, stream(1)) != x);  // marked now
+  CHECK(a.allocate(20 * kMiB, stream(1)) != x);  // gets its event now
   CHECK(source.events == 1);
   source.run(stream(2));
   CHECK(a.allocate(20 * kMiB, stream(1)) == x);
   CHECK(source.events == 0);
 }
 
-TEST_CASE("while a step is being captured nothing waits for the card or gives memory back") {
+TEST_CASE("during a capture nothing waits for the GPU or returns memory to it") {
   FakeSource source(40 * kMiB);
   CachingAllocator a(source, "cuda:0");
   a.free(a.allocate(20 * kMiB, stream(1)));
@@ -175,7 +175,7 @@ TEST_CASE("while a step is being captured nothing waits for the card or gives me
   CHECK(a.allocate(30 * kMiB, stream(1)) != nullptr);
 }
 
-TEST_CASE("users are forgotten with the block") {
+TEST_CASE("freeing a block forgets its users") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(kKiB, stream(1));
@@ -188,7 +188,7 @@ TEST_CASE("users are forgotten with the block") {
   CHECK(source.events == 0);
 }
 
-TEST_CASE("an exhausted card: the cache is freed and the request tried once more") {
+TEST_CASE("out of GPU memory: the cache is freed and the request retried") {
   FakeSource source(64 * kMiB);
   CachingAllocator a(source, "cuda:0");
   void* x = a.allocate(30 * kMiB, nullptr);
@@ -206,7 +206,7 @@ TEST_CASE("an exhausted card: the cache is freed and the request tried once more
   CHECK(source.synchronizations == 1);
 }
 
-TEST_CASE("out of memory: the error has the figures, and nothing is lost") {
+TEST_CASE("out of memory: the error reports the figures, and nothing is lost") {
   FakeSource source(64 * kMiB);
   CachingAllocator a(source, "cuda:1");
   void* x = a.allocate(50 * kMiB, nullptr);
@@ -217,9 +217,9 @@ TEST_CASE("out of memory: the error has the figures, and nothing is lost") {
     text = error.what();
   }
   CHECK(text.find("out of memory on cuda:1: requested 20.0 MiB") != std::string::npos);
-  CHECK(text.find(
-            "the GPU has 64.0 MiB, 14.0 MiB free; this process holds 50.0 MiB, 50.0 MiB of it in tensors "
-            "(peak 50.0 MiB)") != std::string::npos);
+  CHECK(
+      text.find("the GPU has 64.0 MiB, 14.0 MiB free; this process holds 50.0 MiB, 50.0 MiB of it in tensors "
+                "(peak 50.0 MiB)") != std::string::npos);
   CHECK_THROWS_AS(a.allocate(std::size_t{1} << 60, nullptr), Error);
   CHECK(a.stats().allocated == 50 * kMiB);
   a.free(x);
@@ -237,7 +237,7 @@ TEST_CASE("peaks and empty_cache") {
   CHECK(a.stats().allocated_peak == kKiB);
   CHECK(a.stats().reserved_peak == 32 * kMiB);
   a.empty_cache();
-  CHECK(a.stats().reserved == 2 * kMiB);  // a part of that segment is in use
+  CHECK(a.stats().reserved == 2 * kMiB);  // part of that segment is in use
   CHECK(source.used() == 2 * kMiB);
   a.reset_peaks();
   CHECK(a.stats().reserved_peak == 2 * kMiB);
@@ -249,7 +249,7 @@ TEST_CASE("peaks and empty_cache") {
   CHECK(source.bad_frees == 0);
 }
 
-TEST_CASE("pools keep to themselves, and go when they are retired and empty") {
+TEST_CASE("pools are separate, and freed once they are retired and empty") {
   FakeSource source(200 * kMiB);
   CachingAllocator a(source, "cuda:0");
   const PoolId pool = a.new_pool();
@@ -261,7 +261,7 @@ TEST_CASE("pools keep to themselves, and go when they are retired and empty") {
   a.empty_cache();
   CHECK(source.used() == 40 * kMiB);
   a.free(x);
-  a.empty_cache();  // captured steps use their memory unseen
+  a.empty_cache();  // the memory of captured steps is in use even when its blocks are free
   CHECK(source.used() == 40 * kMiB);
   void* last = a.allocate(kMiB, nullptr, pool);
   a.retire_pool(pool);
@@ -271,11 +271,11 @@ TEST_CASE("pools keep to themselves, and go when they are retired and empty") {
   CHECK(source.used() == 20 * kMiB);
   CHECK(a.stats().reserved == 20 * kMiB);
   CHECK_THROWS_AS(a.allocate(kMiB, nullptr, PoolId{77}), Error);
-  a.retire_pool(0);  // everybody's stays
+  a.retire_pool(0);  // the shared pool stays
   CHECK(a.allocate(5 * kMiB, nullptr) != nullptr);
 }
 
-TEST_CASE("the cache of a pool is not given away when memory is short, but that of retired ones is") {
+TEST_CASE("out of memory: the cache of retired pools is freed, that of live pools is not") {
   FakeSource source(64 * kMiB);
   CachingAllocator a(source, "cuda:0");
   const PoolId pool = a.new_pool();
@@ -297,31 +297,31 @@ TEST_CASE("a huge block is not broken up for a small request") {
   CHECK(a.allocate(390 * kMiB, nullptr) == huge);
 }
 
-TEST_CASE("an exhausted card: what is free in a segment in use serves any size") {
+TEST_CASE("out of GPU memory: free blocks in segments in use serve any size") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   a.free(a.allocate(100 * kMiB, nullptr));
-  void* half = a.allocate(85 * kMiB, nullptr);  // cut from the segment, since little remains
+  void* half = a.allocate(85 * kMiB, nullptr);  // cut from the segment, because little remains
   void* rest = a.allocate(12 * kMiB, nullptr);
-  a.free(half);  // 85 MiB are free in a segment in use, the card has nothing left
+  a.free(half);  // 85 MiB are free in a segment in use; the GPU has nothing left
   for (const std::size_t bytes : {kKiB, 5 * kMiB, 30 * kMiB}) {
     CAPTURE(bytes);
     void* block = a.allocate(bytes, nullptr);
     CHECK(block != nullptr);
     a.free(block);
   }
-  CHECK_THROWS_AS(a.allocate(kKiB, stream(1)), Error);  // of another stream
+  CHECK_THROWS_AS(a.allocate(kKiB, stream(1)), Error);  // a different stream
   a.free(rest);
   a.empty_cache();
   CHECK(source.used() == 0);
   CHECK(source.bad_frees == 0);
 }
 
-TEST_CASE("what was not allocated here is not freed") {
+TEST_CASE("memory not allocated here is not freed") {
   FakeSource source(100 * kMiB);
   CachingAllocator a(source, "cuda:0");
   int x = 0;
-  a.free(&x);  // a line on stderr
+  a.free(&x);  // logs a line to stderr
   a.used_by(&x, stream(2));
   void* block = a.allocate(kKiB, nullptr);
   a.free(block);
@@ -330,7 +330,7 @@ TEST_CASE("what was not allocated here is not freed") {
   CHECK(source.bad_frees == 0);
 }
 
-TEST_CASE("random use: blocks of one moment never overlap, and all comes back") {
+TEST_CASE("random use: live blocks never overlap, and all memory is returned") {
   FakeSource source(2000 * kMiB);
   {
     CachingAllocator a(source, "cuda:0");

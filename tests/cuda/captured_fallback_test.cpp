@@ -1,5 +1,5 @@
-// What a captured step does where it cannot be recorded or replayed: it runs as it is, one line says why, and
-// nothing is lost.
+// A captured step that cannot be recorded or replayed: it runs eagerly, logs one line with the reason, and
+// loses nothing.
 #include <doctest/doctest.h>
 
 #include "tandem/tandem.h"
@@ -34,7 +34,8 @@ bool says(const cuda::CapturedStep& step, const char* text) {
   return found;
 }
 
-// Runs `rounds` steps of `function(model, optimizer, x)` captured and plain; both must end alike.
+// Runs `rounds` steps of `function(model, optimizer, x)` captured and eagerly; both must end in the same
+// state.
 template <class F>
 std::string same_as_eager(int rounds, const F& function) {
   Model eager, recorded;
@@ -77,7 +78,7 @@ TEST_CASE("a function that reads on the host") {
     return out;
   });
   CHECK(ends_uncaptured(message, "reads a value on the host"));
-  CHECK(calls == 8 + 8 + 1);  // once in vain
+  CHECK(calls == 8 + 8 + 1);  // one attempt to record failed
 }
 
 TEST_CASE("a function that copies from the host, or waits") {
@@ -95,7 +96,7 @@ TEST_CASE("a function that copies from the host, or waits") {
                         "waits for the device"));
 }
 
-TEST_CASE("random numbers of another generator, a seed that is set") {
+TEST_CASE("random numbers of another generator, or a new seed") {
   if (!has_devices(1)) return;
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
@@ -112,7 +113,7 @@ TEST_CASE("random numbers of another generator, a seed that is set") {
                         "draws from another generator than the default one"));
 }
 
-TEST_CASE("an optimizer that steps twice, or changes its options") {
+TEST_CASE("an optimizer steps twice or changes its options") {
   if (!has_devices(1)) return;
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
@@ -130,9 +131,9 @@ TEST_CASE("an optimizer that steps twice, or changes its options") {
                         "changes an optimizer's options (a scheduler belongs outside of it)"));
 }
 
-TEST_CASE("gradients that the function does not reset") {
+TEST_CASE("the function does not reset gradients") {
   if (!has_devices(1)) return;
-  SUBCASE("summed in place for ever: recorded as that") {
+  SUBCASE("accumulated in place forever: recorded as such") {
     CHECK(same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
             return m.step(o, x, /*zero=*/false);
           }).empty());
@@ -150,7 +151,7 @@ TEST_CASE("gradients that the function does not reset") {
             return out;
           }).empty());
   }
-  SUBCASE("the optimizer first: it reads those of the last step") {
+  SUBCASE("optimizer first: it reads the last step's gradients") {
     const std::string message = same_as_eager(8, [](Model& m, optim::Optimizer& o, const Tensor& x) {
       o.step();
       o.zero_grad();
@@ -164,7 +165,7 @@ TEST_CASE("gradients that the function does not reset") {
   }
 }
 
-TEST_CASE("gradients that were replaced between the calls") {
+TEST_CASE("gradients replaced between calls") {
   if (!has_devices(1)) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
@@ -179,7 +180,7 @@ TEST_CASE("gradients that were replaced between the calls") {
   CHECK(says(step, "the gradient of parameter 0 is not there, and was when the step was recorded"));
 }
 
-TEST_CASE("parameters: another requires_grad, other memory, another number") {
+TEST_CASE("parameters: different requires_grad, memory or count") {
   if (!has_devices(1)) return;
   Model m, n;
   optim::SGD optimizer({m.w, n.w}, optim::SGDOptions(0.1));
@@ -204,7 +205,7 @@ TEST_CASE("parameters: another requires_grad, other memory, another number") {
   CHECK(says(step, "the number of parameters is 3, was 2"));
 }
 
-TEST_CASE("modules that are watched: train and eval mode, modes of the thread") {
+TEST_CASE("watched modules: train and eval mode, thread-local modes") {
   if (!has_devices(1)) return;
   nn::Dropout dropout(0.5);
   cuda::CapturedStep step([&](const Tensor& x) { return dropout(x); });
@@ -225,7 +226,7 @@ TEST_CASE("modules that are watched: train and eval mode, modes of the thread") 
   CHECK(says(step, "gradients are off, were on"));
 }
 
-TEST_CASE("an optimizer that was not given, an input on the host or with a gradient") {
+TEST_CASE("an unlisted optimizer, an input on the host or requiring a gradient") {
   if (!has_devices(1)) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
@@ -242,7 +243,7 @@ TEST_CASE("an optimizer that was not given, an input on the host or with a gradi
   CHECK(says(leaf, "has input 0 that requires a gradient"));
 }
 
-TEST_CASE("an optimizer that does not step as it was recorded") {
+TEST_CASE("an optimizer does not step as recorded") {
   if (!has_devices(1)) return;
   Model m;
   optim::SGD optimizer({m.w}, optim::SGDOptions(0.1));
@@ -258,7 +259,7 @@ TEST_CASE("an optimizer that does not step as it was recorded") {
   CHECK_FALSE(testing::identical(m.w.detach().cpu(), before.cpu()));
 }
 
-TEST_CASE("exceptions of the function pass, and the stream is whole") {
+TEST_CASE("exceptions of the function propagate, and the stream stays usable") {
   if (!has_devices(1)) return;
   Model m;
   optim::Adam optimizer({m.w}, optim::AdamOptions(0.1));
@@ -290,7 +291,7 @@ TEST_CASE("exceptions of the function pass, and the stream is whole") {
   CHECK(testing::identical((x + 1).cpu(), full({100}, 2.0f)));
 }
 
-TEST_CASE("states that the recorded step would make") {
+TEST_CASE("optimizer state that the recorded step would create") {
   if (!has_devices(1)) return;
   Model m, late;
   optim::Adam optimizer({m.w, late.w}, optim::AdamOptions(0.1));
@@ -308,10 +309,11 @@ TEST_CASE("states that the recorded step would make") {
   for (int i = 0; i < 4; ++i) step(x);
   CHECK_FALSE(step.captured());
   CHECK(!step.message().empty());
-  CHECK(optimizer.state().size() == 1);  // the failed recording's is gone, and the step has not been repeated
+  CHECK(optimizer.state().size() ==
+        1);  // the failed recording's state is gone, and the step was not repeated
 }
 
-TEST_CASE("memory goes back when the step is gone") {
+TEST_CASE("destroying the step frees its memory") {
   if (!has_devices(1)) return;
   cuda::empty_cache();
   const int64_t before = cuda::memory_reserved(0);

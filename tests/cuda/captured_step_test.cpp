@@ -1,4 +1,4 @@
-// Captured steps on a device: the bits of eager steps, what a replay costs, and every way back to eager.
+// Captured steps on a device: same bits as eager steps, the cost of a replay, and every fallback to eager.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -23,7 +23,7 @@ constexpr int64_t kSize = 300;
 
 Tensor on_device(const Tensor& t) { return t.to(kDevice); }
 
-// A model of elementwise operations: no reduction, so that it needs nothing of the backend but these.
+// A model of elementwise operations only: without reductions it needs few kernels of the backend.
 struct Model {
   explicit Model(int64_t n = kSize) {
     manual_seed(3);
@@ -75,7 +75,7 @@ void check_against_eager(const Options& options) {
 
 }  // namespace
 
-TEST_CASE("50 replayed steps have the bits of eager ones, with a changing rate and dropout") {
+TEST_CASE("50 replayed steps have the same bits as eager ones, with a changing learning rate and dropout") {
   if (!has_devices(1)) return;
   SUBCASE("SGD") { check_against_eager<optim::SGD>(optim::SGDOptions(0.1)); }
   SUBCASE("SGD with momentum") {
@@ -89,7 +89,7 @@ TEST_CASE("50 replayed steps have the bits of eager ones, with a changing rate a
   SUBCASE("Adagrad") { check_against_eager<optim::Adagrad>(optim::AdagradOptions(0.1)); }
 }
 
-TEST_CASE("a replay is one launch, without allocations and waits") {
+TEST_CASE("a replay is one launch, without allocations or waits") {
   if (!has_devices(1)) return;
   Model model;
   optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
@@ -118,7 +118,7 @@ TEST_CASE("a replay is one launch, without allocations and waits") {
 #endif
 }
 
-TEST_CASE("other threads wait for the card while a step is being captured") {
+TEST_CASE("other threads may wait for the GPU during a capture") {
   if (!has_devices(1)) return;
   Model model;
   optim::Adam adam(model.parameters(), optim::AdamOptions(0.1));
@@ -128,7 +128,7 @@ TEST_CASE("other threads wait for the card while a step is being captured") {
         const Tensor loss = model.step(adam, a, b);
         std::thread([] {
           const Device last(kCUDA,
-                            static_cast<DeviceIndex>(device_count(kCUDA) - 1));  // the same card, if emulated
+                            static_cast<DeviceIndex>(device_count(kCUDA) - 1));  // the same GPU, if emulated
           for (const Device& device : {kDevice, last}) {
             const Tensor t = full({100}, 2.0, TensorOptions(device));
             synchronize(device);
@@ -144,7 +144,7 @@ TEST_CASE("other threads wait for the card while a step is being captured") {
   CHECK(step.message().empty());
 }
 
-TEST_CASE("numbers of many replays ahead are those of their step") {
+TEST_CASE("replays queued far ahead use the numbers of their own step") {
   if (!has_devices(1)) return;
   Model eager, recorded;
   optim::SGD one(eager.parameters(), optim::SGDOptions(1)), two(recorded.parameters(), optim::SGDOptions(1));
@@ -165,7 +165,7 @@ TEST_CASE("numbers of many replays ahead are those of their step") {
   CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
 }
 
-TEST_CASE("another shape runs uncaptured, is recorded in time, and known ones keep their recordings") {
+TEST_CASE("a new shape runs uncaptured and is recorded later; known shapes keep their recordings") {
   if (!has_devices(1)) return;
   const Tensor w = on_device(full({1}, 2.0f));
   cuda::CapturedStep step([&](const Tensor& x) { return x * w; });
@@ -188,7 +188,7 @@ TEST_CASE("another shape runs uncaptured, is recorded in time, and known ones ke
   CHECK(step.message().find("input 0 has dtype") != std::string::npos);
 }
 
-TEST_CASE("a profile does not get in the way of a recording, and shows the replays") {
+TEST_CASE("a profile does not disturb a recording, and shows the replays") {
   if (!has_devices(1)) return;
   const test::TempFolder folder;
   const std::string path = folder / "trace.json";

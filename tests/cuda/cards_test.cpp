@@ -1,4 +1,4 @@
-// Logical devices, and what is said where there are none.
+// Logical devices, and the errors when there are none.
 #include "tandem/cuda/cards.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 using namespace tandem;
 
-TEST_CASE("TANDEM_CUDA_DEVICES: a number of logical devices, or one a card") {
+TEST_CASE("TANDEM_CUDA_DEVICES: a number of logical devices, or one per GPU") {
   CHECK(cuda_impl::logical_devices(nullptr, 3) == 3);
   CHECK(cuda_impl::logical_devices("", 2) == 2);
   CHECK(cuda_impl::logical_devices("2", 1) == 2);
@@ -27,14 +27,14 @@ TEST_CASE("TANDEM_CUDA_DEVICES: a number of logical devices, or one a card") {
   }
 }
 
-TEST_CASE("without a device everything says so") {
+TEST_CASE("without a device every entry point says so") {
   if (device_count(kCUDA) > 0) return;
   CHECK(std::string(cuda_reason()).starts_with("no CUDA device: "));
   CHECK(cuda_backend() == nullptr);
   CHECK_THROWS_WITH_AS(resolve(Device("cuda:0")), doctest::Contains("no CUDA device"), Error);
 }
 
-TEST_CASE("a device that is not there") {
+TEST_CASE("a device that does not exist") {
   if (!has_devices(1)) return;
   const int count = device_count(kCUDA);
   CHECK_THROWS_WITH_AS(resolve(Device(kCUDA, static_cast<DeviceIndex>(count))),

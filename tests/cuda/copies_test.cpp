@@ -1,4 +1,4 @@
-// Bytes between the host and devices, streams, events, pinned memory.
+// Copies between the host and devices, streams, events, pinned memory.
 #include <doctest/doctest.h>
 
 #include "tandem/tandem.h"
@@ -22,14 +22,14 @@ TEST_CASE("to a device and back") {
   CHECK(testing::identical(t.to(Device("cuda:0")).cpu(), t.contiguous()));
 }
 
-TEST_CASE("pinned memory: a copy that does not wait has its bytes all the same") {
+TEST_CASE("pinned memory: a non-blocking copy still gets the right bytes") {
   if (!has_devices(1)) return;
   Tensor there;
   {
     const Tensor pinned = numbers(5000).pin_memory();
     CHECK(pinned.is_pinned());
     there = pinned.to(Device("cuda:0"), /*non_blocking=*/true);
-  }  // the block is free for the next request, but for the copy
+  }  // the block is free for the next request except that the copy still uses it
   Tensor other = full({5000}, -1.0f).pin_memory();
   CHECK(testing::identical(there.cpu(), numbers(5000)));
 }
@@ -66,7 +66,7 @@ TEST_CASE("streams and events order work") {
   synchronize(device);
 }
 
-TEST_CASE("a stream that is gone leaves nothing to the next one but its place") {
+TEST_CASE("a stream that reuses a destroyed one's handle inherits no work") {
   if (!has_devices(1)) return;
   const Device device("cuda:0");
   for (int round = 0; round < 20; ++round) {
@@ -78,7 +78,7 @@ TEST_CASE("a stream that is gone leaves nothing to the next one but its place") 
       ready.record(Stream::current(device));
       ready.wait(stream);
       const StreamGuard guard(stream);
-      b = a * 2 + 1;  // its memory is the stream's, whose work may still be running when it is gone
+      b = a * 2 + 1;  // its memory belongs to the stream, which may still be working when it is destroyed
     }
     const Stream next(device);
     const StreamGuard guard(next);

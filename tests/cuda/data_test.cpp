@@ -1,4 +1,4 @@
-// Batches of a data set on the device, memory figures, copies that do not wait.
+// Batches of a data set on the device, memory statistics, and non-blocking copies.
 #include <doctest/doctest.h>
 
 #include "tandem/core/backend/backend.h"
@@ -24,7 +24,7 @@ data::ImageData on_device(const data::ImageData& data) {
   return {data.images.to(kDevice), data.labels.to(kDevice), data.classes};
 }
 
-// What the path by the host gives.
+// The result of the path through the host.
 std::vector<std::vector<Tensor>> expected(const data::ImageData& data,
                                           const data::BatchLoaderOptions& options) {
   data::BatchLoader loader({data.images, data.labels}, options, [](std::vector<Tensor>& batch) {
@@ -52,7 +52,7 @@ void check_loader(const data::ImageData& data, const data::ImageData& there,
 
 }  // namespace
 
-TEST_CASE("batches gathered on a device are those of the host, for the same seed and epoch") {
+TEST_CASE("batches gathered on a device equal the host's for the same seed and epoch") {
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>(8, 8), {5, 3}}) {
     const data::ImageData data = pictures(37, height, width);
     std::vector<data::ImageData> places{data};
@@ -67,7 +67,7 @@ TEST_CASE("batches gathered on a device are those of the host, for the same seed
   }
 }
 
-TEST_CASE("what an image loader refuses") {
+TEST_CASE("arguments that an image loader rejects") {
   const data::ImageData data = pictures(5, 2, 2);
   CHECK_THROWS_AS(data::ImageLoader({data.images.to(kFloat), data.labels, 10}, {}), Error);
   CHECK_THROWS_AS(data::ImageLoader({data.images, data.labels.narrow(0, 0, 4), 10}, {}), Error);
@@ -88,7 +88,7 @@ TEST_CASE("an index out of range") {
   if (has_devices(1)) CHECK_THROWS_AS(gather(on_device(data), kDevice), IndexError);
 }
 
-TEST_CASE("batches of the host on their way to a device") {
+TEST_CASE("host batches on their way to a device") {
   if (!has_devices(1)) return;
   const data::ImageData data = pictures(50, 6, 6);
   const data::BatchLoaderOptions options{
@@ -103,7 +103,7 @@ TEST_CASE("batches of the host on their way to a device") {
   for (const auto& batch : batches) {
     const auto found = feeder.next();
     REQUIRE(found.has_value());
-    sums.push_back((*found)[0] * 2);  // read later than the memory is free again
+    sums.push_back((*found)[0] * 2);  // read after the memory is free again
     CHECK(testing::identical((*found)[1].cpu(), batch[1]));
   }
   CHECK_FALSE(feeder.next().has_value());
@@ -111,7 +111,7 @@ TEST_CASE("batches of the host on their way to a device") {
     CHECK(testing::identical(sums[i].cpu(), batches[i][0] * 2));
 }
 
-TEST_CASE("figures of a device's memory") {
+TEST_CASE("memory statistics of a device") {
   if (!has_devices(1)) {
     CHECK_THROWS_AS(cuda::memory_allocated(), Error);
     return;

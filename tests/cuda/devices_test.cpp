@@ -1,4 +1,4 @@
-// Logical devices: two threads that drive one each, and copies between them.
+// Logical devices: two threads with one each, and copies between them.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -11,7 +11,7 @@ using namespace tandem;
 
 namespace {
 
-// Captured steps and eager ones in turns, on a device of its own.
+// Alternates captured and eager steps on its own device.
 Tensor work(Device device, int rounds) {
   const DeviceGuard guard(device);
   const Generator random(static_cast<uint64_t>(3));
@@ -49,7 +49,7 @@ TEST_CASE("two threads drive two devices") {
   }
 }
 
-TEST_CASE("copies between devices are in order of both") {
+TEST_CASE("copies between devices are ordered with both streams") {
   if (!has_devices(2)) return;
   const Device a("cuda:0"), b("cuda:1");
   const Tensor host = arange(3000).to(kFloat);
@@ -59,7 +59,7 @@ TEST_CASE("copies between devices are in order of both") {
     const Tensor noise = full({3000}, -7.0f, TensorOptions(a));
     y.add_(1);
     x = y.to(a);
-    y.fill_(-3);  // after the copy of it
+    y.fill_(-3);  // after its copy
   }
   CHECK(testing::identical(x.cpu(), host + 80));
   Tensor there = zeros({3000}, TensorOptions(b));

@@ -1,4 +1,4 @@
-// Which elementwise kernels move whole vectors, and how transposing copies cut planes into tiles. Host code.
+// Which elementwise kernels use vectors, and how transposing copies split planes into tiles. Host code.
 #include "tandem/cuda/elementwise_plan.h"
 
 #include <doctest/doctest.h>
@@ -21,11 +21,11 @@ bool vectors(const Tensor& out, const Tensor& a, int count = 4) { return vectors
 
 }  // namespace
 
-TEST_CASE("vectors: aligned rows, and what a row repeats") {
+TEST_CASE("vectors: aligned rows, and elements repeated along a row") {
   const Tensor x = tandem::empty({6, 8}), odd = tandem::empty({6, 7}), flat = tandem::empty({1001});
   CHECK(vectors(x, x));
   CHECK(vectors(x, nullptr));
-  CHECK(vectors(odd, odd));  // one dimension of 42: its rest goes by elements
+  CHECK(vectors(odd, odd));  // one dimension of 42: the remainder goes element by element
   CHECK(vectors(x, tandem::empty({8})));
   CHECK(vectors(x, tandem::empty({6, 1})));
   CHECK(vectors(x, tandem::empty({})));
@@ -33,7 +33,7 @@ TEST_CASE("vectors: aligned rows, and what a row repeats") {
   CHECK(vectors(x.slice(1, 4), x.slice(1, 0, 4)));
   CHECK(vectors(flat.slice(0, 0, 1000), flat.slice(0, 0, 1000)));
   CHECK(vectors(x, tandem::empty({6, 8}, kByte)));
-  // Rows that are not whole vectors, or do not start at one.
+  // Rows that are not whole vectors, or do not start at a vector boundary.
   CHECK_FALSE(vectors(odd, tandem::empty({7})));
   CHECK_FALSE(vectors(x.slice(1, 0, 6), x.slice(1, 0, 6)));
   CHECK_FALSE(vectors(x.slice(1, 1, 5), x.slice(1, 0, 4)));
@@ -43,7 +43,7 @@ TEST_CASE("vectors: aligned rows, and what a row repeats") {
   CHECK_FALSE(vectors(x.slice(1, 0, 8, 2), x.slice(1, 0, 4)));
 }
 
-TEST_CASE("every piece of a tensor of more than 2^31 elements moves in vectors") {
+TEST_CASE("every piece of a tensor with more than 2^31 elements uses vectors") {
   LoopPlan<2> plan;  // made up: nothing is read
   plan.ndim = 1;
   plan.sizes[0] = plan.numel = (int64_t{1} << 33) + 12345;
@@ -93,7 +93,7 @@ TEST_CASE("tiles cover every element of a transposing copy once") {
   both(tandem::empty({100, 70}).slice(1, 3, 60).t());
 }
 
-TEST_CASE("no tiles for copies along rows, narrow ones and small ones") {
+TEST_CASE("no tiles for copies along rows, narrow copies or small copies") {
   const auto tiles = [](const Tensor& out, const Tensor& in) {
     return can_transpose(make_plan<2>({&out, &in}));
   };

@@ -1,4 +1,4 @@
-// One kernel on two devices: what the CPU gives and what CUDA gives.
+// Compares a kernel's results on the CPU and on CUDA.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -29,7 +29,7 @@ inline bool near(const Tensor& a, const Tensor& b, double tolerance) {
 }
 inline double tolerance_of(ScalarType type) { return type == kFloat ? 2e-5 : type == kDouble ? 1e-12 : 0; }
 
-/// A tensor of `like`'s strides on the first CUDA device: kernels see the same layout on both.
+/// A tensor with the strides of `like` on the first CUDA device, so kernels see the same layout on both.
 inline Tensor to_cuda(const Tensor& like) {
   if (!like.defined()) return like;
   const int64_t n = static_cast<int64_t>(like.storage()->nbytes()) / like.element_size();

@@ -1,5 +1,5 @@
 // Index arithmetic of CUDA kernels, which is plain host code: division by multiplication, walks over strided
-// tensors, and the cutting of what does not fit in 32 bits.
+// tensors, and splitting what does not fit in 32 bits.
 #include "tandem/cuda/strided.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 using namespace tandem;
 using namespace tandem::cuda_impl;
 
-TEST_CASE("a quotient by multiplication is the quotient") {
+TEST_CASE("division by multiplication is exact") {
   const uint32_t divisors[] = {1,     2,       3,          5,          7,          10,         12,
                                28,    255,     256,        257,        641,        65535,      65536,
                                65537, 1000003, 0x3fffffff, 0x40000000, 0x40000001, 0x7ffffffe, 0x7fffffff};
@@ -36,7 +36,7 @@ TEST_CASE("a quotient by multiplication is the quotient") {
 
 namespace {
 
-// Adds up offsets by a piece's walk and compares with nested loops over the tensors' own strides.
+// Sums the offsets of a piece's walk and compares with nested loops over the tensors' own strides.
 void walks_as_indexed(const Tensor& out, const Tensor& a, const Tensor& b) {
   std::vector<std::array<int64_t, 3>> walked, wanted;
   for_pieces(make_plan<3>({&out, &a, &b}), [&](const Piece<3>& piece) {
@@ -64,7 +64,7 @@ void walks_as_indexed(const Tensor& out, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("a walk reaches the elements that indexing reaches") {
+TEST_CASE("a walk visits the same elements as indexing") {
   const Tensor x = tandem::empty({4, 3, 5}), row = tandem::empty({5}), column = tandem::empty({4, 1, 1});
   walks_as_indexed(x, x, x);
   walks_as_indexed(x, row, column);
@@ -76,7 +76,7 @@ TEST_CASE("a walk reaches the elements that indexing reaches") {
   walks_as_indexed(tandem::empty({1, 1}), tandem::empty({1}), tandem::empty({}));
 }
 
-TEST_CASE("dense means unit strides all along") {
+TEST_CASE("dense means unit strides throughout") {
   const Tensor x = tandem::empty({4, 6}), number = tandem::empty({});
   const auto dense = [](const Tensor& out, const Tensor& a) {
     bool all = true;
@@ -104,7 +104,7 @@ TEST_CASE("no elements: no pieces") {
   CHECK(pieces == 0);
 }
 
-TEST_CASE("what does not fit in 32 bits is cut into pieces that do and cover it") {
+TEST_CASE("a plan that does not fit in 32 bits is split into pieces that cover it") {
   // Made-up plans: nothing is read or written.
   LoopPlan<2> plan;
   plan.ndim = 3;
@@ -118,8 +118,8 @@ TEST_CASE("what does not fit in 32 bits is cut into pieces that do and cover it"
   char* next = base;
   for_pieces(plan, [&](const Piece<2>& piece) {
     CHECK(int64_t{piece.numel} < kMostElements);
-    CHECK(piece.data[0] == next);  // dense in the output: one behind the other
-    CHECK(piece.data[1] == base);  // the second operand does not move along the outermost dimension
+    CHECK(piece.data[0] == next);  // the output is dense: pieces follow each other
+    CHECK(piece.data[1] == base);  // the second operand does not advance along the outermost dimension
     next += int64_t{piece.numel} * 4;
     covered += piece.numel;
     const auto last = piece.walk.offsets(piece.numel - 1);
@@ -127,7 +127,7 @@ TEST_CASE("what does not fit in 32 bits is cut into pieces that do and cover it"
   });
   CHECK(covered == plan.numel);
 
-  LoopPlan<1> flat;  // one dimension, stride 3
+  LoopPlan<1> flat;  // one dimension with stride 3
   flat.ndim = 1;
   flat.sizes[0] = flat.numel = (int64_t{1} << 33) + 5;
   flat.strides[0] = {3};

@@ -1,5 +1,4 @@
-// CUDA's indexed reads and writes against the CPU's, bit for bit: both apply writes in the order of the
-// index.
+// CUDA's indexed reads and writes against the CPU's, bit for bit: both apply writes in index order.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +18,7 @@ Tensor numbers(IntArrayRef sizes, ScalarType dtype = kFloat) {
   if (is_floating_point(dtype)) return randn(sizes, dtype);
   return randint(100, sizes, dtype);
 }
-// Indices that name few elements often.
+// Indices that name few elements, each of them often.
 Tensor crowded(IntArrayRef sizes, int64_t size) { return randint(size, sizes).mul(randint(2, sizes)); }
 
 void check_put(int64_t lines, int64_t count, int64_t size, ScalarType dtype) {
@@ -95,7 +94,7 @@ TEST_CASE("an index out of range is reported, and writes nothing") {
     const Tensor out = on_device(zeros({3})), source = on_device(ones({count}));
     backend(device).index.scatter_add(out, 0, on_device(index), source);
     CHECK_THROWS_WITH_AS(tandem::synchronize(device), doctest::Contains("scatter_add: index "), IndexError);
-    tandem::synchronize(device);  // once
+    tandem::synchronize(device);  // the error is reported once
     CHECK(testing::identical(on_host(out), tensor({static_cast<float>(count - 2), 0.f, 0.f})));
     const Tensor read = on_device(ones({count}));
     backend(device).index.gather(read, on_device(ones({3})), 0, on_device(index));
@@ -105,7 +104,7 @@ TEST_CASE("an index out of range is reported, and writes nothing") {
   }
 }
 
-TEST_CASE("an index into an empty dimension is refused at once") {
+TEST_CASE("an index into an empty dimension is rejected immediately") {
   if (!has_devices(1)) return;
   const int64_t dims[] = {1}, sizes[] = {0}, strides[] = {1};
   const Tensor at = on_device(zeros({3}, kLong)), out = on_device(zeros({3}, kLong));
@@ -130,7 +129,7 @@ TEST_CASE("offsets and get") {
       same_bits(empty({7, row}, dtype), {alias(table, {7, row}, {0, 1}, 0), alias(at, {7, row}, {1, 0}, 0)},
                 [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.get(o, in[0], in[1]); });
     }
-  // Rows that begin where 16 bytes do not.
+  // Rows that do not start at 16-byte boundaries.
   const Tensor table = randn({9 * 7 + 16}), at = randint(9, {7}) * 7;
   same_bits(empty({7, 16}), {alias(table, {7, 16}, {0, 1}, 0), alias(at, {7, 16}, {1, 0}, 0)},
             [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.get(o, in[0], in[1]); });
@@ -160,12 +159,12 @@ TEST_CASE("nonzero and its count") {
         same_bits(empty({count, shaped.dim()}, kLong), {shaped},
                   [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.nonzero(o, in[0]); });
     }
-  const Tensor many = randint(2, {1300000});  // more tiles than the block that sums them up has threads
+  const Tensor many = randint(2, {1300000});  // more tiles than threads in the block that sums their counts
   const int64_t count = backend(kCPU).index.count_nonzero(many);
   CHECK(backend(kCUDA).index.count_nonzero(on_device(many)) == count);
 }
 
-TEST_CASE("cat of many dense parts, of widths that no wide unit divides") {
+TEST_CASE("cat of many dense parts with widths that no wide unit divides") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kByte, kDouble, kHalf})
     for (const int64_t unit : {1, 2, 16})
@@ -183,10 +182,9 @@ TEST_CASE("cat of many dense parts, of widths that no wide unit divides") {
         same_bits(empty(sizes, dtype), parts,
                   [&](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, dim); });
       }
-  same_bits(alias(empty({81}), {4, 20}, {20, 1}, 1),
-            {randn({4, 8}), randn({4, 12})},  // where no 16 bytes begin
+  same_bits(alias(empty({81}), {4, 20}, {20, 1}, 1), {randn({4, 8}), randn({4, 12})},  // not 16-byte aligned
             [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 1); });
-  same_bits(empty({5, 9}), {randn({3, 5}).t(), randn({5, 6})},  // a part that is copied
+  same_bits(empty({5, 9}), {randn({3, 5}).t(), randn({5, 6})},  // with a part that is copied
             [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 1); });
   same_bits(empty({70, 1000}), {randn({30, 1000}), randn({40, 1000})},
             [](const Backend& b, const Tensor& o, const Inputs& in) { b.index.cat(o, in, 0); });

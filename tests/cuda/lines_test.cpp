@@ -1,4 +1,4 @@
-// Kernels along one dimension on CUDA, against the CPU's: softmax, scans, sorting; and draws by weight.
+// CUDA kernels along one dimension against the CPU's: softmax, scans, sorting, and weighted sampling.
 #include <algorithm>
 
 #include "tandem/core/backend/random.h"
@@ -15,7 +15,7 @@ struct Line {
   std::vector<int64_t> sizes;
   int64_t dim;
 };
-// Short and long lines, few and many, rows and columns, on both sides of every limit of the kernels.
+// Short and long lines, few and many, rows and columns, on both sides of every threshold of the kernels.
 const std::vector<Line> kLines = {{{}, 0},          {{1}, 0},          {{10}, 0},       {{1000}, 0},
                                   {{70000}, 0},     {{37, 10}, 1},     {{37, 10}, 0},   {{9, 128}, 1},
                                   {{9, 1024}, 1},   {{9, 1025}, 1},    {{3, 2052}, 1},  {{3, 2, 5}, 1},
@@ -30,7 +30,7 @@ Tensor sample(IntArrayRef sizes, ScalarType type, uint64_t seed = 3) {
 }
 Tensor like(const Tensor& t, Device device) { return empty_raw(t.sizes(), t.dtype(), device); }
 
-// NaN and infinities here and there.
+// Sets some elements to NaN and infinities.
 Tensor with_specials(const Tensor& source) {
   Tensor x = source.clone().view({-1});
   float* p = x.ptr<float>();
@@ -44,7 +44,7 @@ Tensor with_specials(const Tensor& source) {
 
 }  // namespace
 
-TEST_CASE("softmax agrees with the CPU's") {
+TEST_CASE("softmax agrees with the CPU") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble})
     for (const Line& line : kLines)
@@ -70,7 +70,7 @@ TEST_CASE("softmax agrees with the CPU's") {
       }
 }
 
-TEST_CASE("a row of -inf, one of +inf, one with one number") {
+TEST_CASE("a row of -inf, a row of +inf, a row with one finite number") {
   if (!has_devices(1)) return;
   const float inf = INFINITY;
   const Tensor x = tensor({-inf, -inf, -inf, inf, 0.f, 1.f, -inf, -inf, 2.f}).view({3, 3});
@@ -83,7 +83,7 @@ TEST_CASE("a row of -inf, one of +inf, one with one number") {
   CHECK(near(there.cpu(), here, 1e-6));
 }
 
-TEST_CASE("scans agree with the CPU's") {
+TEST_CASE("scans agree with the CPU") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble, kLong})
     for (const Line& line : kLines)
@@ -92,7 +92,7 @@ TEST_CASE("scans agree with the CPU's") {
         const Tensor here = like(x, kCPU), there = like(x, cuda0());
         INFO(std::string(name(type)), " elements ", x.numel(), " dims ", x.dim(), " dim ", line.dim,
              " reverse ", reverse);
-        // Sums near 0 keep the error of the larger ones before.
+        // Sums near 0 keep the error of the larger partial sums.
         const double tolerance = type == kDouble ? 1e-10 : tolerance_of(type);
         backend(x).scan.cumsum(here, x, line.dim, reverse);
         backend(y).scan.cumsum(there, y, line.dim, reverse);
@@ -108,13 +108,13 @@ TEST_CASE("scans agree with the CPU's") {
       }
 }
 
-TEST_CASE("sorting gives the CPU's order, ties and NaN included") {
+TEST_CASE("sorting produces the CPU's order, including ties and NaN") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble, kLong, kInt, kShort, kByte, kChar, kBool})
     for (const Line& line : kLines) {
       if (type != kFloat && line.sizes != std::vector<int64_t>{3, 2052} &&
           line.sizes != std::vector<int64_t>{37, 10})
-        continue;  // the types differ in their keys alone
+        continue;  // the types differ only in their keys
       Tensor x = type == kByte ? sample(line.sizes, kInt).abs().to(kByte) : sample(line.sizes, type);
       if (type == kFloat) x = with_specials(x);
       const Tensor y = to_cuda(x);
@@ -148,7 +148,7 @@ TEST_CASE("sorting gives the CPU's order, ties and NaN included") {
     }
 }
 
-TEST_CASE("draws by weight are the CPU's") {
+TEST_CASE("weighted samples equal the CPU's") {
   if (!has_devices(1)) return;
   const Generator generator(5);
   for (const int64_t rows : {1, 9})

@@ -1,4 +1,4 @@
-// Losses over classes and batch normalisation on CUDA, against the CPU's.
+// Classification losses and batch normalisation on CUDA against the CPU.
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/backend/norm.h"
 #include "tandem/core/reduction.h"
@@ -16,7 +16,7 @@ Tensor make(IntArrayRef sizes, ScalarType type, bool cuda) {
   return empty_raw(sizes, type, cuda ? cuda0() : Device(kCPU));
 }
 
-// All results of a loss and its gradient on one device, brought to the CPU.
+// All results of a loss and its gradient on one device, copied to the CPU.
 std::vector<Tensor> losses(bool cuda, const Tensor& scores, const Tensor& target, const Tensor& weight,
                            const ClassLoss& loss) {
   const ScalarType type = scores.dtype();
@@ -40,7 +40,7 @@ std::vector<Tensor> losses(bool cuda, const Tensor& scores, const Tensor& target
 
 }  // namespace
 
-TEST_CASE("losses over classes agree with the CPU's") {
+TEST_CASE("classification losses agree with the CPU") {
   if (!has_devices(1)) return;
   const std::vector<std::vector<int64_t>> shapes = {{1, 2, 1},    {256, 10, 1}, {3000, 10, 1}, {7, 1000, 1},
                                                     {3, 9001, 1}, {4, 5, 63},   {2, 40, 700},  {0, 3, 1}};
@@ -63,7 +63,7 @@ TEST_CASE("losses over classes agree with the CPU's") {
         }
 }
 
-TEST_CASE("a target out of range is reported, and counts for nothing") {
+TEST_CASE("a target out of range is reported and contributes nothing") {
   if (!has_devices(1)) return;
   const Tensor scores = to_cuda(sample({3, 4, 1}, kFloat));
   for (const int64_t bad : {4, -1}) {
@@ -76,7 +76,7 @@ TEST_CASE("a target out of range is reported, and counts for nothing") {
   }
 }
 
-TEST_CASE("batch normalisation agrees with the CPU's") {
+TEST_CASE("batch normalisation agrees with the CPU") {
   if (!has_devices(1)) return;
   const std::vector<std::vector<int64_t>> shapes = {{4, 3, 1},    {300, 70, 1}, {5, 3, 49},   {8, 16, 64},
                                                     {2, 5, 5000}, {9, 4, 6},    {40, 1, 700}, {2500, 3, 4}};

@@ -1,4 +1,4 @@
-// One kernel on the CPU and on a CUDA device, on the same strided tensors: their storages are compared.
+// Runs one kernel on the CPU and on a CUDA device, on the same strided tensors, and compares the storages.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// A row of all bytes of a tensor's storage, as its elements, on `device`.
+/// All elements of a tensor's storage as a 1-d tensor on `device`.
 inline Tensor storage_on(const Tensor& t, Device device) {
   const std::size_t bytes = t.storage()->nbytes();
   const Tensor to = empty_raw({static_cast<int64_t>(bytes) / t.element_size()}, t.dtype(), device);
@@ -24,13 +24,13 @@ inline Tensor on_host(const Tensor& t) {
   if (!t.defined()) return t;
   return alias(storage_on(t, Device("cpu:0")), t.sizes(), t.strides(), t.storage_offset());
 }
-/// The same tensor on a device: sizes, strides, offset, and what lies beside it.
+/// The same tensor on a device: same sizes, strides and offset, and the same surrounding storage.
 inline Tensor on_device(const Tensor& t) {
   if (!t.defined()) return t;
   return alias(storage_on(t, Device("cuda:0")), t.sizes(), t.strides(), t.storage_offset());
 }
 
-/// run(table, out, in) on both; outs are written to copies. Returns the storages {CPU, CUDA}.
+/// Calls run(table, out, in) on both devices; outputs go to copies. Returns the storages {CPU, CUDA}.
 template <class Run>
 std::vector<Tensor> both(const Tensor& out, const std::vector<Tensor>& in, Run run) {
   const Tensor here = on_host(out), there = on_device(out);
@@ -42,14 +42,14 @@ std::vector<Tensor> both(const Tensor& out, const std::vector<Tensor>& in, Run r
   return {storage_on(here, Device("cpu:0")), storage_on(there, Device("cpu:0"))};
 }
 
-/// The same bits.
+/// Checks for equal bits.
 template <class Run>
 void same_bits(const Tensor& out, const std::vector<Tensor>& in, Run run) {
   const auto results = both(out, in, run);
   CHECK(testing::identical(results[1], results[0]));
 }
 
-/// Equal but for roundings.
+/// Checks for equality up to rounding.
 template <class Run>
 void nearly_same(const Tensor& out, const std::vector<Tensor>& in, double tolerance, Run run) {
   const auto results = both(out, in, run);

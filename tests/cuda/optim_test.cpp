@@ -1,4 +1,4 @@
-// Optimizers on a CUDA device: the CPU's values, lists longer than a launch, gradients of several devices.
+// Optimizers on a CUDA device: the CPU's values, lists longer than one launch, gradients of several devices.
 #include <doctest/doctest.h>
 
 #include "tandem/tests/cuda/skip.h"
@@ -10,7 +10,8 @@ namespace {
 
 template <class Optimizer, class Options>
 void expect_cpu_values(const Options& options, ScalarType dtype) {
-  // More than one launch takes, of lengths with and without a rest, some not aligned to 16 bytes.
+  // More tensors than one launch takes, of lengths with and without a remainder, some not aligned to 16
+  // bytes.
   std::vector<Tensor> here, there;
   const Tensor memory = zeros({4000}, TensorOptions(dtype).device("cuda:0"));
   for (int64_t i = 0, at = 0; i < 200; ++i) {
@@ -32,7 +33,7 @@ void expect_cpu_values(const Options& options, ScalarType dtype) {
     one.step();
     two.step();
   }
-  // A card contracts multiply and add where the host's compiler may not.
+  // The GPU contracts multiply and add where the host compiler may not.
   const double tolerance = dtype == kFloat ? 1e-5 : 1e-13;
   for (std::size_t i = 0; i < here.size(); ++i) {
     std::string why;
@@ -44,7 +45,7 @@ void expect_cpu_values(const Options& options, ScalarType dtype) {
 
 }  // namespace
 
-TEST_CASE("optimizers give the CPU's values") {
+TEST_CASE("optimizers compute the CPU's values") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kDouble}) {
     expect_cpu_values<optim::SGD>(optim::SGDOptions(0.1), dtype);

@@ -1,5 +1,5 @@
-// What plans and launches are made of: keys of plan caches, layouts of matrices, the windows of pooling, the
-// blocks of cat. Plain host code.
+// The inputs of plans and launches: keys of plan caches, matrix layouts, pooling windows, blocks of cat.
+// Plain host code.
 #include <doctest/doctest.h>
 
 #include <unordered_set>
@@ -14,7 +14,7 @@ using namespace tandem::cuda_impl;
 
 namespace {
 
-// Calls f(key) with each field, and each element of an array, changed once.
+// Calls f(key) once per field, and per array element, with that one changed.
 template <class Key, class F>
 void change_each(const Key& key, F f) {
   const auto change = [&](auto& field, auto& self) -> void {
@@ -35,7 +35,7 @@ void change_each(const Key& key, F f) {
       key.fields());
 }
 
-// Bytes of a key that its fields cover.
+// Number of bytes that a key's fields cover.
 template <class Key>
 std::size_t bytes_of_fields(const Key& key) {
   return std::apply([](const auto&... field) { return (sizeof field + ...); }, key.fields());
@@ -57,16 +57,16 @@ void check_key(int changes) {
 
 }  // namespace
 
-TEST_CASE("a key differs from any with another field") {
+TEST_CASE("keys that differ in one field are different") {
   check_key<LinearKey>(9 + 4);
   check_key<ConvKey>(5 + 3 * 4 + 3 * 2 + 1);
   check_key<BiasKey>(1 + 4);
-  // A field left out of fields() would show here: there is less padding than a number takes.
+  // A field missing from fields() would show here: the padding is smaller than a number.
   CHECK(sizeof(LinearKey) - bytes_of_fields(LinearKey{}) < sizeof(int64_t));
   CHECK(sizeof(ConvKey) - bytes_of_fields(ConvKey{}) < sizeof(int64_t));
 }
 
-TEST_CASE("padding bytes of a key play no part") {
+TEST_CASE("padding bytes of a key do not matter") {
   alignas(LinearKey) unsigned char zeros[sizeof(LinearKey)], ones[sizeof(LinearKey)];
   std::fill(std::begin(zeros), std::end(zeros), static_cast<unsigned char>(0));
   std::fill(std::begin(ones), std::end(ones), static_cast<unsigned char>(0xff));
@@ -82,7 +82,7 @@ TEST_CASE("padding bytes of a key play no part") {
   CHECK(PlanHash{}(*a) == PlanHash{}(*b));
 }
 
-TEST_CASE("keys that differ by an exchange have different hashes") {
+TEST_CASE("keys with swapped fields have different hashes") {
   std::unordered_set<std::size_t> hashes;
   for (int64_t m = 1; m <= 20; ++m)
     for (int64_t n = 1; n <= 20; ++n)
@@ -98,7 +98,7 @@ TEST_CASE("the alignment of an address") {
   CHECK(at(4096 + 128) == 128);
 }
 
-TEST_CASE("matrices as BLAS takes them") {
+TEST_CASE("matrices as BLAS expects them") {
   const auto is = [](const MatrixLayout& m, bool transposed, int64_t ld) {
     return m.dense && m.transposed == transposed && m.ld == ld;
   };
@@ -110,13 +110,13 @@ TEST_CASE("matrices as BLAS takes them") {
   CHECK_FALSE(matrix_layout(3, 4, 0, 1).dense);    // rows expanded
   CHECK_FALSE(matrix_layout(3, 4, 1, 0).dense);    // columns expanded
   CHECK_FALSE(matrix_layout(3, 4, 2, 1).dense);    // rows that overlap
-  CHECK(is(matrix_layout(1, 4, 0, 1), false, 4));  // a row, whatever its distance
-  CHECK(is(matrix_layout(1, 4, 7, 3), true, 3));   // a row with steps
-  CHECK(is(matrix_layout(4, 1, 3, 9), false, 3));  // a column with steps
+  CHECK(is(matrix_layout(1, 4, 0, 1), false, 4));  // a row, whatever its stride
+  CHECK(is(matrix_layout(1, 4, 7, 3), true, 3));   // a row with stride
+  CHECK(is(matrix_layout(4, 1, 3, 9), false, 3));  // a column with stride
   CHECK(is(matrix_layout(1, 1, 0, 0), false, 1));
 }
 
-TEST_CASE("outputs of pooling whose window reaches over an input") {
+TEST_CASE("pooling outputs with an input in their window") {
   int cases = 0;
   for (int32_t in = 1; in <= 9; ++in)
     for (int32_t kernel = 1; kernel <= 5; ++kernel)
@@ -142,7 +142,7 @@ TEST_CASE("outputs of pooling whose window reaches over an input") {
                   const Range found = axis.outputs(i);
                   CHECK((found.begin <= o && o < found.end));
                 }
-                if (inside) continue;  // else its place is the last one of the input
+                if (inside) continue;  // otherwise its position is the last one of the input
                 CHECK(places.begin >= in);
                 const Range found = axis.outputs(in - 1);
                 CHECK((found.begin <= o && o < found.end));
@@ -161,7 +161,7 @@ TEST_CASE("outputs of pooling whose window reaches over an input") {
   CHECK(cases > 2500);
 }
 
-TEST_CASE("outputs of adaptive pooling whose window holds an input") {
+TEST_CASE("adaptive pooling outputs with an input in their window") {
   for (int32_t in = 1; in <= 24; ++in)
     for (int32_t out = 1; out <= 30; ++out) {
       const AdaptiveAxis axis{in, out};

@@ -1,5 +1,5 @@
-// Every elementwise kernel in every dtype, on a device against the CPU: over rows that travel in vectors and
-// over all the geometries that do not.
+// Every elementwise kernel in every dtype on a device against the CPU, with rows that use vectors and with
+// all the geometries that do not.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -35,7 +35,7 @@ void each(TypeList<Ops...>, F&& f) {
   (f(Type<Ops>{}), ...);
 }
 
-/// How an operand of some shape lies in a larger base, which is the same on both devices.
+/// How an operand of some shape is placed in a larger base, which is the same on both devices.
 struct Layout {
   const char* name;
   std::function<std::vector<int64_t>(const std::vector<int64_t>&)> base;
@@ -80,12 +80,12 @@ const std::vector<Layout>& layouts() {
   };
   return all;
 }
-// Whole vectors in every row, no whole vectors, more than a block, three dimensions, one element, none.
+// Whole vectors in every row, no whole vectors, more than one block, three dimensions, one element, none.
 const std::vector<std::vector<int64_t>> shapes{{6, 64}, {5, 7}, {4099}, {3, 5, 48}, {2, 3000},
                                                {},      {1},    {0},    {3, 0}};
 
-/// The same numbers in base and view, whatever the type: small integers with zeros among them for integers,
-/// and for floating point in (-2, 2), or with the values that functions stumble over.
+/// The same numbers in base and view, for every dtype: small integers including zeros for integers; for
+/// floating point values in (-2, 2), or special values that are hard for functions.
 enum class Values { kAny, kNotZero, kPlain };
 Tensor values(ScalarType type, const std::vector<int64_t>& sizes, Values kind, uint64_t seed) {
   Generator generator = make_generator(seed);
@@ -130,7 +130,8 @@ void agree(const Tensor& cuda, const Tensor& cpu) {
 bool can_be_written(const Layout& layout) { return &layout - layouts().data() < 4; }
 
 using Run = std::function<void(const Tensor& out, const std::vector<Tensor>& in)>;
-/// All layouts of each operand in turn, the others row-major; `out` in those that it can have.
+/// Tries all layouts of each operand in turn with the others row-major, and `out` in the layouts that it
+/// supports.
 void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Values kind, const Run& cpu,
                   const Run& cuda) {
   CAPTURE(std::string(name(in_type)));
@@ -150,7 +151,7 @@ void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Va
         const Tensor base = tandem::full(out.base(sizes), 1, out_type), cuda_base = base.to(card);
         cpu(out.view(base, sizes), here);
         cuda(out.view(cuda_base, sizes), there);
-        agree(cuda_base, base);  // and the gaps are as they were
+        agree(cuda_base, base);  // the gaps are unchanged
       }
 }
 
@@ -225,7 +226,7 @@ TEST_CASE("functions of one argument") {
   unary_family<ActivationOps>();
 }
 
-TEST_CASE("their gradients") {
+TEST_CASE("gradients of functions of one argument") {
   if (!has_devices(1)) return;
   gradient_family<AlgebraicOps>();
   gradient_family<ExponentialOps>();
@@ -233,7 +234,7 @@ TEST_CASE("their gradients") {
   gradient_family<ActivationOps>();
 }
 
-TEST_CASE("functions of two arguments, numbers on either side") {
+TEST_CASE("functions of two arguments, with numbers on either side") {
   if (!has_devices(1)) return;
   binary_family<ArithmeticOps>();
   binary_family<BitwiseOps>();
@@ -310,7 +311,7 @@ TEST_CASE("copies between any two dtypes, and fills") {
   }
 }
 
-TEST_CASE("copies across rows go by tiles") {
+TEST_CASE("copies across rows use tiles") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kByte, kHalf, kFloat, kDouble}) {
     CAPTURE(std::string(name(type)));
@@ -332,7 +333,8 @@ TEST_CASE("copies across rows go by tiles") {
   }
 }
 
-TEST_CASE("integers divided by zero: a number at once, a tensor at the next synchronisation") {
+TEST_CASE(
+    "integer division by zero: an error immediately for a number, at the next synchronisation for a tensor") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kByte, kInt, kLong}) {
     const Tensor x = tandem::full({100}, 7, type).to(card), zero = tandem::zeros({1}, type).to(card);
@@ -340,12 +342,12 @@ TEST_CASE("integers divided by zero: a number at once, a tensor at the next sync
     const Tensor y = tandem::remainder(x, zero);
     CHECK_THROWS_WITH_AS(static_cast<void>(y.cpu()), doctest::Contains("remainder: integer division by zero"),
                          Error);
-    CHECK(testing::identical(y.cpu(), tandem::zeros({100}, type)));  // told once
+    CHECK(testing::identical(y.cpu(), tandem::zeros({100}, type)));  // reported once
     CHECK(tandem::remainder(tandem::empty({0}, type).to(card), 0).numel() == 0);
   }
 }
 
-TEST_CASE("in place, where an operand is the output") {
+TEST_CASE("in place: an operand is the output") {
   if (!has_devices(1)) return;
   const Tensor x = arange(1.0f, 5001.0f), y = x.to(card);
   CHECK(testing::identical((y + y).cpu(), x + x));

@@ -1,4 +1,4 @@
-// CUDA's matrix products, convolutions and pooling against the CPU's.
+// CUDA's matrix products, convolutions and pooling against the CPU.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ void check_matmul(const Tensor& a, const Tensor& b, double beta, double alpha) {
 
 }  // namespace
 
-TEST_CASE("products of matrices of any layout") {
+TEST_CASE("matrix products in any layout") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kDouble, kInt, kByte, kLong})
     for (const auto& [m, n, k] :
@@ -55,7 +55,7 @@ TEST_CASE("products of matrices of any layout") {
     }
 }
 
-TEST_CASE("batches of products, and empty ones") {
+TEST_CASE("batched and empty products") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kDouble, kShort}) {
     const Tensor a = numbers({6, 3, 4}, dtype), b = numbers({6, 4, 5}, dtype);
@@ -74,7 +74,7 @@ TEST_CASE("linear, with and without bias") {
   for (const ScalarType dtype : {kFloat, kDouble})
     for (const auto& [m, n, k] :
          {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {8, 1, 6}, {3, 5, 1}, {128, 10, 84}})
-      for (int twice = 0; twice < 2; ++twice) {  // the plan made, the plan found
+      for (int twice = 0; twice < 2; ++twice) {  // the plan is created, then found
         const Tensor x = numbers({m, k}, dtype), bias = numbers({n}, dtype);
         for (const Tensor& w : {numbers({n, k}, dtype), numbers({k, n}, dtype).t()})
           for (const Tensor& b : {bias, Tensor()})
@@ -107,7 +107,7 @@ struct Calls {
   uint64_t library, kernels;
   bool operator==(const Calls&) const = default;
 };
-// What f() gives to the device. No error of CUDA is left behind.
+// The calls that f() makes to the device. Leaves no CUDA error behind.
 template <class F>
 Calls calls_of(F f) {
   const auto before = cuda_emulation::counters();
@@ -134,7 +134,7 @@ TEST_CASE("linear adds the bias first where cuBLASLt fails, and for a bias of sm
   CHECK(linear(randn({12}).narrow(0, 1, 8)) == kBiasFirst);
   cuda_emulation::fail_next("cublasLtMatmul", cudaErrorUnknown);
   CHECK(linear(randn({8})) == kBiasFirst);
-  CHECK(linear(randn({8})) == kBiasFirst);  // for good
+  CHECK(linear(randn({8})) == kBiasFirst);  // permanently
 }
 #endif
 
@@ -186,7 +186,7 @@ TEST_CASE("convolutions and their gradients") {
   }
 }
 
-TEST_CASE("a convolution's algorithms by timing, and with TF32") {
+TEST_CASE("convolution algorithms chosen by timing, and with TF32") {
   if (!has_devices(1)) return;
   globalContext().setBenchmarkCuDNN(true);
   check_conv({.padding = {1, 1}}, 4, 6, 3, kFloat);
@@ -199,7 +199,7 @@ TEST_CASE("a convolution's algorithms by timing, and with TF32") {
   globalContext().setAllowTF32CuDNN(false);
 }
 
-TEST_CASE("a convolution's gradients have the same bits twice, unless other algorithms are allowed") {
+TEST_CASE("convolution gradients are deterministic unless other algorithms are allowed") {
   if (!has_devices(1)) return;
   const Device device("cuda:0");
   const Tensor input = on_device(randn({6, 4, 12, 12})), weight = on_device(randn({8, 4, 3, 3}));
@@ -223,7 +223,7 @@ TEST_CASE("a convolution's gradients have the same bits twice, unless other algo
   }
 }
 
-TEST_CASE("batches that are too large for cuDNN are cut, and gradients of the parts added up") {
+TEST_CASE("batches too large for cuDNN are split, and the gradients of the parts summed") {
   if (!has_devices(1)) return;
   constexpr int64_t images = 65535;
   const Tensor input = randn({images + 4, 1, 2, 1}, kDouble), weight = randn({2, 1, 2, 1}, kDouble);
@@ -257,8 +257,8 @@ struct Capture {
   ~Capture() { kernels.destroy(capture); }
 };
 
-// A convolution with a bias, which cuDNN adds on the way with the first algorithm alone: one call of its
-// library, else two.
+// A convolution with a bias. Only with the first algorithm does cuDNN add the bias itself, in one library
+// call; otherwise there are two.
 struct Convolution {
   explicit Convolution(int64_t width) : input(randn({2, 3, 6, width})) {}
   uint64_t calls() const {
@@ -269,7 +269,7 @@ struct Convolution {
     return calls;
   }
   uint64_t captured_calls() const { return calls_on(output("cuda:0"), /*captured=*/true); }
-  /// Whether a refusal of the first algorithm leaves nothing to try.
+  /// Whether rejecting the first algorithm leaves none to try.
   bool has_no_other() const {
     cuda_emulation::fail_next("cudnnConvolutionForward", cudaErrorNotSupported);
     try {
@@ -302,7 +302,7 @@ void fail_first_algorithm(cudaError_t error) {
 
 }  // namespace
 
-TEST_CASE("an algorithm that cuDNN refuses is given up, one that lacks memory or is captured is not") {
+TEST_CASE("an algorithm that cuDNN rejects is dropped, one out of memory or under capture is not") {
   const Convolution refused(5), failed(6), captured(7);
   for (const Convolution* one : {&refused, &failed, &captured}) CHECK(one->calls() == 1);
   fail_first_algorithm(cudaErrorNotSupported);
@@ -317,7 +317,7 @@ TEST_CASE("an algorithm that cuDNN refuses is given up, one that lacks memory or
   CHECK(captured.calls() == 1);
 }
 
-TEST_CASE("algorithms are timed outside of captures, and where timing fails the heuristic's are used") {
+TEST_CASE("algorithms are timed outside captures; if timing fails the heuristic is used") {
   const Convolution captured(8), untimed(9);
   globalContext().setBenchmarkCuDNN(true);
   CHECK(captured.captured_calls() == 1);
@@ -325,13 +325,13 @@ TEST_CASE("algorithms are timed outside of captures, and where timing fails the 
   CHECK(captured.calls() == 1);
   fail_first_algorithm(cudaErrorNotSupported);
   CHECK(captured.calls() == 2);
-  CHECK(captured.has_no_other());  // none stands in the plan twice
+  CHECK(captured.has_no_other());  // no algorithm is in the plan twice
   cuda_emulation::fail_next("cudnnFindConvolutionForwardAlgorithmEx", cudaErrorUnknown);
   CHECK(untimed.calls() == 1);
   globalContext().setBenchmarkCuDNN(false);
 }
 
-TEST_CASE("products and convolutions start nothing while a captured step's numbers are taken") {
+TEST_CASE("products and convolutions launch nothing while a captured step's numbers are collected") {
   const Tensor a = on_device(randn({4, 4})), b = on_device(randn({4, 4})), bias = on_device(randn({4}));
   const Tensor images = on_device(randn({2, 4, 3, 3})), weight = on_device(randn({4, 4, 1, 1}));
   const auto out = [](IntArrayRef sizes) { return empty_raw(sizes, kFloat, Device("cuda:0")); };
@@ -355,7 +355,7 @@ TEST_CASE("products and convolutions start nothing while a captured step's numbe
 }
 #endif
 
-TEST_CASE("convolutions of nothing") {
+TEST_CASE("empty convolutions") {
   if (!has_devices(1)) return;
   const auto forward = [](const Backend& b, const Tensor& o, const Inputs& in) {
     b.conv.forward(o, in[0], in[1], {}, {});
@@ -383,7 +383,7 @@ struct Pooled {
 
 void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
   const int64_t oh = c.size(0, c.h), ow = c.size(1, c.w);
-  Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with equal values
+  Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with ties
   if (with_nan) x.masked_fill_(randint(5, {4, c.h, c.w}) == 0, NAN);
   const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype),
                g = randn({4, oh, ow}, dtype);

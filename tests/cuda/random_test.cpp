@@ -1,4 +1,4 @@
-// Random numbers of a device are those of the CPU, bit for bit.
+// Random numbers on a device equal the CPU's, bit for bit.
 #include <doctest/doctest.h>
 
 #include "tandem/core/backend/backend.h"
@@ -18,7 +18,7 @@ void same_bits(TypeList<Ts...>, const RandomParameters& p) {
   for (const ScalarType type : {scalar_type_of<Ts>...}) {
     CAPTURE(std::string(name(type)));
     for (const int64_t n : {0, 1, 2, 3, 5, 1023, 70001})
-      for (const int64_t first : {0, 1}) {  // the second: not aligned
+      for (const int64_t first : {0, 1}) {  // the second one is not aligned
         const Tensor here = tandem::zeros({n + 1}, type), there = here.to(Device("cuda:0"));
         const Generator::Draw draw{0x123456789abcdefu + static_cast<uint64_t>(n), 0xfedcba987654321u};
         backend(kCPU).random.fill.get<Op>()(here.slice(0, first, first + n), draw, p);
@@ -30,7 +30,7 @@ void same_bits(TypeList<Ts...>, const RandomParameters& p) {
 
 }  // namespace
 
-TEST_CASE("draws are the CPU's") {
+TEST_CASE("draws equal the CPU's") {
   if (!has_devices(1)) return;
   same_bits<ops::Uniform>(ops::Uniform::Types{}, {.a = -1.25, .b = 3.5});
   same_bits<ops::Normal>(ops::Normal::Types{}, {.a = 0.3, .b = 1.7});
@@ -42,7 +42,7 @@ TEST_CASE("draws are the CPU's") {
   same_bits<ops::RandomWideInteger>(ops::RandomWideInteger::Types{}, {.base = 5, .range = uint64_t{1} << 40});
 }
 
-TEST_CASE("a seed gives the same tensors on every device, of any strides") {
+TEST_CASE("a seed produces the same tensors on every device, with any strides") {
   if (!has_devices(1)) return;
   const auto draw = [](Device device) {
     const Generator generator = make_generator(7);

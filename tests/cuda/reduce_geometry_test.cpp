@@ -1,4 +1,4 @@
-// The layouts of reductions: plain host code.
+// The layouts of reductions. Plain host code.
 #include "tandem/cuda/reduce_geometry.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@ using namespace tandem::cuda_impl;
 
 namespace {
 
-// A tensor that nobody reads.
+// The geometry for a tensor that is never read.
 ReduceGeometry geometry(IntArrayRef sizes, uint32_t mask, int64_t item_size = 4, uintptr_t address = 0) {
   ReduceDims dims;
   int64_t stride = 1;
@@ -30,7 +30,7 @@ ReduceGeometry geometry(IntArrayRef sizes, uint32_t mask, int64_t item_size = 4,
 }  // namespace
 
 TEST_CASE("layouts of reductions follow from shapes") {
-  SUBCASE("one long row: many parts, whole in vectors") {
+  SUBCASE("one long row: many parts of whole vectors") {
     const auto g = geometry({1 << 28}, 1);
     CHECK(!g.columns);
     CHECK(g.vector);
@@ -59,7 +59,7 @@ TEST_CASE("layouts of reductions follow from shapes") {
     CHECK(geometry({1000, 10}, 1).lanes == 4);
     CHECK(geometry({1000, 1}, 1).elements == 1000);
   }
-  SUBCASE("columns of small planes: a thread each") {
+  SUBCASE("columns of small planes: one thread per output") {
     const auto g = geometry({100000, 2, 3}, 0b010);
     CHECK(!g.columns);
     CHECK(!g.vector);
@@ -68,7 +68,7 @@ TEST_CASE("layouts of reductions follow from shapes") {
     CHECK(g.kept.offsets(4).at[0] == 7);
     CHECK(geometry({100, 2, 3}, 0b010).columns);
   }
-  SUBCASE("parts cover the elements, none is empty") {
+  SUBCASE("parts cover the elements and are not empty") {
     for (const int64_t n : {1, 100, 4095, 4096, 4097, 99999, 1 << 20, 16777259})
       for (const bool rows : {true, false}) {
         const auto g = rows ? geometry({n}, 1) : geometry({n, 3}, 1);

@@ -1,4 +1,4 @@
-// Reductions on CUDA: every kernel against the CPU's.
+// Every CUDA reduction kernel against the CPU's.
 #include <bit>
 
 #include "tandem/core/backend/reduce.h"
@@ -9,11 +9,11 @@ using namespace tandem;
 namespace {
 
 using Shapes = std::vector<std::vector<int64_t>>;
-// On both sides of every limit of the layouts.
+// Shapes on both sides of every threshold of the layouts.
 const Shapes kAll = {{},         {1},          {7},       {5000},     {70001},      {3, 4},
                      {1000, 10}, {10, 1000},   {33, 129}, {2, 3, 37}, {64, 1, 256}, {3, 5000},
                      {5000, 3},  {6000, 2, 3}, {0, 4},    {4, 0},     {2, 8, 4, 6}};
-// One of every layout.
+// One shape per layout.
 const Shapes kFew = {{}, {5000}, {3, 4}, {33, 129}, {2, 3, 37}, {300, 3}, {0, 4}};
 
 Tensor sample(IntArrayRef sizes, ScalarType type) {
@@ -22,7 +22,7 @@ Tensor sample(IntArrayRef sizes, ScalarType type) {
   return randint(0, 5, sizes, generator, TensorOptions(kLong)).to(type);
 }
 
-// Every mask of every shape, in three layouts: as it is, transposed, and every second element.
+// Every mask of every shape, in three layouts: contiguous, transposed, and every second element.
 template <class F>
 void for_layouts(const Shapes& shapes, ScalarType type, F f) {
   for (const auto& sizes : shapes) {
@@ -57,7 +57,7 @@ void agrees(const Shapes& shapes, const char* name, Fold ReduceKernels::*kernel,
 
 }  // namespace
 
-TEST_CASE("reductions agree with the CPU's") {
+TEST_CASE("reductions agree with the CPU") {
   if (!has_devices(1)) return;
   const auto wide = [](ScalarType t) { return is_floating_point(t) ? t : kLong; };
   agrees(kAll, "sum", &ReduceKernels::sum, kFloat, kFloat);
@@ -76,7 +76,7 @@ TEST_CASE("reductions agree with the CPU's") {
   agrees(kFew, "mean", &ReduceKernels::mean, kFloat, kFloat);
 }
 
-TEST_CASE("reductions with parameters agree with the CPU's") {
+TEST_CASE("reductions with parameters agree with the CPU") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble})
     for_layouts(kFew, type, [&](const Tensor& x, uint32_t mask) {
@@ -103,7 +103,7 @@ TEST_CASE("reductions with parameters agree with the CPU's") {
     });
 }
 
-TEST_CASE("extremes and where they stand, with NaN and ties") {
+TEST_CASE("extremes and their indices, with NaN and ties") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kLong, kByte, kBool})
     for_layouts(kFew, type, [&](const Tensor& source, uint32_t mask) {

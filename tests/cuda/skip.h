@@ -1,4 +1,4 @@
-// Tests that need CUDA devices say so where there are too few.
+// Skips tests that need more CUDA devices than there are, with a message.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include "tandem/core/backend/backend.h"
 
 namespace tandem {
-/// False, with a word, where there are fewer than `count` CUDA devices.
+/// Returns false and prints a message if there are fewer than `count` CUDA devices.
 inline bool has_devices(int count) {
   if (device_count(kCUDA) >= count) return true;
   if (device_count(kCUDA) == 0)
