@@ -1,4 +1,4 @@
-// cuBLAS: handles and general matrix products of float and double.
+// cuBLAS: handles and general matrix products in float and double.
 #include <cublas_v2.h>
 
 #include "tandem/tests/cuda_emulation/library.h"
@@ -70,8 +70,8 @@ cublasStatus_t gemm(cublasHandle_t handle, const char* api, const Shape& s, cons
   });
 }
 
-// Types of operands and of the sum that belong together; `run` gets a value of the type and whether TF32 is
-// asked for.
+// Dispatches on a valid combination of operand and compute types. `run` gets a value of the type, and whether
+// TF32 is requested.
 template <class Run>
 cublasStatus_t by_type(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute, Run run) {
   if (a != b || b != c) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -100,7 +100,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }
-/// As in the real library, the workspace is the default one afterwards.
+/// As in the real library, this resets the workspace to the default one.
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   return blas_call("cublasSetStream", handle, [&] {
     handle->stream = stream;

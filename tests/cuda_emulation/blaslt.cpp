@@ -1,4 +1,4 @@
-// cuBLASLt: products with an epilogue. Descriptors live in the library's own opaque structs.
+// cuBLASLt: products with an epilogue. Descriptors are stored in the library's own opaque structs.
 #include <cublasLt.h>
 
 #include <new>
@@ -28,7 +28,7 @@ struct __attribute__((may_alias)) Preference {
   uint64_t workspace;
   uint32_t alignment[4];
 };
-// What a chosen algorithm was promised.
+// What the heuristic assumed when it chose the algorithm.
 struct __attribute__((may_alias)) Algorithm {
   uint64_t mark, workspace;
   uint32_t alignment[4];
@@ -67,7 +67,7 @@ bool type_fits(const Description& d, cudaDataType type) {
          (d.compute == CUBLAS_COMPUTE_64F || d.compute == CUBLAS_COMPUTE_64F_PEDANTIC);
 }
 
-// Whether the product exists, and its sizes.
+// Whether the product is supported, and its sizes.
 cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, const Layout& c,
                         const Layout& out, Gemm& g) {
   for (const Layout* one : {&b, &c, &out})
@@ -95,7 +95,7 @@ cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, 
   return valid(g) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-// The algorithm was chosen for a workspace and for alignments.
+// Checks the workspace and the alignments that the algorithm was chosen for.
 cublasStatus_t check_promise(const cublasLtMatmulAlgo_t* algo, const void* const (&operands)[4],
                              const void* workspace, std::size_t bytes) {
   if (bytes > 0 && !usable(workspace, bytes, host_thread().card)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -237,7 +237,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t o
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
       return set(p.alignment[3], value, bytes);
     default:
-      return CUBLAS_STATUS_SUCCESS;  // hints
+      return CUBLAS_STATUS_SUCCESS;  // hints are ignored
   }
 }
 

@@ -31,7 +31,7 @@ struct Graph {
 
 }  // namespace
 
-TEST_CASE("emulation: a captured stream runs when the graph is launched, again and again") {
+TEST_CASE("emulation: captured work runs at every launch of the graph") {
   const Array<int> a(std::vector<int>{1}), b(std::vector<int>{0});
   const Stream stream;
   Graph graph;
@@ -49,7 +49,7 @@ TEST_CASE("emulation: a captured stream runs when the graph is launched, again a
   }
 }
 
-TEST_CASE("emulation: forked streams join the capture by events") {
+TEST_CASE("emulation: forked streams join the capture through events") {
   const Array<int> a(std::vector<int>{1}), b(std::vector<int>{0}), c(std::vector<int>{0});
   const Stream first, second;
   const Event fork, join;
@@ -72,7 +72,7 @@ TEST_CASE("emulation: forked streams join the capture by events") {
   }
 }
 
-TEST_CASE("emulation: what a capture forbids ends it invalid") {
+TEST_CASE("emulation: operations forbidden during a capture invalidate it") {
   const Stream stream, other;
   const Event outside;
   cudaGraph_t graph = nullptr;
@@ -101,7 +101,7 @@ TEST_CASE("emulation: what a capture forbids ends it invalid") {
   cudaGetLastError();
 }
 
-TEST_CASE("emulation: unjoined work, wrong ends, relaxed threads") {
+TEST_CASE("emulation: unjoined work, wrong end calls, relaxed threads") {
   const Stream first, second;
   const Event fork;
   const Array<int> a(std::vector<int>{1});

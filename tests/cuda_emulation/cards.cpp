@@ -1,4 +1,4 @@
-// Cards: their number, choice, properties, peers, occupancy; versions; texts of errors.
+// GPUs ("cards"): their number, selection, properties, peers and occupancy; versions; error texts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Copies and fills. A pinned buffer is read and written when the copy runs; a pageable one within the call.
+// Copies and fills. Pinned buffers are accessed when the copy runs, pageable ones within the call.
 #include <cstring>
 
 #include "tandem/tests/cuda_emulation/state.h"
@@ -15,7 +15,7 @@ struct Copy {
 bool on_device(Where at) { return at.side == Side::kDevice; }
 bool on_host(Where at) { return at.side == Side::kPinned || at.side == Side::kPageable; }
 
-// Whether both ends lie where `kind` says; one range each, whole.
+// Whether each end is one whole range on the side that `kind` says.
 bool fits(cudaMemcpyKind kind, Where to, Where from) {
   if (to.side == Side::kWrong || from.side == Side::kWrong) return false;
   switch (kind) {
@@ -42,7 +42,7 @@ std::function<void()> work(const Copy& copy, Where to, Where from) {
   };
 }
 
-// Host memory that may be gone or changed after the call: read now.
+// Reads host memory now, because it may be freed or changed after the call.
 std::function<void()> staged_work(const Copy& copy, Where to) {
   std::string staged(static_cast<const char*>(copy.from), copy.bytes);
   return [to_memory = copy.to, staged = std::move(staged), card = to.card] {
@@ -131,7 +131,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_card, const void* from, int fro
     return enqueue_peer_copy({to, from, bytes}, to_card, from_card, stream);
   });
 }
-/// Pinned and device memory only.
+/// Supports pinned and device memory only.
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   return call("cudaMemcpy2DAsync", [&] {

@@ -1,4 +1,4 @@
-// The second call of a CUB function.
+// The second call of CUB functions.
 #include <cub/emulation.h>
 
 #include "tandem/tests/cuda_emulation/library.h"

@@ -1,8 +1,8 @@
-// CUDA's device language for g++ and clang: what nvcc has built in, for kernels that run on the host.
+// CUDA's device language for g++ and clang: nvcc's built-ins, for kernels that run on the host.
 //
-// The threads of a block are fibers of one host thread; one kernel runs at a time in the process, so shared
-// memory is plain static memory. Barriers and warp functions that not all their threads reach end the program
-// with a message. A kernel is started by launch() of emulation.h.
+// The threads of a block are fibers of one host thread. One kernel runs at a time in the process, so shared
+// memory is plain static memory. A barrier or warp function that not all its threads reach aborts the program
+// with a message. launch() in emulation.h starts kernels.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <vector_functions.h>
@@ -32,7 +32,7 @@ struct Position {
   uint3 thread, block;
   dim3 block_size, grid;
 };
-/// Of the thread that runs.
+/// The position of the running thread.
 extern Position position;
 
 /// The launch's dynamic shared memory, 16-byte aligned and filled with 0xff before every block.

@@ -1,5 +1,4 @@
-// Atomic functions, for the types that CUDA has them for; the forms of a block, a device and the system are
-// one.
+// Atomic functions, for the types that CUDA supports. Block, device and system scope are the same.
 #pragma once
 #include <atomic>
 #include <type_traits>
@@ -18,7 +17,7 @@ concept swaps = one_of<T, int, unsigned, unsigned long long, float>;
 template <class T>
 concept compares = one_of<T, int, unsigned, unsigned short, unsigned long long>;
 
-// Replaces *p by f(*p); the old value.
+// Replaces *p by f(*p) and returns the old value.
 template <class T, class F>
 T exchange_by(T* p, F f) {
   std::atomic_ref<T> cell(*p);
@@ -29,7 +28,7 @@ T exchange_by(T* p, F f) {
 }
 }  // namespace tandem::cuda_emulation
 
-// One definition gives the three scopes.
+// One definition covers the three scopes.
 #define TANDEM_ATOMIC(name, kinds, formula)                                                 \
   template <tandem::cuda_emulation::kinds T>                                                \
   T name(T* p, std::type_identity_t<T> value) {                                             \

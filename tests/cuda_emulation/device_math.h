@@ -1,4 +1,5 @@
-// Loads with hints, bits, casts of bits and single-precision functions that exist only on a device.
+// Loads with cache hints, bit functions, bit casts, and single-precision functions that exist only on a
+// device.
 #pragma once
 #include <bit>
 #include <chrono>
@@ -93,7 +94,7 @@ inline int __float2int_rn(float x) { return static_cast<int>(std::nearbyint(x));
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 
-// Of two arithmetic types, as nvcc's global overloads; NaN is passed over as there.
+// For two arithmetic types, like nvcc's global overloads, which also ignore NaN.
 template <class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(A a, B b) {
   using T = std::common_type_t<A, B>;

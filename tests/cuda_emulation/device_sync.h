@@ -1,5 +1,5 @@
 // Barriers and warp functions. Every thread of the block, or every lane of the mask, must call from the same
-// line; lanes that the block does not have may not be named by a mask.
+// source line. A mask must not name lanes that the block does not have.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -14,11 +14,11 @@ struct Place {
 };
 enum class Meeting : uint8_t { kBlock, kBlockOr, kBlockAnd, kBlockCount, kWarp, kShuffle, kBallot, kMatch };
 
-/// Waits for the others of the block or of the mask. Block: the number, or whether any or all, of the values
-/// that are not zero. Shuffle: the value of lane `source`. Ballot: the lanes whose value is not zero. Match:
-/// the lanes with the same value.
+/// Waits for the other threads of the block or the mask. Block: returns the number of non-zero values, or
+/// whether any or all are. Shuffle: the value of lane `source`. Ballot: the lanes with a non-zero value.
+/// Match: the lanes with the same value.
 uint64_t meet(Meeting kind, uint32_t mask, uint64_t value, int source, Place place);
-/// Lane of the running thread.
+/// The lane of the running thread.
 int lane();
 
 template <class T>
@@ -32,7 +32,7 @@ auto shuffle(uint32_t mask, T value, int source, Place place) {
   std::memcpy(&out, &bits, sizeof out);
   return out;
 }
-// The lane that is read, within groups of `width` lanes; outside of the group its own.
+// The lane to read from, within groups of `width` lanes; the caller's own lane if that is outside the group.
 inline int up(unsigned delta, int width) {
   const int own = lane();
   return own % width >= static_cast<int>(delta) ? own - static_cast<int>(delta) : own;
@@ -49,7 +49,7 @@ inline int at(int source, int width) { return lane() / width * width + (source &
 
 }  // namespace tandem::cuda_emulation
 
-// The place of the call comes as default arguments.
+// Default arguments capture the location of the call.
 #define TANDEM_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 inline void __syncthreads(TANDEM_HERE) {

@@ -1,4 +1,4 @@
-// cuDNN: handles, descriptors, texts.
+// cuDNN: handles, descriptors, status texts.
 #include "tandem/tests/cuda_emulation/dnn.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ bool positive(const int* values, int count) {
   return std::all_of(values, values + count, [](int v) { return v > 0; });
 }
 
-// Strides of dense dimensions: channels last in NHWC, and in sizes' own order in NCHW.
+// Strides of dense dimensions: channels last for NHWC, in the order of the sizes for NCHW.
 void dense_strides(const int* sizes, int dims, cudnnTensorFormat_t format, int64_t* strides) {
   int64_t step = 1;
   if (format == CUDNN_TENSOR_NHWC) {
@@ -73,7 +73,7 @@ cudnnStatus_t set(cudnnConvolutionDescriptor_t c, int dims, const int* pads, con
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Five dimensions of three to five: ones stand before the spatial ones.
+// Extends three to five dimensions to five by inserting ones before the spatial dimensions.
 template <class Sizes, class Strides>
 Strided five(const Sizes* sizes, const Strides* strides, int dims) {
   Strided out{{1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}};

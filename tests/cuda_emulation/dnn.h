@@ -1,4 +1,4 @@
-// cuDNN's objects, and a convolution as its descriptors tell it.
+// cuDNN's objects, and a convolution as described by its descriptors.
 #pragma once
 #include <cudnn.h>
 
@@ -36,7 +36,7 @@ struct cudnnActivationStruct {
 
 namespace tandem::cuda_emulation {
 
-/// n, channels, and three spatial dimensions, the first ones 1; strides in elements.
+/// n, channels and three spatial dimensions, the unused leading ones 1; strides in elements.
 struct Strided {
   int64_t sizes[5], strides[5];
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]; }
@@ -45,18 +45,18 @@ Strided strided(const cudnnTensorStruct& t);
 
 struct Convolution {
   bool is_double, tf32;
-  Strided x, w, y;  // w: [out channels, in channels of a group, …]
+  Strided x, w, y;  // w: [out channels, in channels per group, …]
   int64_t groups, pads[3], strides[3], dilations[3];
 };
-/// Checks all descriptors against each other.
+/// Checks the descriptors against each other.
 cudnnStatus_t describe(const cudnnTensorStruct* x, const cudnnFilterStruct* w,
                        const cudnnConvolutionStruct* conv, const cudnnTensorStruct* y, Convolution& out);
-/// Size of the output along one spatial dimension.
+/// Output size along one spatial dimension.
 int64_t output_size(const cudnnConvolutionStruct& conv, int dim, int64_t input, int64_t kernel);
 
 enum class Pass : uint8_t { kForward, kData, kFilter };
-/// y, dx or dw = alpha * result + beta * what was there. `reversed`: sums run from the other end, as
-/// algorithms without a fixed order might.
+/// y, dx or dw = alpha * result + beta * old value. `reversed` runs the sums backwards, as algorithms without
+/// a fixed order might.
 struct Pointers {
   const void *a, *b;  // forward: x, w; data: dy, w; filter: x, dy
   void* out;
@@ -64,7 +64,7 @@ struct Pointers {
 void run(const Convolution& c, Pass pass, const Pointers& p, double alpha, double beta, bool reversed);
 
 /// Body of a cuDNN function. An injected cudaErrorNotSupported or cudaErrorMemoryAllocation is returned as
-/// such.
+/// the corresponding cuDNN status.
 template <class Body>
 cudnnStatus_t dnn_call(const char* api, cudnnHandle_t handle, Body&& body) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -79,7 +79,7 @@ inline double scalar(const void* p, cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
 }
 inline std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
-/// Whether all elements lie in memory of the current card.
+/// Whether all elements are in memory of the current card.
 bool tensor_usable(const Strided& t, const void* p, bool is_double);
 
 }  // namespace tandem::cuda_emulation

@@ -1,4 +1,4 @@
-// cuDNN: biases of convolutions, alone and with an activation behind.
+// cuDNN: convolution biases, alone and followed by an activation.
 #include <algorithm>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace tandem::cuda_emulation {
 namespace {
 
-// f(place in `whole`, place in `part`): dimensions of size 1 in `part` are repeated.
+// Calls f(index in `whole`, index in `part`); dimensions of size 1 in `part` are broadcast.
 template <class F>
 void for_each_pair(const Strided& whole, const Strided& part, F f) {
   int64_t i[5];
@@ -64,8 +64,8 @@ cudnnStatus_t queued(cudnnHandle_t handle, const char* operation, std::function<
                                                                     : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-// y = activation(y + alpha2 z + bias), y holding alpha1 times the convolution. z may be y's memory: it was
-// read before.
+// y = activation(y + alpha2 z + bias), where y holds alpha1 times the convolution. z may share y's memory,
+// because it was read before.
 template <class T>
 void finish(const Strided& y_t, const Strided& bias_t, T* y, const T* bias, const std::vector<T>& z,
             bool relu) {

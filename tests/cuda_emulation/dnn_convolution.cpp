@@ -1,5 +1,5 @@
-// cuDNN: choice of algorithms, workspaces, the three passes. The fastest offered backward algorithms are
-// those without a fixed order of sums, and their results show it.
+// cuDNN: algorithm selection, workspaces, the three passes. The fastest backward algorithms offered are those
+// without a fixed order of sums, and their results show it.
 #include <algorithm>
 #include <iterator>
 
@@ -78,7 +78,7 @@ cudnnStatus_t check_workspace(const Workspace& space, const Offer& one, int card
   return usable(space.data, space.bytes, card) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-// The three operands of the pass in the order of Pointers.
+// The three operands of the pass, in the order of Pointers.
 bool operands_usable(const Convolution& c, Pass pass, const Pointers& p) {
   const void *x = pass == Pass::kData ? p.out : p.a, *w = pass == Pass::kFilter ? p.out : p.b;
   const void* y = pass == Pass::kForward ? p.out : pass == Pass::kData ? p.a : p.b;
@@ -110,7 +110,7 @@ cudnnStatus_t enqueue_convolution(cudnnHandle_t handle, const char* operation, P
   return queued ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-// A search runs on the given buffers, at once.
+// Searches algorithms immediately, on the given buffers.
 template <class Perf>
 cudnnStatus_t search(const char* api, cudnnHandle_t handle, Pass pass, const Descriptors& d,
                      const Pointers& p, const Workspace& space, int requested, int* returned, Perf* results) {

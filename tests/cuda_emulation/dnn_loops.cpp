@@ -35,13 +35,13 @@ void store(const Strided& t, void* p, const std::vector<T>& values, double alpha
   });
 }
 
-// A row of outputs that one weight takes part in: dense places of the first input, of the weight, of the
-// first output.
+// A row of outputs that one weight contributes to: dense indices of the first input, the weight and the first
+// output.
 struct Row {
   int64_t x, w, y, count, step;
 };
 
-// Outputs o of one dimension whose input o * stride - pad + k * dilation exists: [first, last).
+// The outputs o of one dimension for which the input o * stride - pad + k * dilation exists: [first, last).
 struct Range {
   int64_t first, last;
 };
@@ -70,7 +70,7 @@ void rows_of_filter(const Convolution& c, int64_t x, int64_t w, int64_t y, F f) 
       }
 }
 
-// All products of an input, a weight and an output.
+// Visits every product of an input and a weight that contributes to an output.
 template <class F>
 void for_each_row(const Convolution& c, bool reversed, F f) {
   const int64_t batch = c.x.sizes[0], inputs = c.w.sizes[1], all_outputs = c.w.sizes[0],

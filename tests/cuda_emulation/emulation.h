@@ -1,10 +1,10 @@
-// CUDA on the host, for tests on machines without a GPU: what the backend's launcher and the tests call. The
-// toolkit's own functions (cudaMalloc, cublasSgemm, …) are declared by its headers and defined in this
-// folder.
+// An emulation of CUDA on the host, for tests on machines without a GPU. This header declares what the backend's
+// launcher and the tests call; the toolkit's own functions (cudaMalloc, cublasSgemm, …) are declared by its
+// headers and defined in this folder.
 //
-// Streams are queues. Work runs only when somebody must wait for it, whole streams at a time, so that a
-// missing event wait or a host buffer that is reused too early gives a wrong result. Device memory can be
-// touched only while a kernel or a copy runs: a host that reads it crashes, as it does on a real machine.
+// Streams are queues. Work runs only when somebody must wait for it, whole streams at a time, so a missing
+// event wait or a host buffer reused too early produces a wrong result. Device memory is accessible only while a
+// kernel or a copy runs: a host that reads it crashes, as on a real machine.
 //
 // Environment, read once:
 //   TANDEM_EMULATED_CARDS=n                        number of GPUs, each with 132 multiprocessors and compute
@@ -23,35 +23,36 @@
 
 namespace tandem::cuda_emulation {
 
-/// Enqueues a kernel; `thread` is run once a thread, with threadIdx and the like set. `operation` names it in
-/// messages and lives as long as the program. `kernel`: whose cudaFuncSetAttribute allows more than 48 KiB of
-/// shared memory; without it any kernel's does. Returns what cudaLaunchKernel would.
+/// Enqueues a kernel. `thread` is called once per thread, with threadIdx and the like set. `operation` names
+/// the kernel in messages and must stay valid for the whole program. More than 48 KiB of shared memory requires
+/// cudaFuncSetAttribute on `kernel`, or on any kernel if `kernel` is null. Returns what cudaLaunchKernel would.
 cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
                    std::size_t shared_bytes, std::function<void()> thread, const void* kernel = nullptr);
 
-/// Ends the program with a message when `p` leads to host memory that is not pinned: no kernel may use it.
+/// Aborts the program with a message if `p` points to host memory that is not pinned: kernels must not use
+/// it.
 void check_pointer(const char* operation, const void* p);
-/// The same for an argument of a kernel, if it is a pointer.
+/// The same for a kernel argument, if it is a pointer.
 template <class T>
 void check_argument(const char* operation, const T& argument) {
   if constexpr (std::is_pointer_v<T>) check_pointer(operation, argument);
 }
 
 /// The next call of `api` ("cudaMalloc", "cublasGemmEx", "launch", …) does nothing and returns `error`;
-/// libraries return the status that goes with it. "execution": the next kernel that runs fails, and
-/// every call returns `error` from then on, until clear_fault().
+/// libraries return the corresponding status. With "execution" the next kernel that runs fails, and every
+/// later call returns `error` until clear_fault().
 void fail_next(const char* api, cudaError_t error);
-/// Forgets injected faults, and the error of a failed kernel.
+/// Clears injected faults and the error of a failed kernel.
 void clear_fault();
 
-/// Calls so far, those that were captured included; kernels of a replayed graph count in `graph_nodes` alone.
+/// Calls so far, including captured ones. Kernels of a replayed graph count only in `graph_nodes`.
 struct Counters {
   uint64_t launches, copies, memsets, host_functions, library_calls, graph_launches, graph_nodes;
   uint64_t mallocs, frees, pinned_mallocs, pinned_frees, syncs, events_created, streams_created;
 };
 Counters counters();
 
-/// Entries that are enqueued and have not run.
+/// Number of entries that are enqueued and have not run.
 std::size_t pending(cudaStream_t stream);
 /// Bytes of device memory in use on a card.
 std::size_t bytes_in_use(int card);

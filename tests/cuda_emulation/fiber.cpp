@@ -1,5 +1,5 @@
-// Switching of stacks: a dozen instructions on x86-64, ucontext elsewhere; told to AddressSanitizer and
-// ThreadSanitizer where they are built in.
+// Stack switching: a dozen instructions on x86-64, ucontext elsewhere. AddressSanitizer and ThreadSanitizer
+// are notified in builds that use them.
 #include "tandem/tests/cuda_emulation/fiber.h"
 
 #include <sys/mman.h>
@@ -30,7 +30,7 @@
 #endif
 
 #ifdef TANDEM_FIBERS_ASSEMBLY
-// void tandem_change_stack(void** save, void* load): what a call must preserve goes on the old stack.
+// void tandem_change_stack(void** save, void* load): pushes the callee-saved registers on the old stack.
 extern "C" void tandem_change_stack(void** save, void* load);
 asm(R"(
 .text
@@ -72,7 +72,7 @@ Fiber::Fiber(void (*main)()) : main_(main) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stack_ = static_cast<char*>(memory) + kGuard;
-  mprotect(memory, kGuard, PROT_NONE);  // an overflow ends the program here
+  mprotect(memory, kGuard, PROT_NONE);  // a stack overflow faults here
 #ifdef TANDEM_TSAN
   followed_.tsan_fiber = __tsan_create_fiber(0);
 #endif
@@ -87,7 +87,7 @@ Fiber::~Fiber() {
 #ifdef TANDEM_FIBERS_ASSEMBLY
 void Fiber::change(Context& from, Context& to) { tandem_change_stack(&from, to); }
 void Fiber::start() {
-  // Six registers, main's address for `ret`, and a stack aligned as after a call.
+  // Six registers, the address of main for `ret`, and the stack alignment of a function entry.
   auto* top = reinterpret_cast<uintptr_t*>(stack_ + kStack) - 3;
   top[0] = 0;
   top[-1] = reinterpret_cast<uintptr_t>(main_);

@@ -1,4 +1,4 @@
-// A stack of its own that a function runs on, left and entered again at will, always from one host thread.
+// A fiber: a function on its own stack that can be suspended and resumed, always from the same host thread.
 #pragma once
 #include <cstddef>
 
@@ -12,20 +12,21 @@ namespace tandem::cuda_emulation {
 
 class Fiber {
  public:
-  /// `main` is run from its beginning by start(). It never returns: it ends with finish().
+  /// start() runs `main` from its beginning. `main` never returns: it ends with finish().
   explicit Fiber(void (*main)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// From the host thread's own stack: run until the fiber leaves or finishes.
+  /// Called on the host thread's stack: runs until the fiber leaves or finishes.
   void start();
   void resume();
 
-  /// From the fiber: back to the host thread's stack. After finish() it can only be started.
+  /// Called on the fiber: switches back to the host thread's stack. After finish() the fiber can only be
+  /// started.
   void leave();
   void finish();
-  /// The first call of `main`.
+  /// Must be the first call in `main`.
   void arrived();
 
  private:
@@ -41,7 +42,7 @@ class Fiber {
   void (*main_)();
   char* stack_;
   Context own_{}, host_{};
-  // For the sanitizers, which follow stacks.
+  // For the sanitizers, which track stacks.
   struct Followed {
     void *fake_stack = nullptr, *host_fake_stack = nullptr;
     const void* host_bottom = nullptr;

@@ -9,7 +9,7 @@ namespace {
 
 std::size_t size_of(const Gemm& g) { return g.is_double ? sizeof(double) : sizeof(float); }
 
-// rows x cols elements of op(X), column-major and dense.
+// The rows x cols elements of op(X), column-major and dense.
 template <class T>
 std::vector<T> packed(const Gemm::Operand& x, int64_t rows, int64_t cols, int64_t batch, bool tf32) {
   std::vector<T> out(static_cast<std::size_t>(rows * cols));
@@ -28,7 +28,7 @@ void store_column(const Gemm& g, int64_t batch, int64_t j, const std::vector<T>&
   T* d = static_cast<T*>(g.d) + batch * g.stride_d + j * g.ldd;
   for (int64_t i = 0; i < g.m; ++i) {
     T value = alpha * sum[static_cast<std::size_t>(i)];
-    if (beta != 0) value += beta * c[i];  // with beta 0 C is not read
+    if (beta != 0) value += beta * c[i];  // with beta 0, C is not read
     if (g.bias != nullptr) value += static_cast<const T*>(g.bias)[i];
     if (g.relu && value < 0) value = 0;
     d[i] = value;

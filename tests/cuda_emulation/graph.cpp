@@ -1,6 +1,6 @@
-// Capture: a capturing stream's work becomes nodes of a graph; events recorded in it carry dependencies to
-// other streams. A graph runs in an order that its dependencies allow and that is not the recorded one, so
-// that a dependency that was never captured gives a wrong result.
+// Capture: the work of a capturing stream becomes nodes of a graph, and events recorded in it carry
+// dependencies to other streams. A graph runs in an order that its dependencies allow but that differs from
+// the recorded one, so a missing dependency produces a wrong result.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +22,7 @@ void add_ends(std::vector<std::size_t>& ends, const std::vector<std::size_t>& mo
     if (std::find(ends.begin(), ends.end(), node) == ends.end()) ends.push_back(node);
 }
 
-// Whether all that the other streams did is waited for by the one that began.
+// Whether the original stream waits for everything that the other streams did.
 bool joined(const Capture& capture) {
   std::vector<bool> seen(capture.graph->nodes.size());
   std::vector<std::size_t> stack = capture.origin->ends;
@@ -75,7 +75,7 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* out) {
   return cudaSuccess;
 }
 
-// Among the nodes that may run, the youngest.
+// A topological order that always picks the newest node that is ready.
 std::vector<std::size_t> adverse_order(const CUgraph_st& graph) {
   const std::size_t count = graph.nodes.size();
   std::vector<std::size_t> missing(count), order;

@@ -1,7 +1,7 @@
-// The threads of a block. They run one after the other on one fiber; a thread that must wait keeps that fiber
-// and the others go on on a fresh one. When all have ended or wait, the meetings that are complete are
-// resolved and their threads resumed; when there is none, the kernel is wrong and the program ends with a
-// message.
+// The threads of a block. They run one after another on one fiber; a thread that must wait keeps that fiber,
+// and the remaining threads continue on a new one. When all have ended or wait, complete meetings are
+// resolved and their threads resumed. If no meeting is complete, the kernel is wrong and the program aborts
+// with a message.
 #include "tandem/tests/cuda_emulation/kernel.h"
 
 #include <cstdio>
@@ -75,7 +75,7 @@ class Runner {
   const Launch* launch_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   std::vector<Thread> threads_;
-  std::vector<uint3> places_;  // threadIdx of each
+  std::vector<uint3> places_;  // threadIdx of each thread
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   struct Free {
@@ -88,7 +88,7 @@ class Runner {
 };
 
 Runner& runner() {
-  static Runner* one = new Runner;  // never destroyed: kernels may run while the program ends
+  static Runner* one = new Runner;  // never destroyed: kernels may run during process exit
   return *one;
 }
 
@@ -137,7 +137,8 @@ void Runner::set_thread(int index) {
   position.thread = places_[static_cast<std::size_t>(index)];
 }
 
-// The next thread of this block, or of the next one when all have ended; false: others must go on first.
+// Starts the next thread of this block, or of the next block if all have ended. Returns false if other
+// threads must continue first.
 bool Runner::begin_thread() {
   if (next_ == count_) {
     if (alive_ > 0) return false;
@@ -256,7 +257,7 @@ void Runner::finish_group(int first, const Thread& one) {
     if (mask >> i & 1) lanes[i].state = Thread::kReady;
 }
 
-// Nobody can go on: tells of one thread that waits and one that does not come.
+// No thread can continue: reports one that waits, and one that does not arrive.
 void Runner::report() const {
   int waiting = 0;
   while (threads_[static_cast<std::size_t>(waiting)].state != Thread::kWaiting) ++waiting;
@@ -270,7 +271,7 @@ void Runner::report() const {
     if (other.state == Thread::kEnded) wrong(waiting, "for a thread that has ended", i);
     if (!same(one, other)) wrong(waiting, "for a thread that waits elsewhere", i);
   }
-  wrong(waiting, "for ever", -1);
+  wrong(waiting, "forever", -1);
 }
 
 void Runner::wrong(int index, const char* why, int other) const {

@@ -1,4 +1,5 @@
-// Runs all threads of a kernel, on the calling host thread. One at a time: the caller holds the lock.
+// Runs all threads of a kernel on the calling host thread. The caller holds the lock, so one kernel runs at a
+// time.
 #pragma once
 #include <cuda_runtime_api.h>
 

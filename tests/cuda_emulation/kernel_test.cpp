@@ -1,5 +1,4 @@
-// Threads of kernels: barriers and warp functions against plain loops; kernels that are wrong end with a
-// message.
+// Kernel threads: barriers and warp functions against plain loops; incorrect kernels abort with a message.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,7 +67,7 @@ __global__ void warp_scan(const double* in, double* out) {
 
 }  // namespace
 
-TEST_CASE("emulation: block sums by barriers") {
+TEST_CASE("emulation: block sums with barriers") {
   std::vector<int> in(5000);
   std::iota(in.begin(), in.end(), -7);
   const Array<int> a(in);
@@ -82,7 +81,7 @@ TEST_CASE("emulation: block sums by barriers") {
   }
 }
 
-TEST_CASE("emulation: inclusive scan of warps by shuffles") {
+TEST_CASE("emulation: inclusive warp scan with shuffles") {
   std::vector<double> in(128), expected(128);
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i] = 0.5 * static_cast<double>(i * i % 11);
@@ -93,7 +92,7 @@ TEST_CASE("emulation: inclusive scan of warps by shuffles") {
   CHECK(out.values() == expected);
 }
 
-TEST_CASE("emulation: votes, counts, groups of lanes, dynamic shared memory, atomics") {
+TEST_CASE("emulation: votes, counts, lane groups, dynamic shared memory, atomics") {
   const Array<unsigned> out(64 * 6);
   const Array<int> counter(std::vector<int>{0, 100});
   const auto thread = [o = out.data, c = counter.data] {
@@ -126,7 +125,7 @@ TEST_CASE("emulation: votes, counts, groups of lanes, dynamic shared memory, ato
   CHECK(counter.values() == std::vector<int>{64, -3});
 }
 
-TEST_CASE("emulation: indices of threads in three dimensions") {
+TEST_CASE("emulation: thread indices in three dimensions") {
   const Array<int> seen(std::vector<int>(2 * 3 * 2 * 4 * 3 * 2));
   const auto thread = [s = seen.data] {
     const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -137,7 +136,7 @@ TEST_CASE("emulation: indices of threads in three dimensions") {
   CHECK(seen.values() == std::vector<int>(seen.count, 1));
 }
 
-TEST_CASE("emulation: launches that no card would take") {
+TEST_CASE("emulation: launches that every GPU rejects") {
   const auto nothing = [] {};
   CHECK(start(nullptr, 0, 32, nothing) == cudaErrorInvalidConfiguration);
   CHECK(start(nullptr, dim3(1, 65536), 32, nothing) == cudaErrorInvalidConfiguration);
@@ -148,7 +147,7 @@ TEST_CASE("emulation: launches that no card would take") {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("emulation: barriers that not all threads reach, shuffles with lanes missing") {
+TEST_CASE("emulation: barriers that some threads never reach, shuffles with missing lanes") {
   const auto contains = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
   };
@@ -186,7 +185,7 @@ TEST_CASE("emulation: barriers that not all threads reach, shuffles with lanes m
   CHECK(contains(few, "does not have"));
 }
 
-TEST_CASE("emulation: the host cannot read device memory, nor a kernel the host's") {
+TEST_CASE("emulation: the host cannot read device memory, and kernels cannot read host memory") {
   CHECK(last_words([] {
           int* p = nullptr;
           cudaMalloc(reinterpret_cast<void**>(&p), 64);
@@ -196,7 +195,7 @@ TEST_CASE("emulation: the host cannot read device memory, nor a kernel the host'
   CHECK(last_words([] {
           int value = 0;
           check_argument("test", &value);
-        }) == "ended: emulated CUDA: kernel 'test' is given a pointer to host memory\n");
+        }) == "ended: emulated CUDA: kernel 'test' received a pointer to host memory\n");
 }
 
 }  // namespace tandem::cuda_emulation

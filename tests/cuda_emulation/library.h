@@ -1,5 +1,4 @@
-// What the emulated libraries share: entering a call, giving work to a stream, single precision in tensor
-// cores.
+// Shared by the emulated libraries: entering a call, enqueueing work on a stream, TF32 precision.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace tandem::cuda_emulation {
 
-/// Body of a library's function: takes the lock; `failed` after a failed kernel and for injected faults,
-/// which `of_fault` may tell apart.
+/// Body of a library function: takes the lock. Returns `failed` after a failed kernel and for injected
+/// faults, which `of_fault` may map to another status.
 template <class Status, class Body>
 Status library_call(const char* api, Status failed, Body&& body, Status (*of_fault)(cudaError_t) = nullptr) {
   if (host_thread().in_host_function) return failed;
@@ -24,7 +23,7 @@ Status library_call(const char* api, Status failed, Body&& body, Status (*of_fau
   return body();
 }
 
-/// Enqueues a library's kernel: the current card must be the stream's.
+/// Enqueues a library's kernel. The stream must belong to the current card.
 inline bool enqueue_library(cudaStream_t stream, const char* operation, std::function<void()> run) {
   const cudaError_t status = enqueue(stream, Work::kKernel, operation, std::move(run));
   if (status != cudaSuccess) host_thread().last_error = status;
@@ -32,12 +31,12 @@ inline bool enqueue_library(cudaStream_t stream, const char* operation, std::fun
   return status == cudaSuccess;
 }
 
-/// Whether `count` elements lie in memory that the current card can use.
+/// Whether `count` elements are in memory that the current card can use.
 inline bool elements_usable(const void* p, int64_t count, std::size_t size) {
   return usable(p, static_cast<std::size_t>(count) * size, host_thread().card);
 }
 
-/// The operand of a product as tensor cores see it: float with 10 bits of mantissa when `tf32`.
+/// The operand of a product as tensor cores see it: float with 10 mantissa bits if `tf32`.
 template <class T>
 T operand(T x, bool tf32) {
   if constexpr (std::is_same_v<T, float>)
@@ -46,13 +45,13 @@ T operand(T x, bool tf32) {
   return x;
 }
 
-/// Workspaces hold nothing after a call.
+/// Overwrites a workspace: its contents are undefined after a call.
 inline void clobber(void* workspace, std::size_t bytes) {
   if (bytes > 0) std::memset(workspace, 0xff, bytes);
 }
 
 // ---- gemm.cpp
-/// D = epilogue(alpha op(A) op(B) + beta C + bias): column-major, `batch` times; D is m x n, op(A) m x k.
+/// D = epilogue(alpha op(A) op(B) + beta C + bias), column-major, `batch` times; D is m x n, op(A) m x k.
 struct Gemm {
   struct Operand {
     const void* data = nullptr;
@@ -65,9 +64,9 @@ struct Gemm {
   Operand a, b, c;
   void* d = nullptr;
   int64_t ldd = 1, stride_d = 0;
-  const void* bias = nullptr;  // one a row of D
+  const void* bias = nullptr;  // one per row of D
 };
-/// Whether the sizes are possible; whether all operands lie in usable memory.
+/// Whether the sizes are valid and all operands are in usable memory.
 bool valid(const Gemm& gemm);
 bool usable(const Gemm& gemm);
 void run(const Gemm& gemm);

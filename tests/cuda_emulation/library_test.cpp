@@ -1,4 +1,4 @@
-// cuBLAS, cuBLASLt, cuDNN and CUB against results by hand.
+// cuBLAS, cuBLASLt, cuDNN and CUB against results computed by hand.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cudnn.h>
@@ -37,8 +37,8 @@ struct Dnn {
 
 }  // namespace
 
-TEST_CASE("emulation: products of all transposes, strided batches; beta 0 does not read") {
-  // op(A) = [1 2; 3 4; 5 6], op(B) = [1 0 2; 0 1 3], twice the second time; column-major.
+TEST_CASE("emulation: products with all transposes, strided batches; beta 0 does not read C") {
+  // op(A) = [1 2; 3 4; 5 6], op(B) = [1 0 2; 0 1 3], doubled in the second batch; column-major.
   const std::vector<double> a{1, 3, 5, 2, 4, 6}, at{1, 2, 3, 4, 5, 6}, b{1, 0, 0, 1, 2, 3},
       bt{1, 0, 2, 0, 1, 3};
   const std::vector<double> product{1, 3, 5, 2, 4, 6, 8, 18, 28};
@@ -65,7 +65,7 @@ TEST_CASE("emulation: products of all transposes, strided batches; beta 0 does n
   CHECK(C.values() == std::vector<float>{17, 53});
 }
 
-TEST_CASE("emulation: products refuse wrong arguments; TF32 only when asked for") {
+TEST_CASE("emulation: products reject invalid arguments; TF32 only on request") {
   const Blas blas;
   const Array<float> A(std::vector<float>(4, 1.0f + 0x1p-15f)), C(4);
   std::vector<float> host(4);
@@ -118,7 +118,8 @@ TEST_CASE("emulation: cuBLASLt with bias and ReLU") {
   };
   REQUIRE(matmul(A.data) == CUBLAS_STATUS_SUCCESS);
   CHECK(D.values() == std::vector<float>{1, 0, 10, 0, 0, 0});
-  CHECK(matmul(A.data + 1) == CUBLAS_STATUS_NOT_SUPPORTED);  // the heuristic was not told of small alignments
+  CHECK(matmul(A.data + 1) ==
+        CUBLAS_STATUS_NOT_SUPPORTED);  // the heuristic was not asked for small alignments
   CHECK(cublasLtMatmulAlgoGetHeuristic(lt, d, c, b, c, c, preference, 1, &result, &count) ==
         CUBLAS_STATUS_INVALID_VALUE);
   cublasLtMatmulPreferenceDestroy(preference);
@@ -170,7 +171,7 @@ TEST_CASE("emulation: convolution forward and backward, strided, padded, in grou
   CHECK(y.values()[7] == 8);
 }
 
-TEST_CASE("emulation: backward algorithms are offered with their determinism") {
+TEST_CASE("emulation: backward algorithms report their determinism") {
   const Dnn dnn;
   cudnnSetTensor4dDescriptor(dnn.x, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 3, 3);
   cudnnSetTensor4dDescriptor(dnn.y, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 3, 3);
@@ -186,7 +187,7 @@ TEST_CASE("emulation: backward algorithms are offered with their determinism") {
   CHECK(results[2].status != CUDNN_STATUS_SUCCESS);
 }
 
-TEST_CASE("emulation: CUB in two calls") {
+TEST_CASE("emulation: CUB's two-phase calls") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Array<float> keys(std::vector<float>{2, -1, nan, 0, -1, -0.0f}), sorted(6);
   const Array<int> places(std::vector<int>{0, 1, 2, 3, 4, 5}), order(6);

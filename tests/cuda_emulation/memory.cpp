@@ -1,4 +1,5 @@
-// Device memory: an arena a card, accessible only while its work runs. Pinned memory: plain memory, known.
+// Device memory: one arena per card, accessible only while its work runs. Pinned memory: plain memory,
+// tracked.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ namespace {
 constexpr std::size_t kAlignment = 512, kFilled = std::size_t{4} << 20, kEdge = std::size_t{1} << 20;
 constexpr int kPoison = 0xff;  // NaN as a float, -1 as an integer
 
-// Addresses without an allocation are poisoned for AddressSanitizer.
+// Unallocated addresses are poisoned for AddressSanitizer.
 void mark([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool used) {
 #ifdef TANDEM_ASAN
   if (used)
@@ -49,7 +50,7 @@ const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_
   return reinterpret_cast<uintptr_t>(p) - found.first < found.second.bytes ? &found : nullptr;
 }
 
-// The first hole that is large enough, with one unit left free behind it.
+// The first hole that is large enough and leaves one unit free at its end.
 char* place(const Card& card, std::size_t bytes) {
   uintptr_t at = reinterpret_cast<uintptr_t>(card.arena);
   const auto& all = state().device_memory;
@@ -60,7 +61,7 @@ char* place(const Card& card, std::size_t bytes) {
   return reinterpret_cast<char*>(at);
 }
 
-// Names the fault, then leaves it to whoever handled it before.
+// Reports the fault, then passes it to the previous handler.
 struct sigaction handled_before;
 void explain_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
@@ -98,14 +99,15 @@ cudaError_t allocate(void** out, std::size_t bytes) {
   state().device_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, index};
   ++state().counters.mallocs;
 #ifdef TANDEM_ASAN
-  static bool first = true;  // all holes, once
+  static bool first = true;  // poisons all holes, once
   if (first)
     for (const Card& one : state().cards) mark(one.arena, one.arena_bytes, false);
   first = false;
 #endif
   mark(memory, bytes, true);
   open_memory(index, index);
-  const std::size_t head = bytes <= kFilled ? bytes : kEdge;  // the middle of a large one stays as it is
+  const std::size_t head =
+      bytes <= kFilled ? bytes : kEdge;  // the middle of a large allocation is left as is
   std::memset(memory, kPoison, head);
   if (head < bytes) std::memset(memory + bytes - kEdge, kPoison, kEdge);
   open_memory(-1, -1);
@@ -151,7 +153,7 @@ cudaError_t allocate_pinned(void** out, std::size_t bytes) {
 void check_pointer(const char* operation, const void* p) {
   std::lock_guard lock(state().mutex);
   if (p == nullptr || where(p, 1).side != Side::kPageable) return;
-  std::fprintf(stderr, "emulated CUDA: kernel '%s' is given a pointer to host memory\n", operation);
+  std::fprintf(stderr, "emulated CUDA: kernel '%s' received a pointer to host memory\n", operation);
   std::abort();
 }
 

@@ -1,5 +1,5 @@
-// Queues of work: appending, and running them at the last moment. The lock is released only around host
-// functions; a stream whose first entry runs is busy, and other host threads wait for it.
+// Queues of work: appending, and running at the last possible moment. The lock is released only around host
+// functions. A stream running its first entry is busy, and other host threads wait for it.
 #include <chrono>
 #include <condition_variable>
 
@@ -9,7 +9,7 @@
 namespace tandem::cuda_emulation {
 namespace {
 
-constexpr std::size_t kLongest = 1024;  // a card's own queues are not endless either
+constexpr std::size_t kLongest = 1024;  // a real queue is finite too
 
 std::condition_variable_any& progress() {
   static auto* one = new std::condition_variable_any;
@@ -21,7 +21,7 @@ double milliseconds() {
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
-// While the calling host thread runs work; memory is closed behind the last.
+// Exists while the calling host thread runs work; the outermost one revokes memory access at its end.
 class Running {
  public:
   Running() { ++depth(); }
@@ -58,7 +58,7 @@ std::shared_ptr<Recording> record(CUstream_st* stream) {
   return recording;
 }
 
-// The legacy stream waits for all blocking streams of its card, and they for it.
+// The legacy stream waits for all blocking streams of its card, and they wait for it.
 void order_with_legacy(CUstream_st* stream) {
   if (stream->flags & cudaStreamNonBlocking) return;
   for (const auto& other : state().streams) {
@@ -120,7 +120,7 @@ void advance(CUstream_st* stream) {
   Running running;
   run_front(stream);
 }
-// The youngest streams first.
+// Runs the newest streams first.
 void drain_card(int card) {
   auto& streams = state().streams;
   for (std::size_t i = streams.size(); i-- > 0;)
@@ -163,7 +163,7 @@ void enqueue_wait(CUstream_st* stream, const std::shared_ptr<Recording>& recordi
   if (state().eager) drain(stream);
 }
 
-// Threads alternate between the two orders, so that no kernel can rely on one.
+// Threads alternate between two orders, so no kernel can rely on one.
 cudaError_t launch(const char* operation, cudaStream_t stream, dim3 grid, dim3 block,
                    std::size_t shared_bytes, std::function<void()> thread, const void* kernel) {
   return call("launch", [&]() -> cudaError_t {

@@ -1,4 +1,4 @@
-// The cards, the environment, injected faults and counters.
+// The cards, environment variables, injected faults and counters.
 #include "tandem/tests/cuda_emulation/state.h"
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Cards that CUDA_VISIBLE_DEVICES leaves: its valid numbers up to the first other word.
+// The number of cards left by CUDA_VISIBLE_DEVICES: its valid numbers before the first invalid word.
 int visible(int cards) {
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
   if (list == nullptr) return cards;
@@ -30,13 +30,13 @@ int visible(int cards) {
   return count;
 }
 
-// Addresses without access. Large pages, since access changes page by page before and after all work.
+// Reserves addresses without access. Uses large pages, because access changes page by page around all work.
 char* new_arena(std::size_t bytes) {
   void* memory =
       mmap(nullptr, bytes + kLargePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   const uintptr_t arena = (reinterpret_cast<uintptr_t>(memory) + kLargePage - 1) / kLargePage * kLargePage;
-  madvise(reinterpret_cast<void*>(arena), bytes, MADV_HUGEPAGE);  // where there are such pages
+  madvise(reinterpret_cast<void*>(arena), bytes, MADV_HUGEPAGE);  // if such pages are available
   return reinterpret_cast<char*>(arena);
 }
 
@@ -55,7 +55,7 @@ State::State() {
   for (int i = 0; i < cards_here; ++i) {
     Card& card = cards[static_cast<std::size_t>(i)];
     card.peers.resize(cards.size());
-    // Twice the memory, so that holes between allocations never make it full early.
+    // Twice the memory, so that holes between allocations never exhaust it early.
     card.arena_bytes = 2 * memory + (std::size_t{64} << 20);
     card.arena = new_arena(card.arena_bytes);
     streams.push_back(std::make_unique<CUstream_st>(CUstream_st{.card = i, .flags = 0, .id = next_id++}));
@@ -65,7 +65,7 @@ State::State() {
 }
 
 State& state() {
-  static State* one = new State;  // never destroyed: other statics' destructors call in
+  static State* one = new State;  // never destroyed: destructors of other statics call into it
   return *one;
 }
 

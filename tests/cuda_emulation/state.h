@@ -1,5 +1,5 @@
-// What the parts of the emulated runtime share: cards, memory, streams as queues, captures. Everything here
-// is used with the one lock held; calls of the API take it by call().
+// Shared by the parts of the emulated runtime: cards, memory, streams as queues, captures. Everything here
+// requires the single lock; API calls take it through call().
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -16,7 +16,7 @@
 
 namespace tandem::cuda_emulation {
 
-// A place in a stream: done when the work before it has run.
+// A position in a stream, reached when the preceding work has run.
 struct Recording {
   CUstream_st* stream;
   bool done = false;
@@ -30,22 +30,22 @@ struct Entry {
   int card;
   const char* operation;
   std::function<void()> run;
-  std::shared_ptr<Recording> recording;  // of kRecord and kWait
+  std::shared_ptr<Recording> recording;  // for kRecord and kWait
 };
 
 struct Node {
   Entry entry;
-  std::vector<std::size_t> after;  // indices of the nodes that it waits for
+  std::vector<std::size_t> after;  // indices of the nodes it depends on
 };
 
 struct Capture {
   cudaStreamCaptureMode mode;
   unsigned long long id;
   CUstream_st* origin;
-  const void* thread;  // that began it
+  const void* thread;  // the thread that began it
   bool invalid = false;
   std::unique_ptr<CUgraph_st> graph;
-  std::vector<CUstream_st*> streams;  // that take part
+  std::vector<CUstream_st*> streams;  // the streams taking part
 };
 
 struct Allocation {
@@ -75,14 +75,14 @@ struct State {
   std::vector<CUevent_st*> events;
   std::vector<std::shared_ptr<Capture>> captures;
   std::map<std::string, cudaError_t> faults;
-  std::map<const void*, std::size_t> shared_limits;  // by cudaFuncSetAttribute
+  std::map<const void*, std::size_t> shared_limits;  // set by cudaFuncSetAttribute
   cudaError_t sticky = cudaSuccess;
   Counters counters{};
   unsigned long long next_id = 1;
 };
 State& state();
 
-// Of the calling host thread.
+// State of the calling host thread.
 struct HostThread {
   int card = 0;
   cudaError_t last_error = cudaSuccess;
@@ -91,10 +91,10 @@ struct HostThread {
 };
 HostThread& host_thread();
 
-/// The injected fault of this call, else success.
+/// The fault injected for this call, or success.
 cudaError_t take_fault(const char* api);
 
-/// Body of an API function: takes the lock, then injected faults and the sticky error come before `body`.
+/// Body of an API function: takes the lock and checks injected faults and the sticky error before `body`.
 template <class Body>
 cudaError_t call(const char* api, Body&& body) {
   HostThread& own = host_thread();
@@ -105,36 +105,38 @@ cudaError_t call(const char* api, Body&& body) {
                            : state().sticky;
   if (status == cudaSuccess) status = take_fault(api);
   if (status == cudaSuccess) status = body();
-  if (status != cudaSuccess && status != cudaErrorNotReady) own.last_error = status;  // that is no error
+  if (status != cudaSuccess && status != cudaErrorNotReady)
+    own.last_error = status;  // cudaErrorNotReady is not an error
   return status;
 }
 
 // ---- queue.cpp, streams.cpp
-/// The stream behind a handle; null: not one, or destroyed.
+/// The stream behind a handle; null if there is none or it was destroyed.
 CUstream_st* find_stream(cudaStream_t handle);
 CUevent_st* find_event(cudaEvent_t handle);
-/// Appends to the stream, or to the graph that it captures.
+/// Appends to the stream, or to the graph that it is capturing.
 cudaError_t enqueue(cudaStream_t handle, Work work, const char* operation, std::function<void()> run);
-/// A mark at the end of the stream; a wait for one.
+/// Records an event at the end of the stream.
 std::shared_ptr<Recording> enqueue_record(CUstream_st* stream);
 void enqueue_wait(CUstream_st* stream, const std::shared_ptr<Recording>& recording);
 void run_entry(const Entry& entry);
-/// Runs all that is enqueued, with what it waits for.
+/// Runs everything enqueued, and whatever it waits for.
 void drain(CUstream_st* stream);
 void drain_until(const std::shared_ptr<Recording>& recording);
 void drain_card(int card);
-/// Runs one entry of the stream, or of one that it waits for.
+/// Runs one entry of the stream, or of a stream that it waits for.
 void advance(CUstream_st* stream);
 
 // ---- graph.cpp
-/// cudaErrorStreamCapture… when the thread's mode forbids an unsafe call now; the captures concerned end
-/// invalid.
+/// Returns cudaErrorStreamCapture… if the thread's mode forbids an unsafe call now, and invalidates the
+/// captures concerned.
 cudaError_t unsafe_in_capture();
-/// cudaErrorStreamCaptureImplicit when this is the legacy stream and a blocking stream of its card captures.
+/// cudaErrorStreamCaptureImplicit if this is the legacy stream and a blocking stream of its card is
+/// capturing.
 cudaError_t legacy_in_capture(const CUstream_st* stream);
 cudaError_t capture_entry(CUstream_st* stream, Entry entry);
 cudaError_t capture_wait(CUstream_st* stream, CUevent_st* event);
-/// Marks the capture that the stream takes part in.
+/// Marks the capture of the stream as invalid.
 cudaError_t invalidate(CUstream_st* stream, cudaError_t why);
 bool capturing(const CUstream_st* stream);
 
@@ -144,13 +146,14 @@ struct Where {
   Side side;
   int card;
 };
-/// Where all the bytes lie; kWrong: beyond an allocation, or freed.
+/// The location of all the bytes; kWrong if they extend beyond an allocation or were freed.
 Where where(const void* p, std::size_t bytes);
-/// Whether a kernel of the card may use all the bytes: its own memory, that of its peers, pinned memory.
+/// Whether a kernel on the card may use all the bytes: the card's own memory, its peers' memory, pinned
+/// memory.
 bool usable(const void* p, std::size_t bytes, int card);
-/// Makes the memory of exactly these cards accessible; both may be the same. -1: of none.
+/// Makes the memory of exactly these cards accessible; both may be the same, and -1 means none.
 void open_memory(int card, int other);
-/// Opens the card's memory and that of its peers.
+/// Makes the memory of the card and its peers accessible.
 void open_for_kernel(int card);
 
 }  // namespace tandem::cuda_emulation
@@ -163,14 +166,14 @@ struct CUstream_st {
   bool legacy = false, destroyed = false, busy = false;
   std::deque<tandem::cuda_emulation::Entry> queue;
   std::shared_ptr<tandem::cuda_emulation::Capture> capture;
-  std::vector<std::size_t> ends;  // of the capture: the nodes that the next one waits for
+  std::vector<std::size_t> ends;  // in a capture: the nodes that the next one depends on
 };
 
 struct CUevent_st {
   int card;
   unsigned flags;
   std::shared_ptr<tandem::cuda_emulation::Recording> recording;
-  std::shared_ptr<tandem::cuda_emulation::Capture> capture;  // that it was last recorded in
+  std::shared_ptr<tandem::cuda_emulation::Capture> capture;  // the capture in which it was last recorded
   std::vector<std::size_t> ends;
 };
 
@@ -180,9 +183,10 @@ struct CUgraphNode_st {
 
 struct CUgraph_st {
   std::vector<tandem::cuda_emulation::Node> nodes;
-  std::deque<CUgraphNode_st> handles;  // the address of the i-th is the i-th node's handle
+  std::deque<CUgraphNode_st> handles;  // the address of element i is the handle of node i
 };
 
 struct CUgraphExec_st {
-  std::shared_ptr<std::vector<tandem::cuda_emulation::Entry>> entries;  // in an order that the graph allows
+  std::shared_ptr<std::vector<tandem::cuda_emulation::Entry>>
+      entries;  // in an order that the dependencies allow
 };

@@ -1,4 +1,4 @@
-// Streams, events, memory and capture: what is forgotten shows, what is right works.
+// Streams, events, memory and capture: omissions are exposed, and correct use works.
 #include <thread>
 
 #include "tandem/tests/cuda_emulation/test_support.h"
@@ -16,7 +16,7 @@ int value_of(const Array<int>& a) { return a.values()[0]; }
 
 }  // namespace
 
-TEST_CASE("emulation: a missing wait shows, an event orders") {
+TEST_CASE("emulation: a missing wait is exposed, an event orders") {
   const Array<int> a(std::vector<int>{1}), b(std::vector<int>{0});
   const Stream first, second;
   const Event event;
@@ -37,7 +37,7 @@ TEST_CASE("emulation: a missing wait shows, an event orders") {
   first.synchronize();
 }
 
-TEST_CASE("emulation: copies read pinned memory late and pageable memory at once") {
+TEST_CASE("emulation: copies read pinned memory late and pageable memory immediately") {
   const Array<int> a(1);
   const Stream stream;
   int* pinned = nullptr;
@@ -55,7 +55,7 @@ TEST_CASE("emulation: copies read pinned memory late and pageable memory at once
   REQUIRE(cudaFreeHost(pinned) == cudaSuccess);
 }
 
-TEST_CASE("emulation: copies on the wrong side, past the end, of freed memory") {
+TEST_CASE("emulation: copies with a wrong direction, past the end, of freed memory") {
   const Array<int> a(4), b(4);
   int host[8] = {};
   const auto copy = [](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -79,7 +79,7 @@ TEST_CASE("emulation: copies on the wrong side, past the end, of freed memory") 
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
 }
 
-TEST_CASE("emulation: memory runs out, and is NaN at first") {
+TEST_CASE("emulation: memory runs out, and is initially NaN") {
   std::size_t free = 0, total = 0;
   REQUIRE(cudaMemGetInfo(&free, &total) == cudaSuccess);
   void *p = nullptr, *q = nullptr;
@@ -100,7 +100,7 @@ TEST_CASE("emulation: memory runs out, and is NaN at first") {
   cudaGetLastError();
 }
 
-TEST_CASE("emulation: a failed kernel is reported later, and by every call") {
+TEST_CASE("emulation: a failed kernel is reported later, by every call") {
   const Array<int> a(std::vector<int>{1});
   const Stream stream;
   fail_next("execution", cudaErrorIllegalAddress);
@@ -139,7 +139,7 @@ TEST_CASE("emulation: events are not ready until their stream has run") {
   cudaGetLastError();
 }
 
-TEST_CASE("emulation: the legacy stream waits for blocking streams and they for it") {
+TEST_CASE("emulation: the legacy stream and blocking streams wait for each other") {
   const Array<int> a(std::vector<int>{1}), b(std::vector<int>{0});
   cudaStream_t blocking = nullptr;
   REQUIRE(cudaStreamCreate(&blocking) == cudaSuccess);

@@ -1,4 +1,4 @@
-// The API of streams and events.
+// The stream and event API.
 #include <algorithm>
 
 #include "tandem/tests/cuda_emulation/state.h"
@@ -30,7 +30,7 @@ cudaError_t create(cudaEvent_t* out, unsigned flags) {
   return cudaSuccess;
 }
 
-// Synchronising or asking a stream: what forbids it.
+// The error if synchronising or querying the stream is forbidden now.
 cudaError_t check_wait(CUstream_st* stream) {
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (capturing(stream)) return invalidate(stream, cudaErrorStreamCaptureUnsupported);
@@ -56,7 +56,7 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   return capturing(stream) && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
-// In any mode and from any thread, captures of the card end invalid.
+// Invalidates captures on the card, in any mode and from any thread.
 cudaError_t synchronize_device() {
   bool captured = false;
   for (const auto& capture : state().captures)
@@ -84,7 +84,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
   return call("cudaStreamCreateWithPriority", [&] { return create(out, flags, priority); });
 }
-// What is enqueued still runs, at some time.
+// Enqueued work still runs eventually.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return call("cudaStreamDestroy", [&] {
     CUstream_st* stream = find_stream(handle);
@@ -106,7 +106,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     return state().sticky;
   });
 }
-// Every question lets the stream advance by one entry, so that asking again and again ends.
+// Every query advances the stream by one entry, so polling terminates.
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return call("cudaStreamQuery", [&] {
     CUstream_st* stream = find_stream(handle);

@@ -1,4 +1,4 @@
-// Short forms for the tests of the emulation.
+// Helpers for the tests of the emulation.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 namespace tandem::cuda_emulation {
 
-/// Device memory with values; freed at the end of the scope.
+/// Device memory with initial values; freed at the end of the scope.
 template <class T>
 struct Array {
   T* data = nullptr;
@@ -24,7 +24,7 @@ struct Array {
   ~Array() { cudaFree(data); }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  /// As the card holds it now: waits for the legacy stream alone.
+  /// The values now on the card; waits only for the legacy stream.
   std::vector<T> values() const {
     std::vector<T> out(count);
     CHECK(cudaMemcpy(out.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);
@@ -51,7 +51,8 @@ struct Event {
   operator cudaEvent_t() const { return handle; }
 };
 
-/// Runs `f` in a child process; what it wrote to stderr when it was ended by a signal, else "".
+/// Runs `f` in a child process. Returns "ended: " and its stderr output if it fails or is killed by a signal,
+/// else "".
 std::string last_words(void (*f)());
 
 }  // namespace tandem::cuda_emulation

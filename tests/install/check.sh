@@ -1,7 +1,7 @@
 #!/bin/bash
-# check.sh BUILD PROGRAM SOURCE CUDA: installs, builds PROGRAM outside the tree by pkg-config and runs it; compiles each
-# installed header alone, without Eigen; holds the stripped library to 6 MB, with CUDA's kernels (CUDA is not `disabled`)
-# to 16; configures Tandem as a subproject.
+# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM outside the tree with pkg-config and runs it; compiles
+# each installed header alone, without Eigen; limits the stripped library to 6 MB, or to 16 MB with CUDA's kernels (CUDA is
+# not `disabled`); configures Tandem as a subproject.
 set -euo pipefail
 build=$1 program=$2 source=$3 limit=6000000
 [ "$4" = disabled ] || limit=16000000
@@ -40,7 +40,7 @@ check "each header alone" alone
 
 small() { echo "$(stat -c %s "$lib") bytes" && [ "$(stat -c %s "$lib")" -le "$limit" ]; }
 case $CXX in
-  *clang*) ;;  # the limit is g++'s: clang unrolls further
+  *clang*) ;;  # the limit applies to g++: clang unrolls more
   *) check "stripped library of at most $limit bytes" small ;;
 esac
 echo "stripped library: $(stat -c %s "$lib") bytes"

@@ -1,4 +1,4 @@
-// A user's program outside the tree: only the installed headers and library.
+// A user's program outside the source tree, using only the installed headers and library.
 #include <tandem/core/error.h>
 
 #include <cstdio>

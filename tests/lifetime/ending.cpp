@@ -1,4 +1,4 @@
-// ending MODE [PLUGIN]: ends as MODE says, with exit code 0 where objects may outlive those of the library.
+// ending MODE [PLUGIN]: ends the process as MODE says; exit code 0 if objects may outlive the library's own.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -17,14 +17,14 @@ using namespace tandem;
 
 namespace {
 
-// A graph whose nodes are destroyed one inside of the other.
+// A graph whose nodes are destroyed recursively.
 Tensor graph(Device device = kCPU) {
   Tensor x = ones({4}, TensorOptions().device(device)).requires_grad_(), t = x;
   for (int i = 0; i < 3; ++i) t = t * 1.0;
   return x * 1.0 + x * 0.5;
 }
 
-// What uses the memory that the library keeps for each thread.
+// Uses the memory that the library keeps per thread.
 void compute() {
   const NoGradGuard no_grad;
   AutoGradMode recorded(true);
@@ -68,7 +68,7 @@ auto loader_of(int ends_at) {
 }
 using Loader = decltype(loader_of(0));
 
-// In the order of their construction: the last goes first.
+// In construction order; the last one is destroyed first.
 Late global;
 thread_local Late of_thread;
 Loader global_loader;
@@ -77,7 +77,7 @@ std::unique_ptr<optim::Adam> global_optimizer;
 
 void after(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-// Threads that compute until the process has gone.
+// Starts threads that compute until the process is gone.
 void compute_forever(int count) {
   for (int i = 0; i < count; ++i)
     std::thread([] {
@@ -171,7 +171,7 @@ const Modes& modes() {
       {"exit in a worker of a loader",
        [](const char*) {
          global_loader = loader_of(20);
-         global_loader->begin();  // asks for more than it takes
+         global_loader->begin();  // requests more than it takes
          begun = true;
          begun.notify_all();
          for (;;) after(1000);
@@ -209,7 +209,9 @@ int main(int count, char** arguments) {
     return 0;
   }
   set_num_threads(2);
-  static_cast<void>(of_thread.computes);  // before the library's objects of this thread: it goes behind them
+  static_cast<void>(
+      of_thread
+          .computes);  // constructed before the library's objects of this thread, so destroyed after them
   modes().at(arguments[1])(count > 2 ? arguments[2] : nullptr);
   return 0;
 }

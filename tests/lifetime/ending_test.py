@@ -1,5 +1,5 @@
-"""ending_test.py PROGRAM PLUGIN: every mode of tests/lifetime/ending.cpp ends by itself with exit code 0, and with a
-profile of the whole run where one is asked for."""
+"""ending_test.py PROGRAM PLUGIN: checks that every mode of tests/lifetime/ending.cpp ends by itself with exit code 0, and
+writes a profile of the whole run if one is requested."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ def end(mode, **environment):
         run = subprocess.run([program, mode, plugin], env={**os.environ, **environment}, timeout=120,
                              capture_output=True, text=True)
     except subprocess.TimeoutExpired:
-        return 'does not end'
+        return 'timed out'
     return '' if run.returncode == 0 else f'exit code {run.returncode}\n{run.stderr[-4000:]}'
 
 

@@ -1,5 +1,5 @@
-// Children of a process whose other threads compute: whatever those held at the fork, a child computes on the
-// CPU.
+// Forked children of a process with computing threads: whatever those threads held at the fork, the child can
+// compute on the CPU.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using namespace tandem;
 
 namespace {
 
-// Forks; `body` says whether all is well in the child, which has half a minute.
+// Forks. `body` runs in the child, within half a minute, and returns whether it succeeded.
 bool child_succeeds(const std::function<bool()>& body, bool by_exit = false) {
   std::fflush(nullptr);
   const pid_t child = fork();
@@ -50,7 +50,7 @@ std::string error_of(const std::function<void()>& f) {
 
 using Works = std::vector<std::function<void()>>;
 
-// Threads that do one thing again and again until the scope ends.
+// Threads that repeat one action until the scope ends.
 class Busy {
  public:
   explicit Busy(const Works& works) {
@@ -99,7 +99,7 @@ bool backward_is_right() {
   return x.grad()[3].item<double>() == 6;
 }
 
-// With `threads` threads; draws from the default generator and makes a loader, too.
+// Computes with `threads` threads; also draws from the default generator and creates a loader.
 bool computes(int threads) {
   set_num_threads(threads);
   const Tensor product = matmul(ones({256, 256}), ones({256, 256}));
@@ -117,7 +117,7 @@ void allocate_much() {
 
 }  // namespace
 
-TEST_CASE("children of a process that computes") {
+TEST_CASE("children of a computing process") {
   set_num_threads(2);
   const Busy busy(Works{multiply_matrices, differentiate, load_epoch, allocate_much});
   for (int i = 0; i < 200; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("children of a process that computes") {
   }
 }
 
-TEST_CASE("a child has threads of its own, as many as its parent, and may ask for others") {
+TEST_CASE("a child has its own threads, as many as its parent, and may change their number") {
   set_num_threads(4);
   const auto count = [] {
     std::atomic<int64_t> sum{0};
@@ -187,7 +187,7 @@ TEST_CASE("loaders of the parent") {
   auto fresh = loader_of(2), begun = loader_of(2), alone = loader_of(0);
   auto batch = begun->begin();
   auto own = alone->begin();
-  // By exit(): their destructors have no threads to wait for.
+  // Destroyed by exit(): their destructors have no threads to wait for.
   static auto held = loader_of(2);
   held->begin();
   CHECK(child_succeeds(
@@ -206,7 +206,7 @@ TEST_CASE("loaders of the parent") {
   CHECK(batch->data[0][0].item<double>() == 8);
 }
 
-TEST_CASE("a fork inside of what the library calls") {
+TEST_CASE("a fork inside code that the library calls") {
   set_num_threads(2);
   SUBCASE("in a body of parallel_for") {
     const auto fork_in_body = [] {
@@ -215,7 +215,7 @@ TEST_CASE("a fork inside of what the library calls") {
       const std::thread::id self = std::this_thread::get_id();
       parallel_for(64, 1, [&](int64_t, int64_t) {
         if (std::this_thread::get_id() != self)
-          while (!once) std::this_thread::yield();  // leaves some to the caller
+          while (!once) std::this_thread::yield();  // leaves some to the calling thread
         else if (!once.exchange(true))
           child = fork();
       });
@@ -273,7 +273,7 @@ TEST_CASE("CUDA in a child") {
   CHECK(child_succeeds(
       [&] {
         const std::string said = error_of([] { ones({4}, TensorOptions().device(kCUDA)); });
-        held.reset();  // its memory is the parent's
+        held.reset();  // its memory belongs to the parent
         return said.find("CUDA cannot be used in a forked child") != std::string::npos && computes(2);
       },
       true));

@@ -1,4 +1,4 @@
-// In the place of cuda/toolkit/device_language.h: kernels are compiled for the host and run by the emulation.
+// Replaces cuda/toolkit/device_language.h: kernels are compiled for the host and run by the emulation.
 #pragma once
 #include <cstddef>
 

@@ -1,4 +1,5 @@
-// The part of CUB that device code here uses, on the host: same names and arguments, in stream order.
+// The part of CUB that this project's device code uses, on the host: same names and arguments, in stream
+// order.
 #pragma once
 #include "scan.h"
 #include "sort.h"

@@ -1,4 +1,4 @@
-// What all of CUB's device functions share: the two calls, the temporary storage, the queue.
+// Shared by all CUB device functions: the two-phase call, the temporary storage, the queue.
 #pragma once
 #include <functional>
 #include <type_traits>
@@ -7,16 +7,16 @@
 #include "tandem/tests/cuda_emulation/device.h"
 
 namespace tandem::cuda_emulation {
-/// The second call of a CUB function: cudaErrorInvalidValue when the storage is too small or not on the card.
-/// Runs `run` in stream order, after overwriting the storage.
+/// The second call of a CUB function: cudaErrorInvalidValue if the storage is too small or not on the card.
+/// Overwrites the storage, then calls `run`, in stream order.
 cudaError_t enqueue_cub(const char* operation, void* storage, std::size_t bytes, std::size_t needed,
                         cudaStream_t stream, std::function<void()> run);
 }  // namespace tandem::cuda_emulation
 
 namespace cub::emulation {
 
-/// First call (no storage): the size, nothing runs. Second: enqueues. What it needs depends on the number of
-/// items.
+/// The first call (without storage) returns the size and runs nothing; the second enqueues. The size depends
+/// on the number of items.
 template <class F>
 cudaError_t two_phases(const char* operation, void* storage, std::size_t& bytes, int64_t items,
                        cudaStream_t stream, F run) {

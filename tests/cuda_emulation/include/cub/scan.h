@@ -1,4 +1,4 @@
-// Scans, reductions, selection, runs, in the order of the items.
+// Scans, reductions, selection and run-length encoding, in the order of the items.
 #pragma once
 #include <limits>
 #include <vector>
@@ -74,7 +74,7 @@ cudaError_t reduce_segments(void* storage, std::size_t& bytes, In in, Out out, i
     }
   });
 }
-// Keeps in[i] where keep(i); in place is allowed.
+// Keeps in[i] if keep(i). In-place operation is allowed.
 template <class In, class Out, class Count, class Keep>
 cudaError_t select(void* storage, std::size_t& bytes, In in, Out out, Count count, int64_t n, Keep keep,
                    cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Sorting: by the bits of the keys, as the radix sorts do: -0 equals 0, a NaN without sign is the greatest.
+// Sorting by the bits of the keys, like a radix sort: -0 equals 0, and a NaN without sign is the greatest.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -37,7 +37,7 @@ struct Digits {
   }
 };
 
-/// The permutation that sorts keys[0, n). Sorts that are not stable turn equal keys round.
+/// The permutation that sorts keys[0, n). Unstable sorts reverse equal keys.
 template <class Key>
 std::vector<int64_t> sorted_order(const Key* keys, int64_t n, const Digits& digits) {
   std::vector<int64_t> order(static_cast<std::size_t>(n));
@@ -57,7 +57,7 @@ void permute(const T* in, T* out, const std::vector<int64_t>& order) {
                 sizeof(T));
 }
 
-/// Sorts one run of keys with its values, if there are any.
+/// Sorts one range of keys, with its values if any.
 template <class Key, class Value>
 void sort_range(const Key* keys_in, Key* keys_out, const Value* values_in, Value* values_out, int64_t n,
                 const Digits& digits) {
@@ -98,7 +98,7 @@ cudaError_t sort_segments(const char* name, void* storage, std::size_t& bytes, c
 
 namespace cub {
 
-// Every function sorts ascending or descending; the macro writes both.
+// Every function sorts ascending or descending; the macro defines both.
 #define TANDEM_SORTS(order, is_descending)                                                                  \
   template <class Key, class Value, class N>                                                                \
   static cudaError_t SortPairs##order(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out, \
