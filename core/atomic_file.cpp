@@ -171,7 +171,7 @@ AtomicFile::AtomicFile(std::string path) : AtomicFile() {
 void AtomicFile::open_temporary() {
   static std::atomic<unsigned> counter{0};
   const std::string folder = folder_of(target_), head = temporary_head(target_);
-  check(exists(folder), "cannot write ", path_, ": there is no folder ", folder);
+  check(exists(folder), "cannot write ", path_, ": no such folder: ", folder);
   check(is_folder(folder), "cannot write ", path_, ": ", folder, " is not a folder");
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;

@@ -95,7 +95,7 @@ CaptureResult end(void* capture) {
     generator.set_offset(r.first_draw.offset);
     if (status != cudaSuccess) {
       forget_error();
-      r.refuse(concat("does what CUDA does not record (", cudaGetErrorString(status), ")"));
+      r.refuse(concat("performs an operation that CUDA cannot record (", cudaGetErrorString(status), ")"));
     }
     if (r.refusal.empty()) instantiate(r, graph, result.nodes);
   } catch (const std::exception& error) {
@@ -122,7 +122,7 @@ std::string end_numbers(void* capture) {
   r.phase = Recording::Phase::kIdle;
   context(r.device).recording = nullptr;
   for (const Recording::Slot& slot : r.slots)
-    if (!slot.written) r.refuse("an optimizer that stepped when it was captured does not step now");
+    if (!slot.written) r.refuse("an optimizer that stepped in the recording does not step now");
   return r.refusal;
 }
 
@@ -221,7 +221,7 @@ LiveDraw live_draw(Context& c, const Generator::Draw& draw) {
   Recording& r = *c.recording;
   const Generator::Draw next = default_generator().take(0);
   if (draw.seed != r.first_draw.seed || draw.offset < r.first_draw.offset || draw.offset >= next.offset) {
-    r.refuse("draws from another generator than the default one");
+    r.refuse("draws from a generator other than the default one");
     return out;
   }
   out.offset -= r.first_draw.offset;

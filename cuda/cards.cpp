@@ -39,8 +39,8 @@ Found look() {
     forget_error();
     int driver = 0;
     const bool none = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
-    found.reason = concat("no CUDA device: ", none                    ? "there is no NVIDIA driver"
-                                              : status == cudaSuccess ? "the driver shows none"
+    found.reason = concat("no CUDA device: ", none                    ? "no NVIDIA driver found"
+                                              : status == cudaSuccess ? "the driver reports none"
                                                                       : cudaGetErrorString(status));
     return found;
   }

@@ -159,7 +159,7 @@ TEST_CASE("symbolic links are followed, even dangling ones; other hard links kee
   REQUIRE(::symlink("about", (folder / "round").c_str()) == 0);
   CHECK_THROWS_WITH_AS(AtomicFile{folder / "round"}, Contains("round: too many symbolic links"), Error);
   REQUIRE(::symlink("none/a", (folder / "lost").c_str()) == 0);
-  CHECK_THROWS_WITH_AS(AtomicFile{folder / "lost"}, Contains("there is no folder"), Error);
+  CHECK_THROWS_WITH_AS(AtomicFile{folder / "lost"}, Contains("no such folder"), Error);
 }
 
 TEST_CASE("character devices and pipes are written directly") {
@@ -258,7 +258,7 @@ TEST_CASE("errors name the path and the reason") {
   write_file(folder / "plain", "x");
   const std::string missing = folder / "none/a", under_file = folder / "plain/a";
   CHECK(error_of([&] { AtomicFile{missing}; }) ==
-        "cannot write " + missing + ": there is no folder " + (folder / "none"));
+        "cannot write " + missing + ": no such folder: " + (folder / "none"));
   CHECK(error_of([&] { AtomicFile{under_file}; }) ==
         "cannot write " + under_file + ": " + (folder / "plain") + " is not a folder");
   CHECK_THROWS_WITH_AS(AtomicFile{folder.path()}, Contains("it is a folder"), Error);

@@ -104,13 +104,13 @@ TEST_CASE("random numbers of another generator, or a new seed") {
                                         noise.normal_(0, 1, Generator(99));
                                         return m.step(o, x + noise);
                                       }),
-                        "draws from another generator than the default one"));
+                        "draws from a generator other than the default one"));
   CHECK(ends_uncaptured(same_as_eager(6,
                                       [](Model& m, optim::Optimizer& o, const Tensor& x) {
                                         default_generator().set_current_seed(4);
                                         return m.step(o, x);
                                       }),
-                        "draws from another generator than the default one"));
+                        "draws from a generator other than the default one"));
 }
 
 TEST_CASE("an optimizer steps twice or changes its options") {
