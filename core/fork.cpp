@@ -1,6 +1,5 @@
 // Handlers for fork(). They are registered when the library is loaded, so they run closer to the fork than
 // those of the program.
-// outside of them.
 #include "tandem/core/fork.h"
 
 #include <pthread.h>

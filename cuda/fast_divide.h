@@ -1,8 +1,8 @@
 // Division of 32-bit indices by a divisor known at launch: one multiplication and one shift.
 //
 // T. Granlund, P. L. Montgomery: Division by Invariant Integers using Multiplication. PLDI 1994. With
-// shift = ceil(log2 d) and m = floor(2^32 (2^shift - d) / d) + 1: n / d = (mulhi(n, m) + n) >> shift, for n <
-// 2^31.
+// shift = ceil(log2 d) and m = floor(2^32 (2^shift - d) / d) + 1: n / d = (mulhi(n, m) + n) >> shift,
+// for n < 2^31.
 #pragma once
 #include <cstdint>
 
