@@ -1,5 +1,5 @@
-"""ending_test.py PROGRAM PLUGIN: checks that every mode of tests/lifetime/ending.cpp ends by itself with exit code 0, and
-writes a profile of the whole run if one is requested."""
+"""ending_test.py PROGRAM PLUGIN: checks that every mode of tests/lifetime/ending.cpp ends by itself with exit code 0,
+and writes a profile of the whole run if one is requested."""
 import json
 import os
 import subprocess
