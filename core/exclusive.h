@@ -23,7 +23,8 @@ class Exclusive {
       if (object_.user_.load(std::memory_order_relaxed) == me) return;
       std::thread::id nobody;
       check(object_.user_.compare_exchange_strong(nobody, me, std::memory_order_acquire), what,
-            ": another thread is using it; use one per thread, or take a lock");
+            ": another thread is using it, but only one thread at a time may; use one per thread, or take a "
+            "lock");
       outermost_ = true;
     }
     ~Use() {
