@@ -1,8 +1,8 @@
-// Everything: tensors, autograd, operations, modules, optimizers, several devices, data.
+// The whole library: tensors, autograd, operations, modules, optimizers, multi-device training, data.
 //
 //   #include <tandem/tandem.h>
 #pragma once
-#include <cmath>  // programs expect it, as from LibTorch's headers
+#include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"

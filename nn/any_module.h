@@ -1,8 +1,8 @@
-// AnyModule: a module of any type, with its forward.
+// AnyModule: a type-erased module that keeps its forward.
 //
-// The arguments of forward() must be of the types that the module's forward takes (references aside); the
-// result must be named where it is no Tensor: any.forward<int>(x). A forward that is a template or is
-// overloaded counts as Tensor(Tensor).
+// The arguments of forward() must have the types that the module's forward takes (references aside). A result
+// that is not a Tensor must be named: any.forward<int>(x). A forward that is a template or overloaded is
+// treated as Tensor(Tensor).
 #pragma once
 #include <array>
 #include <span>
@@ -75,7 +75,7 @@ template <class M, class R, class C, class... Args>
 void is_plain(R (C::*)(Args...));
 template <class M, class R, class C, class... Args>
 void is_plain(R (C::*)(Args...) const);
-/// forward is one function: neither a template nor overloaded.
+/// forward is a single function, neither a template nor overloaded.
 template <class M>
 concept PlainForward = requires {
   is_plain<M>(&M::forward);
@@ -89,7 +89,7 @@ std::unique_ptr<AnyModuleBase> hold(std::shared_ptr<M> module) {
     return std::make_unique<AnyModuleHolder<M, Tensor, const Tensor&>>(std::move(module));
 }
 
-/// A module whose forward can be called.
+/// A module with a callable forward.
 template <class M>
 concept HasForward = std::is_base_of_v<Module, M> &&
     (PlainForward<M> || requires(M & m, Tensor x) { m.forward(x); });
@@ -139,15 +139,15 @@ class AnyModule {
   }
 
   std::shared_ptr<Module> ptr() const { return content().ptr(); }
-  /// Throws Error when the module is of another type.
+  /// Throws Error when the module has a different type.
   template <class M>
   std::shared_ptr<M> ptr() const {
     auto typed = std::dynamic_pointer_cast<M>(ptr());
-    check(typed != nullptr, "the module is a ", ptr()->name(), ", but a ", detail::type_name(typeid(M)),
-          " was asked for");
+    check(typed != nullptr, "AnyModule: the module is a ", ptr()->name(), ", but a ",
+          detail::type_name(typeid(M)), " was requested");
     return typed;
   }
-  /// By the module's type or its holder's.
+  /// Accepts the module's type or its holder's type.
   template <class M>
   auto& get() const {
     if constexpr (detail::is_module_holder<M>)
@@ -175,8 +175,8 @@ class AnyModule {
 
 }  // namespace tandem::nn
 
-/// In a module class: forward arguments that may be left out in calls through Sequential or AnyModule, as
-/// FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2)}, {2, AnyValue(3.0)}): index of the argument, its value.
+/// In a module class: default values of forward arguments for calls through Sequential or AnyModule, as pairs
+/// of argument index and value: FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2)}, {2, AnyValue(3.0)}).
 #define FORWARD_HAS_DEFAULT_ARGS(...)                                                  \
   template <class, class, class...>                                                    \
   friend struct ::tandem::nn::detail::AnyModuleHolder;                                 \

@@ -1,4 +1,4 @@
-// AnyValue: a value of any type, for arguments and results of modules whose type is not known.
+// AnyValue: a type-erased value, for the arguments and results of type-erased modules.
 #pragma once
 #include <any>
 #include <string>
@@ -9,7 +9,7 @@
 namespace tandem::nn {
 
 namespace detail {
-/// "tandem::Tensor"
+/// Demangled name of a type, such as "tandem::Tensor".
 std::string type_name(const std::type_info& type);
 }  // namespace detail
 
@@ -24,17 +24,17 @@ class AnyValue {
   requires(!std::is_same_v<std::decay_t<T>, AnyValue>) explicit AnyValue(T&& value)
       : value_(std::forward<T>(value)) {}
 
-  /// nullptr when it is of another type.
+  /// nullptr when the value has a different type.
   template <class T>
   T* try_get() {
     return std::any_cast<T>(&value_);
   }
-  /// Throws Error when it is of another type.
+  /// Throws Error when the value has a different type.
   template <class T>
   T get() {
     T* found = try_get<T>();
-    check(found != nullptr, "the value is a ", detail::type_name(value_.type()), ", but a ",
-          detail::type_name(typeid(T)), " was asked for");
+    check(found != nullptr, "AnyValue: the value is a ", detail::type_name(value_.type()), ", but a ",
+          detail::type_name(typeid(T)), " was requested");
     return *found;
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }

@@ -1,4 +1,4 @@
-// TANDEM_ARG: one option of a builder: `Conv2dOptions(1, 20, 3).stride(2)` sets, `options.stride()` gets.
+// TANDEM_ARG: a builder option: `Conv2dOptions(1, 20, 3).stride(2)` sets it, `options.stride()` reads it.
 #pragma once
 #include <utility>
 

@@ -1,5 +1,5 @@
-// update_buffers: how forward of a module changes its buffers so that a ParameterServer with shards gives the
-// same on any number of devices.
+// update_buffers: lets a module's forward change its buffers so that a ParameterServer with shards produces
+// the same buffers on any number of devices.
 //
 //   const Tensor mean = x.mean(0);
 //   nn::update_buffers({running}, {mean}, [m = momentum](std::vector<Tensor>& buffers,

@@ -1,4 +1,4 @@
-// call: the forward of a module with its forward hooks; a span of the profiler.
+// call: runs a module's forward with its forward hooks, inside a profiler span.
 #pragma once
 #include <tuple>
 
@@ -8,7 +8,7 @@
 namespace tandem::nn {
 namespace detail {
 
-/// The module's type as the profiler shows it: "Linear". Valid until the thread ends.
+/// The module's type as shown in the profiler, such as "Linear". Valid until the thread ends.
 const std::string& span_name(const Module& module);
 
 template <class M, class... Args>
@@ -20,10 +20,10 @@ __attribute__((noinline)) auto call_hooked(M& module, Args... args) {
   };
   (collect(args), ...);
   const std::size_t count = inputs.size();
-  const auto pre = hooks->pre;  // a hook may remove itself
+  const auto pre = hooks->pre;  // a copy: a hook may remove itself
   for (const auto& entry : pre) entry.hook->before(module, inputs);
-  check(inputs.size() == count, module.name(), ": a forward pre-hook made ", inputs.size(), " inputs of ",
-        count);
+  check(inputs.size() == count, module.name(), ": a forward pre-hook returned ", inputs.size(),
+        " inputs, expected ", count);
   std::size_t at = 0;
   const auto replace = [&]<class A>(A& arg) {
     if constexpr (std::is_same_v<A, Tensor>) arg = inputs[at++];
@@ -61,7 +61,7 @@ __attribute__((noinline, cold)) auto call_profiled(M& module, Args&&... args) {
 
 }  // namespace detail
 
-/// module.forward(args...) with the module's forward hooks around it.
+/// module.forward(args...), with the module's forward hooks run before and after it.
 template <class M, class... Args>
 requires std::is_base_of_v<Module, M>
 auto call(M& module, Args&&... args) {

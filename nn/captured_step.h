@@ -1,4 +1,4 @@
-// CapturedStep: a training step that is recorded once and then replayed as one launch.
+// CapturedStep: a training step that is recorded once and then replayed as a single launch.
 //
 //   cuda::CapturedStep step(
 //       [&](const Tensor& images, const Tensor& labels) {
@@ -11,19 +11,20 @@
 //       {&optimizer});
 //   for (…) Tensor loss = step(images, labels)[0];
 //
-// On a CUDA device the function runs as it is for the first calls, then once more to record the work that it
-// gives to the device: forward, backward and the optimizer. From then on a call copies its inputs into the
-// recorded ones and replays; learning rates, step counts and random numbers are those of the moment, so that
-// replayed steps give the bits of eager ones. Elsewhere the function just runs.
+// On a CUDA device the first calls run the function eagerly. One more call records the work that the function
+// submits to the device: forward, backward and the optimizer. From then on a call copies its inputs into the
+// recorded ones and replays. Learning rates, step counts and random numbers are current at each replay, so
+// replayed steps produce the same bits as eager ones. On other devices every call runs the function eagerly.
 //
-// What is recorded is the device's work alone. The function's host code does not run in a replay: schedulers
-// and counters belong outside. It must not read values (item()) or wait, and what it keeps from one call to
-// the next must lie in tensors that it writes in place. Outputs and gradients are written anew by every
-// replay: clone what is to last. One thread.
+// Only device work is recorded. The function's host code does not run during a replay, so keep schedulers and
+// counters outside. The function must not read values (item()) or synchronise, and any state it keeps between
+// calls must be in tensors that it writes in place. Every replay overwrites the outputs and gradients: clone
+// what must survive. Not thread-safe.
 //
-// Where a step cannot be replayed it runs as it is, and one line on stderr says why: a shape, dtype, device,
-// parameter or mode changed (each such signature gets a recording of its own, in time), or the function does
-// what cannot be recorded (then for good; nothing of the failed recording has happened).
+// A step that cannot be replayed runs eagerly, and one line on stderr gives the reason. Either a shape,
+// dtype, device, parameter or mode changed (each such signature is recorded separately after its own
+// warm-up), or the function does something that cannot be recorded (then every later call runs eagerly; a
+// failed recording has no effect).
 #pragma once
 #include <memory>
 #include <string>
@@ -80,7 +81,7 @@ class StepFunctionOf final : public StepFunction {
     } else if constexpr (sizeof...(i) < 10) {
       return unpack(inputs, std::make_index_sequence<sizeof...(i) + 1>());
     } else {
-      static_assert(std::is_void_v<F>, "a step takes a vector of tensors, or up to ten tensors");
+      static_assert(std::is_void_v<F>, "a step function must take a vector of tensors or up to ten tensors");
     }
   }
   template <class Call>
@@ -98,18 +99,19 @@ class StepFunctionOf final : public StepFunction {
 }  // namespace detail
 
 struct CapturedStepOptions {
-  /// Calls of a signature that run as they are before it is recorded; at least 1.
+  /// Eager calls per signature before it is recorded; at least 1.
   TANDEM_ARG(int, warm_up) = 3;
-  /// Signatures that get a recording; further ones run as they are.
+  /// Maximum number of recorded signatures; further signatures run eagerly.
   TANDEM_ARG(int, most_graphs) = 8;
-  /// Whether a new signature is said on stderr: not where it is expected, as with a last, smaller batch.
+  /// Whether to report a new signature on stderr. Turn it off if one is expected, as for a smaller last
+  /// batch.
   TANDEM_ARG(bool, say_changes) = true;
 };
 
 class CapturedStep {
  public:
-  /// `function` takes a const std::vector<Tensor>&, or tensors; it gives a tensor, a vector, pair or tuple of
-  /// them, or nothing. `optimizers`: all that it steps; they outlive this.
+  /// `function` takes a const std::vector<Tensor>& or up to ten tensors. It returns a tensor, a vector, pair
+  /// or tuple of tensors, or nothing. `optimizers`: every optimizer that it steps; each must outlive this.
   template <class F>
   requires(!std::is_convertible_v<F, std::unique_ptr<detail::StepFunction>>) explicit CapturedStep(
       F function, std::vector<optim::Optimizer*> optimizers = {}, CapturedStepOptions options = {})
@@ -122,11 +124,11 @@ class CapturedStep {
   CapturedStep(CapturedStep&&) noexcept;
   CapturedStep& operator=(CapturedStep&&) noexcept;
 
-  /// Train or eval mode, parameters and buffers of `module` are part of the signature too. It outlives this.
+  /// Adds the train/eval mode, parameters and buffers of `module` to the signature. It must outlive this.
   void watch(nn::Module& module);
 
-  /// One step; the function's outputs, detached. Throws what the function throws: a recording is then given
-  /// up and nothing of it has happened.
+  /// Runs one step and returns the function's outputs, detached. Rethrows the function's exceptions; an
+  /// exception during recording abandons the recording, which then has no effect.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs);
   template <class... More>
   std::vector<Tensor> operator()(const Tensor& first, const More&... more) {
@@ -135,11 +137,11 @@ class CapturedStep {
 
   /// Whether the last call was a replay.
   bool captured() const;
-  /// Replays so far: each is one launch.
+  /// Number of replays so far; each is one launch.
   uint64_t launches() const;
-  /// Recordings that there are.
+  /// Number of recordings.
   std::size_t graphs() const;
-  /// The last line that went to stderr.
+  /// The last line written to stderr.
   const std::string& message() const;
 
  private:

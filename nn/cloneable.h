@@ -1,7 +1,7 @@
-// Cloneable<Derived>: base of modules that clone() can copy.
+// Cloneable<Derived>: base class of modules that support clone().
 //
-// Derived builds its parameters, buffers and children in reset(), which its constructor calls; clone() copies
-// the object (options and other members), calls reset() on the copy and copies the values over.
+// Derived builds its parameters, buffers and children in reset(), which its constructor calls. clone() copies
+// the object (options and other members), calls reset() on the copy and then copies the values.
 #pragma once
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/init.h"
@@ -14,10 +14,10 @@ class Cloneable : public Module {
  public:
   using Module::Module;
 
-  /// Makes parameters, buffers and children anew, with their initial values.
+  /// Recreates parameters, buffers and children with their initial values.
   virtual void reset() = 0;
 
-  /// Draws no random numbers.
+  /// Draws no random numbers, since initialisation is skipped.
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override {
     NoGradGuard no_grad;
     auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));

@@ -1,4 +1,4 @@
-// The constants that options take: nn::CrossEntropyLossOptions().reduction(tandem::kSum).
+// Constants for options: nn::CrossEntropyLossOptions().reduction(tandem::kSum).
 #pragma once
 #include <cstdint>
 
@@ -17,7 +17,7 @@ enum class InterpolationMode : int8_t {
   kTrilinear,
   kArea
 };
-/// kSame: as much padding as keeps the size at stride 1. kValid: none.
+/// kSame: pads so that the output has the input's size at stride 1. kValid: no padding.
 enum class PaddingKind : int8_t { kValid, kSame };
 
 namespace init {

@@ -1,4 +1,4 @@
-// ExpandingArray<D>: D numbers, given one by one or as a single one that stands for all.
+// ExpandingArray<D>: D values, given individually or as a single value for all of them.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -13,7 +13,7 @@ namespace tandem {
 template <std::size_t D, class T = int64_t>
 class ExpandingArray {
  public:
-  /// Throws Error unless there are D of them.
+  /// Throws Error unless `list` has D elements.
   ExpandingArray(std::initializer_list<T> list) : ExpandingArray(ArrayRef<T>(list.begin(), list.size())) {}
   ExpandingArray(const std::vector<T>& values) : ExpandingArray(ArrayRef<T>(values)) {}
   ExpandingArray(ArrayRef<T> values) {
@@ -41,7 +41,7 @@ class ExpandingArray {
   std::array<T, D> values_;
 };
 
-/// Entries may be left open: {7, nullopt}.
+/// Like ExpandingArray, but elements may be omitted: {7, nullopt}.
 template <std::size_t D, class T = int64_t>
 class ExpandingArrayWithOptionalElem {
  public:

@@ -1,4 +1,4 @@
-// Functional: any function of one tensor as a module: nn::Functional(tandem::relu), or with further
+// Functional: wraps any function of one tensor as a module: nn::Functional(tandem::relu), or with additional
 // arguments, nn::Functional(tandem::log_softmax, 1, nullopt).
 #pragma once
 #include <tuple>

@@ -1,8 +1,8 @@
-// Forward hooks of a module: functions of the user that run before or after its forward.
+// Forward hooks of a module: user functions that run before or after its forward.
 //
-// Pre-hooks get (module, inputs), hooks get (module, inputs, output); inputs are the tensors among the
-// arguments of the call, in order. They run for calls through a holder (`net(x)`), through containers and
-// through nn::call(module, …), not for a direct `module->forward(x)`.
+// A pre-hook receives (module, inputs), a hook (module, inputs, output); `inputs` are the tensors among the
+// call's arguments, in order. Hooks run for calls through a holder (`net(x)`), through containers and through
+// nn::call(module, …), but not for a direct `module->forward(x)`.
 #pragma once
 #include <memory>
 #include <type_traits>
@@ -18,7 +18,7 @@ namespace detail {
 
 struct ForwardHook {
   virtual ~ForwardHook() = default;
-  /// Undefined when the output is to stay.
+  /// Returns the replacement for the output; undefined keeps the output.
   virtual Tensor after(Module&, const std::vector<Tensor>& /*inputs*/, const Tensor& /*output*/) {
     return {};
   }
@@ -69,7 +69,7 @@ struct ForwardHooks {
 
 }  // namespace detail
 
-/// Takes its hook off: `handle.remove()`. Harmless after the module is gone.
+/// Removes its hook: `handle.remove()`. Safe to call after the module has been destroyed.
 class HookHandle {
  public:
   HookHandle() = default;

@@ -1,5 +1,5 @@
-// Initial values of tensors (LibTorch's torch::nn::init). All change the tensor in place, unrecorded, and
-// give it back; random ones draw from the default generator.
+// Initialisation of tensors (LibTorch's torch::nn::init). All functions modify the tensor in place without
+// recording and return it; random ones draw from the default generator.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/nn/enums.h"
@@ -14,9 +14,9 @@ Tensor normal_(Tensor tensor, double mean = 0, double std = 1);
 Tensor constant_(Tensor tensor, Scalar value);
 Tensor zeros_(Tensor tensor);
 Tensor ones_(Tensor tensor);
-/// The identity. Throws Error unless the tensor is a matrix.
+/// Fills with the identity. Throws Error unless the tensor is a matrix.
 Tensor eye_(Tensor matrix);
-/// A convolution that hands its input on: weight [out, in, …], 3 to 5 dimensions.
+/// Fills a convolution weight [out, in, …] of 3 to 5 dimensions so that the convolution preserves its input.
 Tensor dirac_(Tensor tensor);
 /// X. Glorot, Y. Bengio: Understanding the difficulty of training deep feedforward neural networks. 2010.
 Tensor xavier_uniform_(Tensor tensor, double gain = 1);
@@ -26,21 +26,21 @@ Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                         NonlinearityType nonlinearity = kLeakyReLU);
 Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,
                        NonlinearityType nonlinearity = kLeakyReLU);
-/// Rows (or columns, where there are fewer of them) of length `gain`, at right angles; 2 dimensions or more.
+/// Orthogonal rows (or columns, if there are fewer columns) of length `gain`; at least 2 dimensions.
 Tensor orthogonal_(Tensor tensor, double gain = 1);
-/// `sparsity` of each column zero, the rest normal.
+/// Sets the fraction `sparsity` of each column to zero and draws the rest from a normal distribution.
 Tensor sparse_(Tensor tensor, double sparsity, double std = 0.01);
 
 double calculate_gain(NonlinearityType nonlinearity, double param = 0.01);
 
-/// {fan in, fan out} of a weight [out, in, …]. Throws Error below two dimensions.
+/// {fan in, fan out} of a weight [out, in, …]. Throws Error for fewer than two dimensions.
 struct Fans {
   int64_t in = 0, out = 0;
 };
 Fans calculate_fans(const Tensor& weight);
 
-/// While it lives, the functions above leave tensors as they are (and draw nothing) on this thread: for
-/// values that are copied in right after.
+/// While alive, makes the functions above leave tensors unchanged and draw no random numbers on this thread.
+/// Use it when values are copied in right afterwards.
 class SkipGuard {
  public:
   SkipGuard();

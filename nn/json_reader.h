@@ -1,5 +1,5 @@
-// A reader of the JSON that safetensors headers are made of: objects, arrays, strings and unsigned integers,
-// taken one by one from the front of a text. Strict as RFC 8259; strings must be valid UTF-8.
+// A reader for the JSON subset in safetensors headers: objects, arrays, strings and unsigned integers. Values
+// are consumed one by one from the front of the text. Strict as RFC 8259; strings must be valid UTF-8.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,21 +11,21 @@ namespace tandem::serialize {
 
 class JsonReader {
  public:
-  /// Errors name `file`.
+  /// Error messages name `file`.
   JsonReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  /// Takes the character c, after white space. Throws Error when something else stands there.
+  /// Consumes the character c after white space. Throws Error when anything else follows.
   void expect(char c);
-  /// Takes c if it comes next.
+  /// Consumes c if it comes next and returns whether it did.
   bool take(char c);
   std::string string();
-  /// Without sign, fraction or exponent, below 2^64.
+  /// An integer without sign, fraction or exponent, below 2^64.
   uint64_t integer();
-  /// A whole object: calls `member(key)` for each member, which takes the value. A key that comes again is an
-  /// Error with the text `repeated`.
+  /// Reads an object: calls `member(key)` for each member, which must consume the value. A repeated key
+  /// throws Error with the text `repeated`.
   template <class Member>
   void object(const char* repeated, const Member& member);
-  /// Throws Error unless only white space is left.
+  /// Throws Error unless only white space remains.
   void end();
   [[noreturn]] void fail_at(const char* problem) const;
   std::size_t position() const { return at_; }
@@ -54,7 +54,7 @@ void JsonReader::object(const char* repeated, const Member& member) {
   expect('}');
 }
 
-/// `text` as a JSON string, in quotes.
+/// `text` as a quoted JSON string.
 std::string json_quoted(std::string_view text);
 /// Whether `text` is well-formed UTF-8 (no overlong forms, no surrogates).
 bool is_utf8(std::string_view text);

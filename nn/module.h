@@ -7,8 +7,8 @@
 //   };
 //   auto net = std::make_shared<Net>();
 //
-// Several threads may call one module, and read it, as long as its forward writes nothing to it and nobody
-// changes it meanwhile. (BatchNorm writes its running statistics while training.)
+// Several threads may call and read one module as long as its forward does not write to the module and no
+// thread modifies it meanwhile. (BatchNorm writes its running statistics during training.)
 #pragma once
 #include <iosfwd>
 #include <memory>
@@ -37,73 +37,74 @@ template <class M, class Result, class... Args>
 struct AnyModuleHolder;
 }
 
-/// Names without a counterpart, after load_state_dict.
+/// Names without a counterpart, as reported by load_state_dict.
 struct LoadResult {
   std::vector<std::string> missing_keys, unexpected_keys;
 };
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  /// The name is that of the type unless given.
+  /// The name defaults to that of the type.
   Module();
   explicit Module(std::string name);
-  /// Shares parameters, buffers and children; clone() does not.
+  /// Shares parameters, buffers and children with `other`; clone() copies them.
   Module(const Module& other);
   Module& operator=(const Module& other);
   virtual ~Module();
 
   const std::string& name() const;
-  /// A deep copy, on `device` where given. Throws Error unless the type derives from Cloneable<Itself>.
+  /// A deep copy, on `device` if given. Throws Error unless the type derives from Cloneable<Itself>.
   virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
 
-  // ---- what it holds; names are "child.grandchild.weight". A tensor that is reachable on several ways counts
-  //      once, under its first name.
+  // ---- Contents. Names look like "child.grandchild.weight". A tensor that is reachable on several paths is
+  // listed once, under its first name.
   std::vector<Tensor> parameters(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;
   std::vector<Tensor> buffers(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_buffers(bool recurse = true) const;
-  /// All modules below, and this one first (then it must live in a shared_ptr) under `name_prefix`.
+  /// All descendants, preceded by this module itself (which must then be owned by a shared_ptr), named
+  /// `name_prefix`.
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
                                                                   bool include_self = true) const;
   std::vector<std::shared_ptr<Module>> children() const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_children() const;
 
-  /// Calls `f` for this module and all below: f(Module&), f(name, Module&), f(shared_ptr<Module>) or
+  /// Calls `f` for this module and all descendants: f(Module&), f(name, Module&), f(shared_ptr<Module>) or
   /// f(name, shared_ptr<Module>).
   template <class F>
   void apply(const F& f, const std::string& name_prefix = {});
   template <class F>
   void apply(const F& f, const std::string& name_prefix = {}) const;
 
-  // ---- state
+  // ---- State.
   virtual void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const noexcept { return is_training_; }
-  /// In place. dtype: floating point tensors only; it must be floating point.
+  /// Converts in place. `dtype` must be floating point and applies to floating-point tensors only.
   virtual void to(Device device, ScalarType dtype, bool non_blocking = false);
   virtual void to(ScalarType dtype, bool non_blocking = false);
   virtual void to(Device device, bool non_blocking = false);
   virtual void zero_grad(bool set_to_none = true);
 
-  /// Parameters and buffers under their full names; detached, sharing memory with the module.
+  /// Parameters and buffers under their full names, detached; they share memory with the module.
   OrderedDict<std::string, Tensor> state_dict() const;
-  /// Copies values in, across dtypes and devices. Names may all start with "module.", as a wrapped model
-  /// saves them. Throws Error listing all of what is missing or unexpected (when strict) or of another shape;
-  /// nothing has been changed then.
+  /// Copies the values into the module, across dtypes and devices. All names may start with "module.", as a
+  /// wrapped model saves them. Throws Error listing all missing or unexpected names (when strict) and all
+  /// mismatched shapes; the module is then unchanged.
   LoadResult load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
   virtual void save(serialize::OutputArchive& archive) const;
   virtual void load(serialize::InputArchive& archive);
   virtual bool is_serializable() const { return true; }
 
-  /// "Linear(in_features=2, out_features=3, bias=true)"; children follow, indented.
+  /// Prints "Linear(in_features=2, out_features=3, bias=true)"; children follow, indented.
   virtual void pretty_print(std::ostream& stream) const;
 
-  // ---- building. Throws Error on a name that is taken, empty or has a dot.
+  // ---- Building. Throws Error on a name that is already used, is empty or contains a dot.
   //
-  // A module that is this one, or has it below, is refused: modules are a tree, or share children, but never
-  // a cycle. So every walk over them ends, and each is freed with its last owner. (PyTorch takes cycles;
-  // train, to, apply and state_dict then recurse without end.)
+  // A module that is this one or contains it is rejected: modules form a tree and may share children, but
+  // never form a cycle. So every traversal ends, and each module is freed with its last owner. (PyTorch
+  // accepts cycles; train, to, apply and state_dict then recurse forever.)
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <class M>
@@ -126,12 +127,12 @@ class Module : public std::enable_shared_from_this<Module> {
   }
   void unregister_module(const std::string& name);
 
-  /// `hook(module, inputs)`: a tensor or tensors that it gives replace the inputs. See nn/hooks.h.
+  /// `hook(module, inputs)`: a tensor or tensors it returns replace the inputs. See nn/hooks.h.
   template <class Hook>
   HookHandle register_forward_pre_hook(Hook hook) {
     return add_hook(std::make_shared<detail::CallablePreHook<Hook>>(std::move(hook)), true);
   }
-  /// `hook(module, inputs, output)`: a defined tensor that it gives replaces the output.
+  /// `hook(module, inputs, output)`: a defined tensor it returns replaces the output.
   template <class Hook>
   HookHandle register_forward_hook(Hook hook) {
     return add_hook(std::make_shared<detail::CallableForwardHook<Hook>>(std::move(hook)), false);
@@ -139,7 +140,7 @@ class Module : public std::enable_shared_from_this<Module> {
   bool has_forward_hooks() const noexcept { return hooks_ != nullptr; }
   const std::shared_ptr<detail::ForwardHooks>& forward_hooks() const noexcept { return hooks_; }
 
-  /// This module as a Linear (or a LinearImpl), or nullptr when it is none.
+  /// This module as a Linear (or a LinearImpl), or nullptr when it has a different type.
   template <class M>
   auto* as() noexcept {
     if constexpr (requires { typename M::ContainedType; })
@@ -153,17 +154,16 @@ class Module : public std::enable_shared_from_this<Module> {
   }
 
  protected:
-  // What clone() of a module of any type does: the copy's parameters, buffers and children are made anew,
-  // then get the values of `from`.
+  // Used by clone(): recreates the copy's parameters, buffers and children, then copies the values of `from`.
   void forget_members();
   void copy_members(const Module& from, const optional<Device>& device);
-  /// Throws Error when `module` as a child called `name` would close a cycle.
+  /// Throws Error if adding `module` as child `name` would create a cycle.
   void check_child(const std::string& name, const Module& module) const;
   [[noreturn]] void differs_from(const Module& other) const;
 
   OrderedDict<std::string, Tensor> parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
-  /// Default arguments of forward, for calls through AnyModule: see FORWARD_HAS_DEFAULT_ARGS.
+  /// Default arguments of forward in calls through AnyModule: see FORWARD_HAS_DEFAULT_ARGS.
   virtual bool _forward_has_default_args() { return false; }
   virtual unsigned _forward_num_required_args();
   virtual std::vector<AnyValue> _forward_populate_default_args(std::vector<AnyValue>&& arguments);
@@ -178,7 +178,7 @@ class Module : public std::enable_shared_from_this<Module> {
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
   HookHandle add_hook(std::shared_ptr<detail::ForwardHook> hook, bool pre);
-  /// Takes over the state of `other`, a module of the same type: for clone().
+  /// Copies the state of `other`, a module of the same type; used by clone().
   virtual void clone_(Module& other, const optional<Device>& device);
   std::shared_ptr<Module> shared() const;
   void pretty_print_recursive(std::ostream& stream, const std::string& indent) const;

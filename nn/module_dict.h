@@ -1,4 +1,4 @@
-// ModuleDict: modules by name, in order. It has no forward.
+// ModuleDict: modules by name, in insertion order. It has no forward.
 #pragma once
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
@@ -19,7 +19,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
 
-  /// Replaces the module of that name.
+  /// Adds the module, or replaces the one with that name.
   void insert(const std::string& key, std::shared_ptr<Module> module);
   template <class M>
   void insert(const std::string& key, const ModuleHolder<M>& holder) {
@@ -31,7 +31,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   void update(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
     for (const auto& m : modules) insert(m.key(), m.value());
   }
-  /// Takes the module out. Throws Error when there is none of that name.
+  /// Removes and returns the module. Throws Error if there is no module with that name.
   std::shared_ptr<Module> pop(const std::string& key);
   void clear() { children_.clear(); }
 
@@ -49,7 +49,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   template <class M>
   std::shared_ptr<M> ptr(const std::string& key) const {
     auto typed = std::dynamic_pointer_cast<M>(children_[key]);
-    check(typed != nullptr, "ModuleDict: '", key, "' is a ", children_[key]->name(), ", no ",
+    check(typed != nullptr, "ModuleDict: '", key, "' is a ", children_[key]->name(), ", not a ",
           detail::type_name(typeid(M)));
     return typed;
   }

@@ -1,5 +1,5 @@
-// ModuleHolder<Contained>: a module by value, a shared_ptr inside. TANDEM_MODULE(Net) makes the holder Net of
-// the module NetImpl.
+// ModuleHolder<Contained>: value-like access to a module held by a shared_ptr. TANDEM_MODULE(Net) declares
+// the holder Net of the module NetImpl.
 #pragma once
 #include "tandem/nn/call.h"
 
@@ -18,7 +18,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
  public:
   using ContainedType = Contained;
 
-  /// A default-constructed module.
+  /// Holds a default-constructed module.
   ModuleHolder() : impl_(std::make_shared<Contained>()) {}
   /// Empty: assign before use.
   ModuleHolder(std::nullptr_t) {}
@@ -39,13 +39,13 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   const Contained& operator*() const { return *get(); }
   /// Throws Error when empty.
   const std::shared_ptr<Contained>& ptr() const {
-    check(!is_empty(), "a module holder is empty: it was made from nullptr and not assigned since");
+    check(!is_empty(), "the module holder is empty: it was made from nullptr and has not been assigned");
     return impl_;
   }
   Contained* get() { return ptr().get(); }
   const Contained* get() const { return ptr().get(); }
 
-  /// forward, with the module's hooks.
+  /// Runs forward with the module's hooks.
   template <class... Args>
   auto operator()(Args&&... args) {
     return call(*get(), std::forward<Args>(args)...);

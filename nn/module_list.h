@@ -1,4 +1,4 @@
-// ModuleList: modules by index, registered under it. It has no forward.
+// ModuleList: modules by index, which is also their registered name. It has no forward.
 #pragma once
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
@@ -35,7 +35,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   void extend(const Container& container) {
     for (const auto& module : container) push_back(module);
   }
-  /// Those behind it get other names.
+  /// Inserts before `index`; later modules are renamed.
   void insert(std::size_t index, std::shared_ptr<Module> module);
   template <class M>
   void insert(std::size_t index, const ModuleHolder<M>& holder) {
@@ -49,7 +49,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   std::size_t size() const noexcept { return modules_.size(); }
   bool is_empty() const noexcept { return modules_.empty(); }
 
-  /// Throws IndexError on an index out of range, Error on another type.
+  /// Throws IndexError when the index is out of range, Error when the type differs.
   template <class M>
   M& at(std::size_t index) const {
     return *ptr<M>(index);
@@ -58,7 +58,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   template <class M>
   std::shared_ptr<M> ptr(std::size_t index) const {
     auto typed = std::dynamic_pointer_cast<M>(checked(index));
-    check(typed != nullptr, "ModuleList: module ", index, " is a ", checked(index)->name(), ", no ",
+    check(typed != nullptr, "ModuleList: module ", index, " is a ", checked(index)->name(), ", not a ",
           detail::type_name(typeid(M)));
     return typed;
   }

@@ -1,4 +1,4 @@
-// All of nn: modules, containers, layers, losses, functional forms, initialisers, saving.
+// All of nn: modules, containers, layers, losses, functional forms, initialisers, serialisation.
 #pragma once
 #include "tandem/nn/buffer_updates.h"
 #include "tandem/nn/captured_step.h"

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// A key with its value; also `auto& [key, value]`.
+/// A key and its value; also supports `auto& [key, value]`.
 template <class Key, class Value>
 class OrderedDictItem {
  public:
@@ -47,7 +47,7 @@ class OrderedDict {
   using Iterator = typename std::vector<Item>::iterator;
   using ConstIterator = typename std::vector<Item>::const_iterator;
 
-  /// `key_description` stands for "key" in errors.
+  /// `key_description` replaces "Key" in error messages.
   explicit OrderedDict(std::string key_description = "Key") : key_description_(std::move(key_description)) {}
   OrderedDict(std::initializer_list<Item> items) : OrderedDict() {
     for (const auto& item : items) insert(item.key(), item.value());
@@ -68,14 +68,14 @@ class OrderedDict {
   Item& operator[](std::size_t index) { return items_.at(index); }
   const Item& operator[](std::size_t index) const { return items_.at(index); }
 
-  /// Throws Error when there is no such key.
+  /// Throws Error when the key does not exist.
   Value& operator[](const Key& key) {
     Value* found = find(key);
     check(found != nullptr, key_description_, " '", key, "' is not defined");
     return *found;
   }
   const Value& operator[](const Key& key) const { return const_cast<OrderedDict&>(*this)[key]; }
-  /// nullptr when there is no such key.
+  /// nullptr when the key does not exist.
   Value* find(const Key& key) noexcept {
     const auto at = index_.find(key);
     return at == index_.end() ? nullptr : &items_[at->second].value();
@@ -83,7 +83,7 @@ class OrderedDict {
   const Value* find(const Key& key) const noexcept { return const_cast<OrderedDict&>(*this).find(key); }
   bool contains(const Key& key) const noexcept { return find(key) != nullptr; }
 
-  /// Throws Error when the key is taken.
+  /// Throws Error when the key already exists.
   Value& insert(Key key, Value value) {
     check(!contains(key), key_description_, " '", key, "' already defined");
     index_.emplace(key, items_.size());
@@ -93,11 +93,11 @@ class OrderedDict {
   Value& insert(K&& key, V&& value) {
     return insert(Key(std::forward<K>(key)), Value(std::forward<V>(value)));
   }
-  /// Inserts all of `other`; throws Error when a key is taken.
+  /// Inserts all of `other`; throws Error when a key already exists.
   void update(const OrderedDict& other) {
     for (const auto& item : other) insert(item.key(), item.value());
   }
-  /// Throws Error when there is no such key.
+  /// Throws Error when the key does not exist.
   void erase(const Key& key) {
     const auto at = index_.find(key);
     check(at != index_.end(), "Key '", key, "' doesn't exist");
@@ -141,7 +141,7 @@ class OrderedDict {
 
 }  // namespace tandem
 
-// Structured bindings. Hidden: Doxygen takes a qualified specialisation for an error.
+// Structured bindings. Hidden because Doxygen reports an error for a qualified specialisation.
 /// @cond TANDEM_STD
 template <class Key, class Value>
 struct std::tuple_size<tandem::OrderedDictItem<Key, Value>> : std::integral_constant<std::size_t, 2> {};

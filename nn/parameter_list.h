@@ -1,4 +1,4 @@
-// ParameterList: parameters by index, registered under it.
+// ParameterList: parameters by index, which is also their registered name.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -13,12 +13,12 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
 
-  /// It keeps its requires_grad.
+  /// The parameter keeps its requires_grad.
   void append(const Tensor& parameter);
   void extend(const std::vector<Tensor>& parameters) {
     for (const Tensor& p : parameters) append(p);
   }
-  /// Throws IndexError.
+  /// Throws IndexError when the index is out of range.
   const Tensor& operator[](std::size_t index) const;
   const Tensor& at(std::size_t index) const { return (*this)[index]; }
   std::size_t size() const noexcept { return values_.size(); }

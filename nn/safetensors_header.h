@@ -1,4 +1,4 @@
-// The header of a safetensors file: its text, parsed and checked, and the other way round.
+// The header of a safetensors file: parsing, validation and formatting.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ struct TensorEntry {
   std::string name;
   ScalarType dtype = kFloat;
   Dims sizes;
-  uint64_t begin = 0, end = 0;  ///< bytes behind the header
+  uint64_t begin = 0, end = 0;  ///< byte offsets after the header
 };
 
 struct Header {
@@ -24,12 +24,12 @@ struct Header {
   OrderedDict<std::string, std::string> metadata{"Entry"};
 };
 
-/// Its dtype and shape, as F32[2,3].
+/// Its dtype and shape, such as F32[2,3].
 std::string kind_text(const TensorEntry& entry);
 
-/// Throws Error naming `file` unless `text` is a header whose tensors cover exactly `data_bytes` bytes.
+/// Throws Error naming `file` unless `text` is a valid header that describes exactly `data_bytes` bytes.
 Header parse_header(std::string_view text, uint64_t data_bytes, const std::string& file);
-/// The JSON, padded so that the elements are aligned to 8 bytes.
+/// The JSON, padded to align the elements to 8 bytes.
 std::string format_header(const Header& header);
 
 }  // namespace tandem::serialize

@@ -1,11 +1,11 @@
-// Checksums of a safetensors file, kept in its own __metadata__ under "tandem.crc32", which other readers
-// take for a text like any other:
+// Checksums of a safetensors file, stored in its __metadata__ under "tandem.crc32", which other readers treat
+// as an ordinary string:
 //
 //   {"tensors":{"weight":"1a2b3c4d", …},"metadata":{"format":"0badcafe", …}}
 //
-// CRC-32 as in gzip. A tensor's is taken over its dtype and shape as text ("F32[2,3]"), then its elements as
-// they stand in the file; an entry's over its text. Names are the keys, so that order and offsets do not
-// matter: a program that reads a file and writes the same tensors elsewhere keeps the sums true.
+// CRC-32 as in gzip. A tensor's checksum covers its dtype and shape as text ("F32[2,3]") followed by its
+// elements as stored in the file; an entry's covers its text. Checksums are keyed by name, so order and
+// offsets do not matter: they stay valid when a program reads a file and writes the same tensors elsewhere.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,18 +21,17 @@ struct Sums {
   std::unordered_map<std::string, uint32_t> tensors, metadata;
 };
 
-/// The sum of the dtype and shape: what the elements' is joined to.
+/// The CRC of the dtype and shape, with which the tensor's checksum begins.
 uint32_t crc_of_kind(const TensorEntry& entry);
 
-/// The text under kSumsKey: its length depends on the names alone. `tensors` are in the order of the header.
+/// The text under kSumsKey. Its length depends on the names alone. `tensors` are in header order.
 std::string format_sums(const Header& header, const std::vector<uint32_t>& tensors);
-/// Throws Error naming `file` when the text is damaged.
+/// Throws Error naming `file` when the text is malformed.
 Sums parse_sums(const std::string& text, const std::string& file);
 
-/// Throws Error unless each tensor and entry that has a sum is in the header, and the entries' sums are
-/// right.
+/// Throws Error unless each tensor and entry with a checksum is in the header and all entry checksums match.
 void check_header_sums(const Header& header, const Sums& sums, const std::string& file);
-/// Throws Error unless the sum of this tensor is `actual`; one without a sum is fine.
+/// Throws Error unless this tensor's checksum is `actual`; a tensor without a checksum passes.
 void check_tensor_sum(const TensorEntry& entry, uint32_t actual, const Sums& sums, const std::string& file);
 
 }  // namespace tandem::serialize

@@ -1,4 +1,4 @@
-// Sequential: modules one after the other; each gets what the one before gave.
+// Sequential: a chain of modules; each receives the output of the previous one.
 //
 //   nn::Sequential net(nn::Linear(2, 3), nn::ReLU(), [](const Tensor& x) { return x * 2; });
 //   nn::Sequential named({{"fc", nn::Linear(2, 3)}, {"act", nn::ReLU()}});
@@ -14,7 +14,7 @@ template <class F>
 concept TensorFunction =
     !is_module<F> && !is_module_holder<F> && std::is_invocable_r_v<Tensor, std::decay_t<F>&, Tensor>;
 
-/// Modules of any kind and plain functions as an AnyModule.
+/// Wraps a module of any kind or a plain function as an AnyModule.
 template <class M>
 AnyModule to_any(M&& module) {
   if constexpr (std::is_same_v<std::decay_t<M>, AnyModule>)
@@ -26,7 +26,7 @@ AnyModule to_any(M&& module) {
 }
 }  // namespace detail
 
-/// A module with a name, for lists in braces.
+/// A module with a name, for initialiser lists.
 class NamedAnyModule {
  public:
   template <class M>
@@ -65,8 +65,8 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
 
-  /// Throws Error when the sequence is empty, or when a module takes something else than the one before
-  /// gives.
+  /// Throws Error when the sequence is empty or when a module's argument type differs from what the previous
+  /// one returns.
   template <class Result = Tensor, class... Args>
   Result forward(Args&&... args) {
     check(!is_empty(), "Cannot call forward() on an empty Sequential");
@@ -78,8 +78,8 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     return std::move(*result);
   }
 
-  /// A module, its holder, a shared_ptr to it, an AnyModule or a function of one tensor. Its name is its
-  /// index unless given.
+  /// Accepts a module, its holder, a shared_ptr to it, an AnyModule or a function of one tensor. The name
+  /// defaults to the index.
   template <class M>
   requires(!std::is_same_v<std::decay_t<M>, NamedAnyModule>) void push_back(M&& module) {
     push_back(std::to_string(modules_.size()), std::forward<M>(module));

@@ -1,4 +1,4 @@
-// save and load: tensors, modules and optimizers to and from a file (safetensors) or a stream.
+// save and load: tensors, modules and optimizers in a file (safetensors) or a stream.
 //
 //   save(net, "net.safetensors"); load(net, "net.safetensors");
 #pragma once
@@ -9,7 +9,7 @@
 namespace tandem {
 namespace serialize {
 
-/// What has save(OutputArchive&) and load(InputArchive&): modules, optimizers, schedules.
+/// A type with save(OutputArchive&) and load(InputArchive&): modules, optimizers, schedulers.
 template <class T>
 concept Saved = requires(T& value, OutputArchive& out, InputArchive& in) {
   value.save(out);
@@ -49,16 +49,16 @@ void read(InputArchive& archive, nn::ModuleHolder<M>& value) {
 
 }  // namespace serialize
 
-/// To a path (the file appears whole or not at all) or a std::ostream. A tensor or a vector of them, a
-/// module, its holder or a shared_ptr to it, an optimizer. Throws Error.
+/// Saves a tensor, a vector of tensors, a module, its holder or a shared_ptr to it, or an optimizer. The
+/// target is a path (the file appears complete or not at all) or a std::ostream. Throws Error on failure.
 template <class Value, class Target>
 void save(const Value& value, Target&& target) {
   serialize::OutputArchive archive;
   serialize::write(archive, value);
   archive.save_to(std::forward<Target>(target));
 }
-/// From a path or a std::istream. A module and an optimizer must be of the same shape as when they were
-/// saved. Throws Error.
+/// Loads from a path or a std::istream. A module or an optimizer must have the same structure as when it was
+/// saved. Throws Error on failure.
 template <class Value, class Source>
 void load(Value& value, Source&& source, const optional<Device>& device = nullopt) {
   serialize::InputArchive archive;

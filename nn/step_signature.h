@@ -1,4 +1,4 @@
-// What a recorded step takes for granted: a recording serves calls of one signature.
+// The assumptions of a recorded step: a recording serves only calls with the same signature.
 #pragma once
 #include <string>
 #include <vector>
@@ -30,13 +30,13 @@ struct StepSignature {
 
   void add_input(const Tensor& t) { inputs.push_back({Dims(t.sizes()), t.dtype(), t.device()}); }
   void add_parameter(const Tensor& t) { parameters.push_back({t.data_ptr(), t.requires_grad()}); }
-  /// Gradient and math modes as they are now.
+  /// Records the current gradient and math modes.
   void add_modes();
   friend bool operator==(const StepSignature&, const StepSignature&) = default;
 };
 
-/// The first field in which `now` is not as `before`: "input 0 has shape [16, 784], was [64, 784]"; "" where
-/// they are equal.
+/// Describes the first field in which `now` differs from `before`: "input 0 has shape [16, 784], was
+/// [64, 784]". Returns "" when they are equal.
 std::string difference(const StepSignature& now, const StepSignature& before);
 
 }  // namespace tandem::cuda::detail

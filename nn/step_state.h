@@ -1,4 +1,4 @@
-// What a step changes on the host's side: kept before a recording or a replay, put back where it fails.
+// Host-side state that a step changes: saved before a recording or a replay, restored on failure.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,10 +11,10 @@ namespace tandem::cuda::detail {
 class OptimizerSnapshot {
  public:
   explicit OptimizerSnapshot(const std::vector<optim::Optimizer*>& optimizers);
-  /// The optimizers are again what they were; states made since are gone.
+  /// Restores the optimizers; state created since is removed.
   void restore() const;
-  /// What forbids a recording that ran since: "makes the state of an optimizer", "changes an optimizer's
-  /// options"; "" otherwise.
+  /// Why a recording that ran since cannot be used, such as "makes the state of an optimizer" or "changes an
+  /// optimizer's options"; "" if it can.
   std::string forbidden_change() const;
 
  private:
@@ -34,12 +34,12 @@ class OptimizerSnapshot {
 
   const std::vector<optim::Optimizer*>& optimizers_;
   std::vector<Parameter> parameters_;
-  std::vector<std::vector<Value>> options_;  // of each group of each optimizer
+  std::vector<std::vector<Value>> options_;  // per group of each optimizer
 };
 
-/// Gradients of parameters.
+/// The gradients of `parameters`.
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters);
-/// Puts them in place where they are others.
+/// Sets the gradients that differ.
 void set_gradients(const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients);
 
 }  // namespace tandem::cuda::detail

@@ -1,4 +1,4 @@
-// Gradients and parameters as a whole (LibTorch's torch::nn::utils).
+// Utilities on all gradients or parameters of a model (LibTorch's torch::nn::utils).
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace tandem::nn::utils {
 
-/// Scales all gradients so that their norm, taken as one vector, is at most max_norm; gives the norm before.
-/// norm_type may be infinity. Throws Error when the norm is not finite and error_if_nonfinite.
+/// Scales all gradients so that their norm, taken as one vector, is at most max_norm. Returns the norm before
+/// scaling. norm_type may be infinity. Throws Error on a non-finite norm if error_if_nonfinite is set.
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2.0,
                        bool error_if_nonfinite = false);
 double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0,
@@ -16,9 +16,9 @@ double clip_grad_norm_(Tensor parameter, double max_norm, double norm_type = 2.0
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
 void clip_grad_value_(Tensor parameter, double clip_value);
 
-/// All values in one row. Differentiable.
+/// Concatenates all values into one vector. Differentiable.
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters);
-/// The other way round: each parameter gets its part. Throws Error when the sizes do not add up.
+/// The reverse: copies each parameter's part into it. Throws Error when the total size differs.
 void vector_to_parameters(const Tensor& values, const std::vector<Tensor>& parameters);
 
 }  // namespace tandem::nn::utils

@@ -1,3 +1,3 @@
-// LibTorch's name for everything.
+// LibTorch's umbrella header.
 #pragma once
 #include "torch/torch.h"

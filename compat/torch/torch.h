@@ -1,7 +1,7 @@
-// LibTorch's entry: programs written for it compile against Tandem by this include path alone.
+// LibTorch's main header: programs written for LibTorch compile against Tandem with this include path alone.
 //
-// torch, at and c10 are other names of tandem; the macros below are those that such programs use. The
-// standard headers are those that programs get from LibTorch's without asking.
+// torch, at and c10 are aliases of tandem; the macros below are those such programs use. The standard headers
+// are included because LibTorch's headers include them too.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,8 @@ namespace c10 = tandem;
 #define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
 #define TORCH_ARG(T, name) TANDEM_ARG(T, name)
 
-/// Throws torch::Error with the parts as its text unless the condition holds. Parts may be anything that can
-/// be written to a stream.
+/// Throws torch::Error with the concatenated parts as its message unless the condition holds. A part may be
+/// anything that can be written to a stream.
 #define TORCH_CHECK(condition, ...)                                                            \
   do {                                                                                         \
     if (!(condition))                                                                          \
@@ -56,7 +56,7 @@ namespace c10 = tandem;
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition, __VA_ARGS__)
 #define AT_ERROR(...) TORCH_CHECK(false, __VA_ARGS__)
 
-// LibTorch's other names of the same.
+// Further LibTorch names.
 namespace tandem::autograd {
 using tensor_list = std::vector<Tensor>;
 }
@@ -64,7 +64,7 @@ namespace tandem::optim {
 using ReduceLROnPlateauScheduler = ReduceLROnPlateau;
 }
 namespace tandem {
-/// The parts, as a stream writes them, in one text.
+/// The parts, formatted with operator<< and concatenated.
 template <class... Parts>
 std::string str(const Parts&... parts) {
   std::ostringstream text;
@@ -75,7 +75,7 @@ std::string str(const Parts&... parts) {
 
 namespace tandem::compat {
 
-/// `expected` is the text where no parts are given.
+/// `expected` is the message when no parts are given.
 template <class... Parts>
 [[noreturn]] void fail(const char* expected, const Parts&... parts) {
   std::ostringstream text;

@@ -1,4 +1,4 @@
-// Functional forms of activations. `inplace` changes the input and gives it back.
+// Functional forms of activations. With `inplace` they modify the input and return it.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/nn/options/activation.h"

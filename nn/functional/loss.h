@@ -1,10 +1,10 @@
-// Functional forms of losses; their equations and shapes stand in autograd/ops/loss.h.
+// Functional forms of losses; autograd/ops/loss.h gives their equations and shapes.
 #pragma once
 #include "tandem/nn/options/loss.h"
 
 namespace tandem::nn::functional {
 
-/// input: scores [N, C, …] or [C]; target: classes [N, …] or probabilities like the input.
+/// input: scores [N, C, …] or [C]; target: class indices [N, …] or probabilities shaped like the input.
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyFuncOptions& options = {});
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NLLLossFuncOptions& options = {});
 Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOptions& options = {});

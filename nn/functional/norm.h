@@ -4,13 +4,13 @@
 
 namespace tandem::nn::functional {
 
-/// input [N, C, …]; running_mean and running_var [C], changed in place while training, or undefined.
+/// input [N, C, …]; running_mean and running_var [C], updated in place during training, or undefined.
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options = {});
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
 
 Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
-/// input [N, C, ...], each image by itself.
+/// input [N, C, ...]; normalises each channel of each sample separately.
 Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options = {});
 Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options);
 

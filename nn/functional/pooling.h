@@ -8,7 +8,7 @@ namespace tandem::nn::functional {
 /// input [N, C, H, W] or [C, H, W].
 Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& options);
 Tensor max_pool2d(const Tensor& input, const MaxPool2dFuncOptions& options);
-/// Values, and positions h * width + w in each plane.
+/// Returns the maxima and their positions h * width + w within each plane.
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const MaxPool2dFuncOptions& options);
 Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptions& options);
 

@@ -1,4 +1,4 @@
-// Activations. Elementwise but for Softmax and LogSoftmax (along dim); floating point.
+// Activations. Elementwise except Softmax and LogSoftmax (along dim); floating point.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -7,13 +7,13 @@
 namespace tandem::nn {
 
 namespace detail {
-/// A module without parameters, buffers and options.
+/// A module without parameters, buffers or options.
 template <class Derived>
 class Plain : public Cloneable<Derived> {
  public:
   void reset() override {}
 };
-/// The same with options.
+/// A module without parameters or buffers, but with options.
 template <class Derived, class Options>
 class Optioned : public Cloneable<Derived> {
  public:

@@ -6,8 +6,8 @@
 
 namespace tandem::nn {
 
-/// What Conv1d and Conv2d share: weight [out, in / groups, kernel…], bias [out]; both start uniform within
-/// ±1/√(in / groups · kernel). The constructor throws Error on impossible options.
+/// Base of Conv1d and Conv2d: weight [out, in / groups, kernel…], bias [out]; both are initialised uniformly
+/// in ±1/√(in / groups · kernel). The constructor throws Error on invalid options.
 template <std::size_t D, class Derived>
 class ConvNdImpl : public Cloneable<Derived> {
  public:
@@ -20,8 +20,8 @@ class ConvNdImpl : public Cloneable<Derived> {
   Tensor weight, bias;
 
  protected:
-  /// The input with its padding, and what of the padding is left to the convolution: the rest where
-  /// padding_mode is kZeros, else nothing.
+  /// padded() returns the input with its padding applied unless padding_mode is kZeros; remaining_padding()
+  /// is the padding left to the convolution: all of it for kZeros, otherwise none.
   Tensor padded(const Tensor& input) const;
   ConvPadding<D> remaining_padding() const;
 };

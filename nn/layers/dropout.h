@@ -4,10 +4,10 @@
 
 namespace tandem::nn {
 
-/// While training each element is zero with probability p, the others are divided by 1 - p.
+/// During training, zeroes each element with probability p and divides the others by 1 - p.
 class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
  public:
-  /// Throws Error unless p is 0 to 1.
+  /// Throws Error unless p is in [0, 1].
   explicit DropoutImpl(const DropoutOptions& options = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -15,10 +15,10 @@ class DropoutImpl : public detail::Optioned<DropoutImpl, DropoutOptions> {
 };
 TANDEM_MODULE(Dropout);
 
-/// The same for whole planes [N, C] of [N, C, H, W].
+/// Dropout of whole planes: zeroes entries [n, c] of [N, C, H, W].
 class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
  public:
-  /// Throws Error unless p is 0 to 1.
+  /// Throws Error unless p is in [0, 1].
   explicit Dropout2dImpl(const Dropout2dOptions& options = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -26,10 +26,10 @@ class Dropout2dImpl : public detail::Optioned<Dropout2dImpl, Dropout2dOptions> {
 };
 TANDEM_MODULE(Dropout2d);
 
-/// The same for whole volumes [N, C] of [N, C, D, H, W].
+/// Dropout of whole volumes: zeroes entries [n, c] of [N, C, D, H, W].
 class Dropout3dImpl : public detail::Optioned<Dropout3dImpl, Dropout3dOptions> {
  public:
-  /// Throws Error unless p is 0 to 1.
+  /// Throws Error unless p is in [0, 1].
   explicit Dropout3dImpl(const Dropout3dOptions& options = {});
   void reset() override;
   Tensor forward(Tensor input);

@@ -1,4 +1,4 @@
-// Embedding: rows of a table by number.
+// Embedding: looks up rows of a table by index.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -6,8 +6,8 @@
 
 namespace tandem::nn {
 
-/// input: integers of any shape, in [0, num_embeddings); output [..., embedding_dim]. The weight
-/// [num_embeddings, embedding_dim] starts normal.
+/// Input: integers of any shape in [0, num_embeddings); output [..., embedding_dim]. The weight
+/// [num_embeddings, embedding_dim] is initialised from a standard normal distribution.
 class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
  public:
   EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)

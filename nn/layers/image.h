@@ -30,7 +30,7 @@ class PixelUnshuffleImpl : public detail::Optioned<PixelUnshuffleImpl, PixelUnsh
 };
 TANDEM_MODULE(PixelUnshuffle);
 
-/// [N, C, H, W] → [N, C kernel, places].
+/// Extracts patches: [N, C, H, W] → [N, C kernel, positions].
 class UnfoldImpl : public detail::Optioned<UnfoldImpl, UnfoldOptions> {
  public:
   UnfoldImpl(ExpandingArray<2> kernel_size) : UnfoldImpl(UnfoldOptions(kernel_size)) {}
@@ -40,7 +40,7 @@ class UnfoldImpl : public detail::Optioned<UnfoldImpl, UnfoldOptions> {
 };
 TANDEM_MODULE(Unfold);
 
-/// The other way round: patches that share pixels add.
+/// The reverse of Unfold; overlapping patches are summed.
 class FoldImpl : public detail::Optioned<FoldImpl, FoldOptions> {
  public:
   FoldImpl(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)

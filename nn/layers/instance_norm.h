@@ -5,7 +5,7 @@
 
 namespace tandem::nn {
 
-/// Over each of num_groups groups of channels of [N, C, ...] (Y. Wu, K. He, 2018); weight and bias [C].
+/// Normalises each of num_groups groups of channels of [N, C, ...] (Y. Wu, K. He, 2018); weight and bias [C].
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
   GroupNormImpl(int64_t num_groups, int64_t num_channels)
@@ -20,8 +20,8 @@ class GroupNormImpl : public Cloneable<GroupNormImpl> {
 };
 TANDEM_MODULE(GroupNorm);
 
-/// What both share: each channel of each image by itself (D. Ulyanov et al., arXiv:1607.08022); with
-/// track_running_stats the running statistics while evaluating.
+/// Base of both: normalises each channel of each sample separately (D. Ulyanov et al., arXiv:1607.08022).
+/// With track_running_stats, evaluation mode uses the running statistics.
 template <class Derived>
 class InstanceNormImplBase : public Cloneable<Derived> {
  public:
@@ -46,7 +46,7 @@ class InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
 };
 TANDEM_MODULE(InstanceNorm2d);
 
-/// Over neighbouring channels of [N, C, L, ...].
+/// Normalises across neighbouring channels of [N, C, L, ...].
 class LocalResponseNormImpl : public detail::Optioned<LocalResponseNormImpl, LocalResponseNormOptions> {
  public:
   explicit LocalResponseNormImpl(const LocalResponseNormOptions& options) : Optioned(options) {}

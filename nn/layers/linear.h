@@ -1,4 +1,4 @@
-// Linear, Identity, Flatten, Unflatten, Embedding.
+// Linear, Bilinear, Identity, Flatten, Unflatten.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -6,8 +6,8 @@
 
 namespace tandem::nn {
 
-/// y = x weightᵀ + bias: x [..., in], weight [out, in], bias [out]. Weight and bias start uniform within
-/// ±1/√in.
+/// y = x weightᵀ + bias: x [..., in], weight [out, in], bias [out]. Weight and bias are initialised uniformly
+/// in ±1/√in.
 class LinearImpl : public Cloneable<LinearImpl> {
  public:
   LinearImpl(int64_t in_features, int64_t out_features)
@@ -23,7 +23,7 @@ class LinearImpl : public Cloneable<LinearImpl> {
 };
 TANDEM_MODULE(Linear);
 
-/// y = x1 weight x2 + bias for each output: weight [out, in1, in2]. Both start uniform within ±1/√in1.
+/// y = x1 weight x2 + bias for each output: weight [out, in1, in2]. Both start uniform in ±1/√in1.
 class BilinearImpl : public Cloneable<BilinearImpl> {
  public:
   BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
@@ -47,7 +47,7 @@ class IdentityImpl : public Cloneable<IdentityImpl> {
 };
 TANDEM_MODULE(Identity);
 
-/// Dimensions start_dim to end_dim as one: by default all but the batch.
+/// Merges dimensions start_dim to end_dim into one; by default all but the batch dimension.
 class FlattenImpl : public Cloneable<FlattenImpl> {
  public:
   explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}

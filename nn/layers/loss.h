@@ -1,4 +1,4 @@
-// Losses as modules: forward(input, target). Their equations and shapes stand in autograd/ops/loss.h.
+// Losses as modules: forward(input, target). autograd/ops/loss.h gives their equations and shapes.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -7,7 +7,7 @@
 namespace tandem::nn {
 
 namespace detail {
-/// A loss keeps its options; tensors among them are buffers.
+/// A loss that stores its options and registers their tensors as buffers.
 template <class Derived, class Options>
 class Loss : public Cloneable<Derived> {
  public:
@@ -19,7 +19,7 @@ class Loss : public Cloneable<Derived> {
   Options options;
 
  private:
-  // A copy: a clone's reset() must not share it.
+  // Copies the tensor: a clone's reset() must not share it with the original.
   void add_buffer(const char* name, Tensor& option) {
     if (option.defined()) option = option.detach().clone();
     this->register_buffer(name, option);

@@ -1,4 +1,4 @@
-// Losses of pairs, triplets and margins as modules. Their equations stand in autograd/ops/margin_loss.h.
+// Pairwise, triplet and margin losses as modules. autograd/ops/margin_loss.h gives their equations.
 #pragma once
 #include "tandem/nn/layers/loss.h"
 

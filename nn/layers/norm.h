@@ -6,9 +6,9 @@
 
 namespace tandem::nn {
 
-/// What they share: y = (x - mean) / √(var + eps) · weight + bias for each channel (dimension 1); mean and
-/// variance of the batch while training, else the running ones (S. Ioffe, C. Szegedy: Batch normalization.
-/// 2015).
+/// Base of the three: y = (x - mean) / √(var + eps) · weight + bias per channel (dimension 1). Training uses
+/// the mean and variance of the batch, evaluation the running ones if tracked (S. Ioffe, C. Szegedy: Batch
+/// normalization. 2015).
 template <class Derived>
 class BatchNormImplBase : public Cloneable<Derived> {
  public:
@@ -17,13 +17,13 @@ class BatchNormImplBase : public Cloneable<Derived> {
   void reset_running_stats();
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
-  /// Throws Error on an input of another rank or another number of channels.
+  /// Throws Error on an input with the wrong rank or number of channels.
   Tensor forward(const Tensor& input);
 
   BatchNormOptions options;
-  /// [num_features] each, undefined without affine.
+  /// [num_features] each; undefined without affine.
   Tensor weight, bias;
-  /// [num_features], [num_features] and an int64 number; undefined without track_running_stats.
+  /// [num_features], [num_features] and an int64 scalar; undefined without track_running_stats.
   Tensor running_mean, running_var, num_batches_tracked;
 };
 
@@ -48,8 +48,8 @@ class BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
 };
 TANDEM_MODULE(BatchNorm3d);
 
-/// Over the last dimensions, which must have normalized_shape, as weight and bias have (J. L. Ba et al.:
-/// Layer normalization. 2016).
+/// Normalises over the last dimensions, which must match normalized_shape, the shape of weight and bias (J.
+/// L. Ba et al.: Layer normalization. 2016).
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   LayerNormImpl(std::vector<int64_t> normalized_shape)

@@ -1,4 +1,4 @@
-// What the layers that normalise register alike. For their sources only.
+// Members that the normalisation layers register in common. Internal to their sources.
 #pragma once
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/nn/init.h"
@@ -6,21 +6,21 @@
 
 namespace tandem::nn::detail {
 
-/// `weight` and `bias` of that shape, not yet filled; undefined unless `affine`.
+/// Registers `weight` and `bias` of shape `shape`, uninitialised; undefined unless `affine`.
 inline void register_affine(Module& layer, Tensor& weight, Tensor& bias, IntArrayRef shape, bool affine) {
   weight = layer.register_parameter("weight", affine ? tandem::empty(shape) : Tensor(), affine);
   bias = layer.register_parameter("bias", affine ? tandem::empty(shape) : Tensor(), affine);
 }
 
-/// Weight 1 and bias 0, where there are any.
+/// Sets weight to 1 and bias to 0 if they are defined.
 inline void reset_affine(Tensor& weight, Tensor& bias) {
   if (!weight.defined()) return;
   init::ones_(weight);
   init::zeros_(bias);
 }
 
-/// Of a layer with num_features() and track_running_stats(): running_mean 0 and running_var 1, both
-/// [features], and num_batches_tracked; undefined where nothing is tracked.
+/// For a layer with num_features() and track_running_stats(): registers running_mean = 0 and running_var = 1,
+/// both [features], and num_batches_tracked; all undefined if nothing is tracked.
 template <class Layer>
 void register_running_stats(Layer& layer) {
   const int64_t n = layer.options.num_features();

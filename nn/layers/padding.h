@@ -1,5 +1,5 @@
-// Padding: ReflectionPad, ReplicationPad, ZeroPad, ConstantPad of the last one or two dimensions. Paddings
-// are (left, right) or (left, right, top, bottom), or one number for all.
+// Padding layers: ReflectionPad, ReplicationPad, ZeroPad and ConstantPad for the last one or two dimensions.
+// Padding is (left, right) or (left, right, top, bottom), or one number for all sides.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/options/padding.h"

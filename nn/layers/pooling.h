@@ -24,7 +24,7 @@ class MaxPool2dImpl : public Cloneable<MaxPool2dImpl> {
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
-  /// And the positions of the maxima, h * width + w.
+  /// Also returns the positions of the maxima, h * width + w.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
   MaxPool2dOptions options;
 };

@@ -49,7 +49,7 @@ class AdaptiveMaxPool2dImpl : public detail::Optioned<AdaptiveMaxPool2dImpl, Ada
       : AdaptiveMaxPool2dImpl(AdaptiveMaxPool2dOptions(output_size)) {}
   explicit AdaptiveMaxPool2dImpl(const AdaptiveMaxPool2dOptions& options) : Optioned(options) {}
   Tensor forward(const Tensor& input);
-  /// And the positions of the maxima, h * width + w.
+  /// Also returns the positions of the maxima, h * width + w.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };

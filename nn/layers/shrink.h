@@ -1,4 +1,4 @@
-// More activations: shrinks, thresholds, gates, PReLU, softmin.
+// More activations: shrinkage, thresholds, gated units, PReLU, softmin.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 
@@ -60,7 +60,7 @@ class TanhshrinkImpl : public detail::Plain<TanhshrinkImpl> {
 };
 TANDEM_MODULE(Tanhshrink);
 
-/// Over the channels of [N, C, H, W] or [C, H, W].
+/// Softmax over the channels of [N, C, H, W] or [C, H, W].
 class Softmax2dImpl : public detail::Plain<Softmax2dImpl> {
  public:
   Tensor forward(const Tensor& input);
@@ -68,7 +68,7 @@ class Softmax2dImpl : public detail::Plain<Softmax2dImpl> {
 };
 TANDEM_MODULE(Softmax2d);
 
-/// x where positive, else weight x; weight [num_parameters] is learnt.
+/// x where positive, otherwise weight · x; weight [num_parameters] is learned.
 class PReLUImpl : public Cloneable<PReLUImpl> {
  public:
   explicit PReLUImpl(const PReLUOptions& options = {});

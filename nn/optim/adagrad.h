@@ -1,4 +1,4 @@
-// Adagrad, as PyTorch's.
+// Adagrad, equivalent to PyTorch's.
 #pragma once
 #include "tandem/nn/optim/optimizer.h"
 

@@ -1,4 +1,4 @@
-// Adam and AdamW, with amsgrad, as PyTorch's.
+// Adam and AdamW, with amsgrad, equivalent to PyTorch's.
 #pragma once
 #include <tuple>
 
@@ -12,7 +12,7 @@ struct AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
   TANDEM_ARG(double, lr);
   TANDEM_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
   TANDEM_ARG(double, eps) = 1e-8;
-  /// Added to the gradient.
+  /// L2 penalty, added to the gradient.
   TANDEM_ARG(double, weight_decay) = 0;
   TANDEM_ARG(bool, amsgrad) = false;
   TANDEM_ARG(bool, maximize) = false;
@@ -28,7 +28,7 @@ struct AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
   TANDEM_ARG(double, lr);
   TANDEM_ARG(Betas, betas) = std::make_tuple(0.9, 0.999);
   TANDEM_ARG(double, eps) = 1e-8;
-  /// Shrinks the parameter by 1 - lr weight_decay, apart from the gradient.
+  /// Decoupled: scales the parameter by 1 - lr weight_decay, independently of the gradient.
   TANDEM_ARG(double, weight_decay) = 1e-2;
   TANDEM_ARG(bool, amsgrad) = false;
   TANDEM_ARG(bool, maximize) = false;

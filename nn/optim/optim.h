@@ -1,4 +1,4 @@
-// All optimizers and schedules.
+// All optimizers and schedulers.
 #pragma once
 #include "tandem/nn/optim/adagrad.h"
 #include "tandem/nn/optim/adam.h"

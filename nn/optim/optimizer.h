@@ -1,11 +1,10 @@
-// Optimizer: parameters in groups, the options of each group, the state of each parameter (LibTorch's
+// Optimizer: parameter groups, the options of each group and the state of each parameter (LibTorch's
 // torch::optim::Optimizer).
 //
 //   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
 //   loss.backward(); optimizer.step(); optimizer.zero_grad();
 //
-// step() is one fused pass over each parameter that has a gradient; after the first step it allocates
-// nothing.
+// step() is one fused pass over each parameter that has a gradient. Only the first step allocates memory.
 #pragma once
 #include <functional>
 #include <memory>
@@ -25,7 +24,7 @@ class OutputArchive;
 
 namespace optim {
 
-/// An option or a part of a state under its name, for saving: one of the pointers is set.
+/// A named option or state entry, for saving. Exactly one of the pointers is set.
 struct Field {
   const char* name;
   double* number = nullptr;
@@ -41,7 +40,7 @@ class OptimizerOptions {
   virtual double get_lr() const = 0;
   virtual void set_lr(double lr) = 0;
   virtual std::vector<Field> fields() = 0;
-  /// Throws Error on an impossible value.
+  /// Throws Error on an invalid value.
   virtual void validate() const {}
 };
 template <class Derived>
@@ -54,7 +53,7 @@ class OptimizerCloneableOptions : public OptimizerOptions {
   void set_lr(double lr) override { static_cast<Derived&>(*this).lr(lr); }
 };
 
-/// What an optimizer keeps for one parameter.
+/// The state an optimizer keeps for one parameter.
 class OptimizerParamState {
  public:
   virtual ~OptimizerParamState() = default;
@@ -72,7 +71,7 @@ class OptimizerParamGroup {
   OptimizerParamGroup& operator=(OptimizerParamGroup&&) = default;
 
   bool has_options() const { return options_ != nullptr; }
-  /// Throws Error when there are none.
+  /// Throws Error when the group has no options.
   OptimizerOptions& options() const {
     check(has_options(), "the parameter group has no options");
     return *options_;
@@ -86,7 +85,7 @@ class OptimizerParamGroup {
   std::unique_ptr<OptimizerOptions> options_;
 };
 
-/// A borrowed function that computes the loss anew, or none.
+/// A borrowed function that recomputes the loss, or none.
 class LossClosure {
  public:
   LossClosure(std::nullptr_t) {}
@@ -104,38 +103,38 @@ class LossClosure {
   optional<FunctionRef<Tensor()>> function_;
 };
 
-/// Gradients of all parameters in one flat tensor, `own`, and the same of other devices, all on its device.
+/// Gradients of all parameters in one flat tensor, `own`, plus those of other devices; all on own's device.
 struct FlatGradients {
   Tensor own;
   std::vector<Tensor> others;
 };
-/// What the parts of a step are to know of it.
+/// Context that step() passes to its parts.
 struct StepCall {
   const char* optimizer;
-  const FlatGradients* flat;  ///< of step_with, else null
+  const FlatGradients* flat;  ///< set within step_with, otherwise null
 };
 
 class Optimizer {
  public:
   using LossClosure = optim::LossClosure;
 
-  /// Groups without options get the defaults. Throws Error on a parameter that is no leaf or comes twice, and
-  /// on impossible options.
+  /// Groups without options use the defaults. Throws Error on a parameter that is not a leaf or appears
+  /// twice, and on invalid options.
   Optimizer(const std::vector<OptimizerParamGroup>& groups, std::unique_ptr<OptimizerOptions> defaults);
   Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults);
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Changes each parameter that has a gradient. Runs `closure`, where given, first, with recording on, and
-  /// gives its loss.
+  /// Updates each parameter that has a gradient. If `closure` is given, first runs it with gradient recording
+  /// enabled and returns its loss.
   virtual Tensor step(LossClosure closure = nullptr) = 0;
-  /// Whether step() itself sums `call().flat`: the ones here do, those derived from them say it anew, since
-  /// they may look at gradients.
+  /// Whether step() itself sums `call().flat`. The built-in optimizers do. A class derived from one must
+  /// override this to opt in, since its step() may inspect gradients.
   virtual bool sums_gradients() const { return false; }
-  /// step() for own + others[0] + others[1] + …, added in this order, which `own` then holds; in the same
-  /// pass over memory where sums_gradients(). Throws Error where a gradient is no view of `own`, and on
-  /// others of another size, dtype or device.
+  /// Runs step() with the gradient own + others[0] + others[1] + …, added in this order and stored in `own`.
+  /// The sum is part of the same pass over memory when sums_gradients(). Throws Error when a gradient is not
+  /// a view of `own`, or when `others` differ from it in size, dtype or device.
   void step_with(const FlatGradients& gradients);
   void zero_grad(bool set_to_none = true);
   void add_param_group(const OptimizerParamGroup& group);
@@ -143,21 +142,21 @@ class Optimizer {
 
   std::vector<OptimizerParamGroup>& param_groups() noexcept { return groups_; }
   const std::vector<OptimizerParamGroup>& param_groups() const noexcept { return groups_; }
-  /// By Tensor::unsafeGetTensorImpl() of the parameter.
+  /// State by parameter; the key is Tensor::unsafeGetTensorImpl().
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>& state() noexcept { return state_; }
   OptimizerOptions& defaults() noexcept { return *defaults_; }
   std::vector<Tensor> parameters() const;
   std::size_t size() const;
 
-  /// Options of all groups and the state of each parameter, by its position.
+  /// Saves the options of all groups and the state of each parameter, identified by its position.
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Throws Error, before anything is changed, when groups, parameters or shapes are others.
+  /// Throws Error when groups, parameters or shapes differ; nothing is changed then.
   virtual void load(serialize::InputArchive& archive);
 
  protected:
   virtual const char* name() const { return "Optimizer"; }
   StepCall call() const { return {name(), flat_}; }
-  /// A fresh state for a parameter.
+  /// Creates the state of a parameter.
   virtual std::unique_ptr<OptimizerParamState> make_state() const { return nullptr; }
   template <class State>
   State& state_of(const Tensor& parameter) {
@@ -170,7 +169,7 @@ class Optimizer {
   std::vector<OptimizerParamGroup> groups_;
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>> state_;
   std::unique_ptr<OptimizerOptions> defaults_;
-  const FlatGradients* flat_ = nullptr;  // within step_with
+  const FlatGradients* flat_ = nullptr;  // set within step_with
 };
 
 }  // namespace optim

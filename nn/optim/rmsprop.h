@@ -1,4 +1,4 @@
-// RMSprop, centered and with momentum, as PyTorch's.
+// RMSprop, optionally centered and with momentum, equivalent to PyTorch's.
 #pragma once
 #include "tandem/nn/optim/optimizer.h"
 

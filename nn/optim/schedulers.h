@@ -1,5 +1,5 @@
-// Learning rate schedules: each changes the rates of all parameter groups once a step() (an epoch, mostly).
-// What a checkpoint needs goes to save(); the rates themselves are saved with the optimizer.
+// Learning rate schedulers: each step() (typically once per epoch) updates the rates of all parameter groups.
+// save() stores what a checkpoint needs; the rates themselves are saved with the optimizer.
 #pragma once
 #include <memory>
 
@@ -9,19 +9,19 @@ namespace tandem::optim {
 
 class LRScheduler {
  public:
-  /// The rates of now are the initial ones. `optimizer` must outlive it.
+  /// Takes the optimizer's current rates as the initial ones. `optimizer` must outlive the scheduler.
   explicit LRScheduler(Optimizer& optimizer);
   virtual ~LRScheduler() = default;
   LRScheduler(const LRScheduler&) = delete;
   LRScheduler& operator=(const LRScheduler&) = delete;
 
   void step();
-  /// Of each group.
+  /// The current rate of each group.
   std::vector<double> get_current_lrs() const;
   std::vector<double> get_last_lr() const { return get_current_lrs(); }
   int64_t step_count() const noexcept { return step_count_; }
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Throws Error when it was saved with another number of groups.
+  /// Throws Error when the saved number of groups differs.
   virtual void load(serialize::InputArchive& archive);
 
  protected:
@@ -36,7 +36,7 @@ class LRScheduler {
   std::vector<double> initial_lrs_;
 };
 
-/// Times gamma every step_size steps.
+/// Multiplies the rate by gamma every step_size steps.
 class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, unsigned step_size, double gamma = 0.1);
@@ -47,7 +47,7 @@ class StepLR : public LRScheduler {
   double gamma_;
 };
 
-/// Times gamma at each milestone.
+/// Multiplies the rate by gamma at each milestone.
 class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1)
@@ -59,7 +59,7 @@ class MultiStepLR : public LRScheduler {
   double gamma_;
 };
 
-/// Times gamma every step.
+/// Multiplies the rate by gamma at every step.
 class ExponentialLR : public LRScheduler {
  public:
   ExponentialLR(Optimizer& optimizer, double gamma) : LRScheduler(optimizer), gamma_(gamma) {}
@@ -69,7 +69,8 @@ class ExponentialLR : public LRScheduler {
   double gamma_;
 };
 
-/// From the initial rate to eta_min in half a cosine of T_max steps (I. Loshchilov, F. Hutter: SGDR. 2017).
+/// Anneals from the initial rate to eta_min along half a cosine of T_max steps
+/// (I. Loshchilov, F. Hutter: SGDR. 2017).
 class CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
@@ -80,7 +81,7 @@ class CosineAnnealingLR : public LRScheduler {
   double eta_min_;
 };
 
-/// The initial rate times f(step); at once f(0).
+/// Sets the rate to the initial rate times f(step); f(0) applies immediately.
 class LambdaLR : public LRScheduler {
  public:
   template <class F>
@@ -104,7 +105,7 @@ class LambdaLR : public LRScheduler {
   std::shared_ptr<FactorBase> factor_;
 };
 
-/// Times `factor` when step(metric) has seen no improvement for more than `patience` steps.
+/// Multiplies the rate by `factor` when step(metric) has seen no improvement for more than `patience` steps.
 class ReduceLROnPlateau {
  public:
   enum class Mode { kMin, kMax };
@@ -112,7 +113,7 @@ class ReduceLROnPlateau {
     Mode mode = Mode::kMin;
     double factor = 0.1;
     int64_t patience = 10;
-    double threshold = 1e-4;  ///< an improvement is at least this part of the best
+    double threshold = 1e-4;  ///< relative: an improvement must exceed this fraction of the best
     int64_t cooldown = 0;     ///< steps to wait after a reduction
     double min_lr = 0;
   };

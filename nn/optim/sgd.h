@@ -1,4 +1,4 @@
-// SGD: stochastic gradient descent with momentum, dampening, Nesterov and weight decay, as PyTorch's.
+// SGD with momentum, dampening, Nesterov momentum and weight decay, equivalent to PyTorch's.
 #pragma once
 #include "tandem/nn/optim/optimizer.h"
 
@@ -10,7 +10,7 @@ struct SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   TANDEM_ARG(double, momentum) = 0;
   TANDEM_ARG(double, dampening) = 0;
   TANDEM_ARG(double, weight_decay) = 0;
-  /// Needs momentum and no dampening.
+  /// Requires momentum and zero dampening.
   TANDEM_ARG(bool, nesterov) = false;
   TANDEM_ARG(bool, maximize) = false;
 

@@ -27,7 +27,7 @@ struct SELUOptions {
   TANDEM_ARG(bool, inplace);
 };
 struct GELUOptions {
-  /// kNone: by erf. kTanh: approximated.
+  /// kNone: exact, with erf. kTanh: tanh approximation.
   struct Approximate {
     Approximate(Reduction) : tanh(false) {}
     Approximate(init::Nonlinearity) : tanh(true) {}
@@ -116,7 +116,7 @@ using SoftshrinkFuncOptions = SoftshrinkOptions;
 using GLUFuncOptions = GLUOptions;
 struct GumbelSoftmaxFuncOptions {
   TANDEM_ARG(double, tau) = 1.0;
-  /// One-hot values with the gradient of the soft ones.
+  /// Returns one-hot values; gradients are those of the soft sample.
   TANDEM_ARG(bool, hard) = false;
   TANDEM_ARG(int64_t, dim) = -1;
 };

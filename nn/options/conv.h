@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 
-/// Numbers of zeros on both sides of each dimension, kSame or kValid.
+/// Padding on both sides of each dimension, or kSame or kValid.
 template <std::size_t D>
 class ConvPadding {
  public:
@@ -18,7 +18,7 @@ class ConvPadding {
   ConvPadding(PaddingKind kind) : values_(0), same_(kind == kSame), named_(true) {}
   const ExpandingArray<D>& values() const { return values_; }
   bool is_same() const { return same_; }
-  /// Given as kSame or kValid.
+  /// Whether it was given as kSame or kValid.
   bool is_named() const { return named_; }
 
  private:
@@ -57,7 +57,7 @@ struct ConvTransposeOptions {
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
-  /// Only kZeros.
+  /// Only kZeros is supported.
   TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
 };
 using ConvTranspose2dOptions = ConvTransposeOptions<2>;

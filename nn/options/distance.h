@@ -1,4 +1,4 @@
-// Options of distances and of normalising by a norm.
+// Options of distances and of normalize.
 #pragma once
 #include "tandem/core/options.h"
 #include "tandem/nn/arg.h"

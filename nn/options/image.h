@@ -1,4 +1,4 @@
-// Options of resampling, patches and pixel shuffles.
+// Options of resampling, patch extraction and pixel shuffling.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/nn/arg.h"
@@ -18,12 +18,12 @@ class Interpolation {
   InterpolationMode mode_;
 };
 
-/// Either the size or the factors of the dimensions after [N, C].
+/// Sets either the size or the scale factors of the dimensions after [N, C].
 struct UpsampleOptions {
   TANDEM_ARG(optional<std::vector<int64_t>>, size) = nullopt;
   TANDEM_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
   TANDEM_ARG(Interpolation, mode) = kNearest;
-  /// Not for kNearest, kNearestExact and kArea.
+  /// Not allowed for kNearest, kNearestExact and kArea.
   TANDEM_ARG(optional<bool>, align_corners) = nullopt;
 };
 struct PixelShuffleOptions {
@@ -57,7 +57,7 @@ struct InterpolateFuncOptions {
   TANDEM_ARG(optional<std::vector<double>>, scale_factor) = nullopt;
   TANDEM_ARG(Interpolation, mode) = kNearest;
   TANDEM_ARG(optional<bool>, align_corners) = nullopt;
-  /// Positions by out / in instead of the factors given.
+  /// Computes positions from the ratio of sizes rather than from the given factors.
   TANDEM_ARG(optional<bool>, recompute_scale_factor) = nullopt;
 };
 using PixelShuffleFuncOptions = PixelShuffleOptions;

@@ -1,4 +1,4 @@
-// Options of Linear, Flatten, Unflatten, Embedding.
+// Options of Linear, Bilinear, Flatten, Unflatten, Embedding.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/nn/arg.h"
@@ -38,9 +38,9 @@ struct EmbeddingOptions {
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);
   TANDEM_ARG(int64_t, embedding_dim);
-  /// Its row is zero at first and gets no gradient.
+  /// This row is initialised to zero and receives no gradient.
   TANDEM_ARG(optional<int64_t>, padding_idx) = nullopt;
-  /// Initial weight [num_embeddings, embedding_dim].
+  /// Initial weight, [num_embeddings, embedding_dim].
   TANDEM_ARG(Tensor, _weight) = Tensor();
 };
 

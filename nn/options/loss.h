@@ -7,9 +7,9 @@
 namespace tandem::nn {
 
 struct CrossEntropyLossOptions {
-  /// [classes]; undefined: all 1.
+  /// Class weights [classes]; undefined means all 1.
   TANDEM_ARG(Tensor, weight) = Tensor();
-  /// A target of this value counts for nothing.
+  /// Targets with this value are ignored.
   TANDEM_ARG(int64_t, ignore_index) = -100;
   TANDEM_ARG(Reduction, reduction) = kMean;
   TANDEM_ARG(double, label_smoothing) = 0.0;
@@ -46,7 +46,7 @@ struct BCEWithLogitsLossOptions {
   TANDEM_ARG(Reduction, reduction) = kMean;
   TANDEM_ARG(Tensor, pos_weight) = Tensor();
 };
-/// reduction: kBatchMean too.
+/// `reduction` may also be kBatchMean.
 struct KLDivLossOptions {
   KLDivLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
   TANDEM_ARG(Reduction, reduction);

@@ -9,7 +9,7 @@ struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
   TANDEM_ARG(int64_t, num_features);
   TANDEM_ARG(double, eps) = 1e-5;
-  /// Weight of the new batch in the running statistics; nullopt: their plain mean.
+  /// Weight of the new batch in the running statistics; nullopt: cumulative average.
   TANDEM_ARG(optional<double>, momentum) = 0.1;
   TANDEM_ARG(bool, affine) = true;
   TANDEM_ARG(bool, track_running_stats) = true;

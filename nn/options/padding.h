@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 
-/// (before, after) of the last dimension, then of the one before it.
+/// (before, after) for the last dimension, then for the one before it.
 template <std::size_t D>
 struct PadOptions {
   PadOptions(ExpandingArray<2 * D> padding) : padding_(padding) {}

@@ -9,7 +9,7 @@ namespace tandem::nn {
 struct AvgPool2dOptions {
   AvgPool2dOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(ExpandingArray<2>, kernel_size);
-  /// As kernel_size unless given.
+  /// Defaults to kernel_size.
   TANDEM_ARG(ExpandingArray<2>, stride);
   TANDEM_ARG(ExpandingArray<2>, padding) = 0;
   TANDEM_ARG(bool, ceil_mode) = false;
@@ -20,7 +20,7 @@ struct AvgPool2dOptions {
 struct MaxPool2dOptions {
   MaxPool2dOptions(ExpandingArray<2> kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(ExpandingArray<2>, kernel_size);
-  /// As kernel_size unless given.
+  /// Defaults to kernel_size.
   TANDEM_ARG(ExpandingArray<2>, stride);
   TANDEM_ARG(ExpandingArray<2>, padding) = 0;
   TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
@@ -29,7 +29,7 @@ struct MaxPool2dOptions {
 
 struct AdaptiveAvgPool2dOptions {
   AdaptiveAvgPool2dOptions(ExpandingArrayWithOptionalElem<2> output_size) : output_size_(output_size) {}
-  /// An entry left open keeps the input's size.
+  /// An omitted element keeps the input's size.
   TANDEM_ARG(ExpandingArrayWithOptionalElem<2>, output_size);
 };
 
