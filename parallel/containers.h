@@ -1,4 +1,4 @@
-// What counts as a container of tensors: std::vector, array, pair, tuple, optional and map of such, nested.
+// Traits of tensor containers: std::vector, array, pair, tuple, optional and map of tensors, also nested.
 #pragma once
 #include <array>
 #include <map>
@@ -60,7 +60,7 @@ concept IsTuple = requires {
   Container<T>::is_tuple;
 };
 
-/// `value` with f(tensor) in place of every defined tensor, in order.
+/// `value` with every defined tensor t replaced by f(t), in order.
 template <class T, class F>
 T map_tensors(const T& value, F&& f) {
   if constexpr (!holds_tensors<T>) {

@@ -1,30 +1,30 @@
-// DataParallel: a module on several devices at once.
+// DataParallel: runs a module on several devices at once.
 //
 //   auto model = nn::DataParallel(net, {"cuda:0", "cuda:1"});   // net: a holder or a shared_ptr
-//   Tensor output = model(input);                               // as net(input)
+//   Tensor output = model(input);                               // same call as net(input)
 //
-// The tensors among the arguments are cut along `dim` as chunk cuts, one piece a device; the replicas compute
-// on a host thread each, and their outputs are joined on `output_device`. Containers (see nested.h) are cut
-// and joined tensor by tensor; a 0-d result, as a loss, becomes a vector with a number a replica. A batch
-// with fewer pieces than devices uses the first ones. On one device a call is that of the module itself, and
-// gives a 0-d result as it is.
+// Tensor arguments are split along `dim` as chunk does, one piece per device. Each replica computes on its
+// own host thread, and the outputs are concatenated on `output_device`. Containers (see nested.h) are split
+// and joined tensor by tensor. A 0-d result, such as a loss, becomes a vector with one element per replica. A
+// batch with fewer pieces than devices uses the first ones. With a single device, a call runs the module
+// itself, and a 0-d result stays 0-d.
 //
-// The device on which the module is, any one of the list, is the root: it computes the first piece with the
-// module itself, so that what a forward leaves there (running statistics) stays. The others keep replicas,
-// which get the root's parameters and buffers by one copy a device and dtype, and only when these were
-// written since the last forward, or a backward ran. (Writes through data() are not counted: call refresh()
-// after them, unless a backward came between.) Options and hooks of the module that change later are not
-// followed; modes (train, eval) are. Gradients of all are added on the root in the order of the devices, so
-// equal inputs give equal bits. Dropout: see parallel_apply.h.
+// The module's own device, which may be any in the list, is the root. It computes the first piece with the
+// module itself, so whatever forward stores there (running statistics) persists. The other devices hold
+// replicas. They receive the root's parameters and buffers with one copy per device and dtype, and only if
+// these were written or a backward ran since the last forward. (Writes through data() are not detected: call
+// refresh() after them unless a backward follows first.) Replicas do not follow later changes to the module's
+// options and hooks, but they do follow its train/eval mode. Gradients are summed on the root in device
+// order, so equal inputs produce equal bits. For dropout see parallel_apply.h.
 //
-// Several threads may call it at once and go backward at once, recording or not: each call has replicas of
-// its own, which are kept for later calls, so that there are as many sets as calls were ever at work
-// together. The module itself is the root's part in all of them: its forward must bear that, as without
-// DataParallel. Layers that write to it do not: BatchNorm and InstanceNorm with running statistics while
-// training. Gradients of all backwards are added up, in the order in which they come, so that the last bits
-// are those of one order. Nothing else goes beside a call: changing the module (to, train, load_state_dict,
-// hooks), its parameters (an optimizer's step) or their gradients (zero_grad), or entering or leaving
-// no_sync, which is for all threads.
+// Several threads may run forward and backward concurrently, with or without recording. Each call uses a
+// separate set of replicas, which is kept for later calls, so there are as many sets as the peak number of
+// concurrent calls. All of them use the module itself on the root: its forward must tolerate concurrent
+// calls, as it must without DataParallel. Layers that write to the module do not: BatchNorm and InstanceNorm
+// with running statistics during training. Gradients of all backward passes are accumulated in order of
+// arrival, so the last bits depend on that order. Nothing else may run concurrently with a call: changing the
+// module (to, train, load_state_dict, hooks), its parameters (an optimizer step) or their gradients
+// (zero_grad), or entering or leaving no_sync, which applies to all threads.
 #pragma once
 #include "tandem/nn/module_holder.h"
 #include "tandem/parallel/data_parallel_base.h"
@@ -42,11 +42,11 @@ template <class T>
 struct Unwrapped<Whole<T>> {
   using type = T;
 };
-/// What forward gets for an argument of type A.
+/// The type that forward receives for an argument of type A.
 template <class A>
 using Argument = typename Unwrapped<std::decay_t<A>>::type;
 
-/// An argument on `device`, uncut.
+/// The argument on `device`, not split.
 template <class A>
 Argument<A> moved(const A& argument, Device device) {
   return map_tensors(argument, [&](const Tensor& t) { return t.device() == device ? t : t.to(device); });
@@ -60,18 +60,18 @@ T moved(const Whole<T>& argument, Device device) {
 template <class M>
 class DataParallelImpl : public DataParallelBase {
  public:
-  /// `devices`: by default all of the kind that the module is on. `output_device`: by default the root.
-  /// Throws Error on a device that is not there or that comes twice.
+  /// `devices` defaults to all devices of the module's device type, `output_device` to the root. Throws Error
+  /// on a device that does not exist or appears twice.
   explicit DataParallelImpl(std::shared_ptr<M> module, optional<std::vector<Device>> devices = nullopt,
                             optional<Device> output_device = nullopt, int64_t dim = 0)
       : DataParallelBase(module, detail::make_replica<M>, std::move(devices), output_device, dim),
         module_(std::move(module)) {}
 
-  /// What is wrapped.
+  /// The wrapped module.
   const std::shared_ptr<M>& module() const { return module_; }
 
-  /// module->forward of the same arguments. Throws Error when tensors differ in the size of `dim`, or what a
-  /// replica throws: see parallel_apply.h.
+  /// Calls module->forward with the same arguments. Throws Error when tensors differ in size along `dim`, and
+  /// rethrows a replica's exception: see parallel_apply.h.
   template <class... Args>
   auto forward(Args&&... args) {
     using Result = decltype(nn::call(*module_, std::declval<detail::Argument<Args>>()...));
@@ -108,7 +108,7 @@ class DataParallelImpl : public DataParallelBase {
   template <class... Arguments, class... Args>
   static auto arguments_of(Tensors& tensors, const Args&... args) {
     auto next = tensors.begin();
-    // Braces: from left to right, as the tensors were added.
+    // Braces evaluate from left to right, the order in which the tensors were added.
     return std::tuple<Arguments...>{detail::with_tensors(args, next)...};
   }
 
@@ -122,7 +122,7 @@ class DataParallel : public nn::ModuleHolder<DataParallelImpl<M>> {
 
   DataParallel(std::nullptr_t) : nn::ModuleHolder<Impl>(nullptr) {}
   DataParallel(std::shared_ptr<Impl> impl) : nn::ModuleHolder<Impl>(std::move(impl)) {}
-  /// On all devices of the kind that the module is on.
+  /// Uses all devices of the module's device type.
   DataParallel(std::shared_ptr<M> module) : DataParallel(std::move(module), nullopt) {}
   DataParallel(const nn::ModuleHolder<M>& module) : DataParallel(module.ptr()) {}
   DataParallel(std::shared_ptr<M> module, std::vector<Device> devices,
@@ -149,9 +149,9 @@ const std::shared_ptr<M>& pointer(const nn::ModuleHolder<M>& module) {
 }
 }  // namespace detail
 
-/// One forward of `module` (a shared_ptr or a holder) on several devices, with new replicas: see
-/// DataParallel, which keeps them. The output is on `output_device`, by default the first of `devices`. A
-/// list of one moves the module there.
+/// One forward of `module` (a shared_ptr or a holder) on several devices, with new replicas. DataParallel
+/// keeps its replicas instead. The output is on `output_device`, by default the first of `devices`. A single
+/// device in `devices` moves the module to that device.
 template <class ModuleType>
 Tensor data_parallel(ModuleType module, Tensor input, optional<std::vector<Device>> devices = nullopt,
                      optional<Device> output_device = nullopt, int64_t dim = 0) {

@@ -1,4 +1,4 @@
-// DataParallel without the module's type: its devices, its replicas, and its face as a Module.
+// The type-independent part of DataParallel: its devices, its replicas and its `Module` interface.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -8,13 +8,13 @@
 
 namespace tandem::parallel {
 
-/// While it lives, gradients of replicas are added up where they are, and nothing is sent; when it ends they
-/// are added to the module's. For accumulation over several backwards: one transfer instead of one each.
-/// Rounding may differ, since sums are taken in another order. Is for backward(), not for autograd::grad.
+/// While alive, accumulates the replicas' gradients on their devices without sending them; on destruction
+/// they are added to the module's gradients. For gradient accumulation: one transfer instead of one per
+/// backward. Rounding may differ, since the order of the sums does. For backward(), not for autograd::grad.
 class NoSyncGuard {
  public:
   explicit NoSyncGuard(class DataParallelBase& model);
-  /// May throw, as backward may. After an exception the gradients held back are dropped.
+  /// May throw, as backward may. During stack unwinding the pending gradients are dropped.
   ~NoSyncGuard() noexcept(false);
   NoSyncGuard(const NoSyncGuard&) = delete;
   NoSyncGuard& operator=(const NoSyncGuard&) = delete;
@@ -24,22 +24,22 @@ class NoSyncGuard {
   int exceptions_;
 };
 
-/// What does not depend on the module's type. As a Module it stands for the module that it wraps: the same
-/// parameters, buffers and children under the same names, so that its state dict has no prefix.
+/// Base of DataParallel, independent of the module's type. As a Module it represents the wrapped module: the
+/// same parameters, buffers and children under the same names, so its state dict has no prefix.
 class DataParallelBase : public nn::Module {
  public:
   DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
                    optional<std::vector<Device>> devices, optional<Device> output_device, int64_t dim);
   ~DataParallelBase() override;
 
-  /// The list as given.
+  /// The devices, in the order given.
   const std::vector<Device>& devices() const { return devices_; }
-  /// The device that the module is on. Throws Error when it is on none of the list, or on several.
+  /// The module's device. Throws Error when that is not in the list or the module is on several devices.
   Device root() const;
-  /// Sends all values to the replicas with the next forward.
+  /// Makes the next forward send all values to the replicas.
   void refresh();
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
-  /// Copies of values so far, for tests and reports: a forward after which nothing changed adds none.
+  /// Number of transfers of values so far, for tests and reports. A forward after no change adds none.
   int64_t refreshes() const { return refreshes_; }
 
   void train(bool on = true) override;
@@ -53,23 +53,23 @@ class DataParallelBase : public nn::Module {
   void pretty_print(std::ostream& stream) const override;
 
  protected:
-  /// Replicas of one forward, which are no other call's until it ends.
+  /// The replicas of one forward; no other call uses them until it ends.
   class Call {
    public:
     explicit Call(DataParallelBase& model);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    /// The devices, the root first, for the module as it is now.
+    /// The devices, root first, for the module in its current state.
     const std::vector<Device>& order() const { return set_->order; }
-    /// Modules for the first `count` of order(), ready to compute.
+    /// Modules for the first `count` devices of order(), ready to compute.
     std::vector<nn::Module*> prepare(std::size_t count);
 
    private:
     DataParallelBase& model_;
     std::unique_ptr<detail::ReplicaSet> set_;
   };
-  /// The one device of a list of one. Throws Error when the module is elsewhere.
+  /// The device of a single-device list. Throws Error when the module is on another device.
   Device only_device() const;
   const optional<Device>& given_output_device() const { return output_device_; }
   int64_t dim() const { return dim_; }
@@ -85,10 +85,10 @@ class DataParallelBase : public nn::Module {
   int64_t dim_;
   std::shared_ptr<detail::GradientSync> sync_;
   std::atomic<int64_t> refreshes_{0};
-  std::atomic<uint64_t> asked_{0};  // calls of refresh()
-  mutable std::mutex mutex_;        // of what follows
+  std::atomic<uint64_t> asked_{0};  // number of refresh() calls
+  mutable std::mutex mutex_;        // guards the members below
   std::shared_ptr<const detail::Master> master_;
-  std::vector<std::unique_ptr<detail::ReplicaSet>> free_;  // the last one given back is taken first
+  std::vector<std::unique_ptr<detail::ReplicaSet>> free_;  // last in, first out
 };
 
 }  // namespace tandem::parallel

@@ -1,4 +1,4 @@
-// The backward of a replica's parameters, and gradients that are held back by no_sync.
+// The backward of a replica's parameters, and gradients held back by no_sync.
 #pragma once
 #include <mutex>
 
@@ -8,13 +8,13 @@
 namespace tandem::parallel::detail {
 
 struct GradientSync::State {
-  tandem::detail::ForkMutex mutex;  // replicas come here from threads of their own
+  tandem::detail::ForkMutex mutex;  // replicas use it from different threads
   int holding = 0;
   uint64_t sends = 0;
-  std::vector<Tensors> held;  // [replica][place]
+  std::vector<Tensors> held;  // [replica][parameter or buffer]
 };
 
-/// Output j: parameter places[j] of the replica; input j: that of the master.
+/// Output j: parameter places[j] of the replica. Input j: the same parameter of the master.
 struct ReplicaBackward final : autograd::Node {
   const char* name() const override { return "ReplicaBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override;

@@ -1,7 +1,7 @@
-// Containers of tensors as arguments and results of replicas: cut apart, and joined again, tensor by tensor.
+// Containers of tensors as arguments and results of replicas, split and joined tensor by tensor.
 //
-// A Tensor, and std::vector, array, pair, tuple, optional and map of such, in any nesting. Anything else is a
-// value that every replica gets a copy of.
+// Supported are Tensor, and std::vector, array, pair, tuple, optional and map of these, arbitrarily nested.
+// Any other type is a value that is copied to every replica.
 #pragma once
 #include <concepts>
 #include <typeinfo>
@@ -12,7 +12,7 @@
 
 namespace tandem::parallel {
 
-/// An argument whose tensors are not cut: every replica gets all of them, on its device.
+/// An argument whose tensors are not split: every replica receives all of them, on its device.
 template <class T>
 struct Whole {
   T value;
@@ -23,7 +23,7 @@ Whole<std::decay_t<T>> whole(T&& value) {
 }
 
 namespace detail {
-/// The tensors of all arguments of a call, and whether each goes whole to every replica.
+/// The tensors of all arguments of a call; `whole` marks those that go undivided to every replica.
 struct Arguments {
   Tensors tensors;
   std::vector<bool> whole;
@@ -41,16 +41,16 @@ struct Arguments {
     add(value.value, true);
   }
 };
-/// Entry [i][k] is piece i of tensor k, on devices[i]: as many i as there are pieces. Numbers and whole
-/// tensors are copied to each. One piece when nothing is to be cut. Throws Error when tensors differ in the
-/// size of `dim`.
+/// Entry [i][k] is piece i of tensor k, on devices[i]; i ranges over the pieces. Scalars and whole tensors
+/// are copied to every device. There is one piece if there is nothing to split. Throws Error when tensors
+/// differ in size along `dim`.
 std::vector<Tensors> cut(const char* operation, const Arguments& arguments, ArrayRef<Device> devices,
                          int64_t dim);
-/// The pieces of one output, all defined or none.
+/// Joins the pieces of one output; either all or none must be defined.
 Tensor join(const Tensors& pieces, Device device, int64_t dim);
 [[noreturn]] void cannot_gather(const std::type_info& type, const char* why);
 
-/// `value` with its tensors replaced, in order, by those at `next`.
+/// `value` with its tensors replaced, in order, by those starting at `next`.
 template <class T>
 T with_tensors(const T& value, Tensors::iterator& next) {
   return map_tensors(value, [&](const Tensor&) { return std::move(*next++); });
@@ -65,7 +65,7 @@ using Pieces = std::vector<const T*>;
 template <class T>
 T gather_pieces(const Pieces<T>& pieces, Device device, int64_t dim);
 
-// The results of get(piece) for every piece, gathered.
+// Gathers the results of get(piece) over all pieces.
 template <class T, class Get>
 auto gather_part(const Pieces<T>& pieces, Device device, int64_t dim, Get get) {
   using Part = std::remove_cvref_t<decltype(get(*pieces[0]))>;
@@ -101,7 +101,8 @@ T gather_pieces(const Pieces<T>& pieces, Device device, int64_t dim) {
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else if constexpr (IsOptional<T>) {
     for (const T* piece : pieces)
-      if (piece->has_value() != pieces[0]->has_value()) cannot_gather(typeid(T), "of which some are empty");
+      if (piece->has_value() != pieces[0]->has_value())
+        cannot_gather(typeid(T), "that are empty in some replicas but not in all");
     if (!pieces[0]->has_value()) return {};
     return gather_part(
         pieces, device, dim, [](const T& t) -> const auto& { return *t; });
@@ -126,8 +127,8 @@ T gather_pieces(const Pieces<T>& pieces, Device device, int64_t dim) {
 }
 }  // namespace detail
 
-/// Entry [i] is `value` with piece i, along `dim`, of each of its tensors, on devices[i]. Maybe fewer entries
-/// than devices, as chunk has them. Numbers (0-d) and values that are no tensors go to every entry.
+/// Entry [i] is `value` with each tensor replaced by its piece i along `dim`, on devices[i]. There may be
+/// fewer entries than devices, as with chunk. Scalars (0-d) and non-tensor values go to every entry.
 template <class T>
 std::vector<T> scatter_nested(const T& value, ArrayRef<Device> devices, int64_t dim = 0) {
   detail::Arguments arguments;
@@ -140,11 +141,11 @@ std::vector<T> scatter_nested(const T& value, ArrayRef<Device> devices, int64_t 
   }
   return out;
 }
-/// The inverse: tensors side by side along `dim` on `device`, 0-d ones as a vector. Values that are no
-/// tensors must be the same in all. Throws Error where the structure differs.
+/// The inverse: concatenates tensors along `dim` on `device`, 0-d tensors into a vector. Non-tensor values
+/// must be equal in all entries. Throws Error when the structures differ.
 template <class T>
 T gather_nested(const std::vector<T>& values, Device device, int64_t dim = 0) {
-  check(!values.empty(), "gather_nested: nothing given");
+  check(!values.empty(), "gather_nested: no values given");
   detail::Pieces<T> pieces;
   for (const T& value : values) pieces.push_back(&value);
   return detail::gather_pieces<T>(pieces, device, dim);

@@ -1,11 +1,11 @@
-// The same work on several devices at once, one host thread each.
+// Runs the same work on several devices at once, with one host thread per device.
 //
-// Every call works under the caller's modes (recording, inference, anomaly) with its device as the current
-// one. Random numbers: the default generator of call i is one of its own, whose seed comes from the seed of
-// the caller's, one number that is drawn from it for the whole step, and i. So nothing depends on which
-// device is first, and a seed repeats. Exceptions: all calls end; then that of the first device in the list
-// is thrown again, with "replica i on DEVICE: " before its text, as the type it was. std::bad_alloc becomes
-// Error; types other than tandem's and those of <stdexcept> are thrown as they are.
+// Every call inherits the caller's modes (recording, inference, anomaly) and has its device as the current
+// device. Random numbers: call i has its own default generator. Its seed derives from the seed of the
+// caller's generator, one number drawn from that for the whole step, and i. So nothing depends on which
+// device comes first, and a seed reproduces a run. Exceptions: all calls finish; then the exception of the
+// first failing device in the list is rethrown with its original type and the prefix "replica i on DEVICE: ".
+// std::bad_alloc becomes Error; types other than tandem's and those of <stdexcept> are rethrown unchanged.
 #pragma once
 #include <exception>
 #include <string>
@@ -16,13 +16,13 @@
 
 namespace tandem::parallel {
 
-/// Throws what `thrown` holds again, with `place` before its text.
+/// Rethrows the exception in `thrown` with `place` prepended to its message.
 [[noreturn]] void rethrow_from(const std::string& place, const std::exception_ptr& thrown);
 
-/// job(i) for every device.
+/// Runs job(i) for every device.
 void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t index)> job);
 
-/// f(i) for every device; entry [i] is what it gave.
+/// Runs f(i) for every device; entry [i] is its result.
 template <class F>
 requires std::is_invocable_v<F&, std::size_t>
 auto parallel_apply(const std::vector<Device>& devices, F&& f) {
@@ -38,8 +38,8 @@ auto parallel_apply(const std::vector<Device>& devices, F&& f) {
   }
 }
 
-/// modules[i] (a shared_ptr or a holder) on inputs[i], with its hooks; output i on devices[i], or where it
-/// is. Throws Error unless all lists have the same length.
+/// Runs modules[i] (a shared_ptr or a holder) on inputs[i], with its hooks. Output i is moved to devices[i]
+/// if given. Throws Error unless all lists have the same length.
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
                                    const optional<std::vector<Device>>& devices = nullopt) {

@@ -1,4 +1,4 @@
-// ParameterServer: one model trained on several devices by one optimizer.
+// ParameterServer: trains one model on several devices with one optimizer.
 //
 //   ParameterServer server(net, {"cpu:0", "cpu:1"});
 //   optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
@@ -6,20 +6,21 @@
 //     server.step(optimizer, batch.data, batch.target,
 //                 [](Net& net, const Tensor& x, const Tensor& y) { return nll_loss(net.forward(x), y); });
 //
-// Each device has a replica, which computes its piece of the batch and the loss; the server device (`root`,
-// whose replica is the module given) sums the gradients, one flat buffer a device, in a fixed order, takes
-// the optimizer's step, and hands the parameters out by one copy a device.
+// Each device has a replica, which computes its pieces of the batch and their losses. The server device
+// (`root`, which uses the given module as its replica) sums the gradients in a fixed order, one flat buffer
+// per device, performs the optimizer step and distributes the parameters with one copy per device.
 //
-// Buffers. With `shards` they have the same bits after a step on any number of devices and threads. Each
-// shard begins with the buffers of before the step. What modules change by nn::update_buffers (as BatchNorm
-// and InstanceNorm do their running statistics) is done on the root's buffers shard by shard in their order,
-// as if they had run one after the other: num_batches_tracked grows by the number of shards. A buffer that
-// forward writes by itself gets the value that the last shard to write it left. Writes through data() are not
-// seen. Without shards the root's own piece alone decides, whatever the others wrote; evaluate() uses these
-// buffers. A step that fails or is skipped leaves buffers as they were where there are shards.
+// Buffers. With `shards`, buffers after a step have the same bits on any number of devices and threads. Each
+// shard starts with the buffers from before the step. Changes made with nn::update_buffers (which BatchNorm
+// and InstanceNorm use for their running statistics) are applied to the root's buffers shard by shard, in
+// order, as if the shards had run sequentially: num_batches_tracked grows by the number of shards. A buffer
+// that forward writes directly takes the value from the last shard that wrote it. Writes through data() are
+// not detected. Without shards, only the root's own piece updates its buffers; what other devices write is
+// discarded. evaluate() uses the root's buffers. With shards, a step that fails or is skipped leaves the
+// buffers unchanged.
 //
-// A server is for one thread at a time: a call that meets another one's throws Error. Several servers, on
-// modules of their own, may work at once.
+// A server serves one thread at a time: a call during another thread's call throws Error. Several servers
+// with separate modules may run concurrently.
 #pragma once
 #include <memory>
 #include <vector>
@@ -37,14 +38,14 @@ namespace tandem::parallel {
 template <class Net>
 class ParameterServer : public ServerCore {
  public:
-  /// Replicas are clones where `Net` derives from nn::Cloneable<Net>, else made by its default constructor.
-  /// Moves `net` to the root. Throws Error on a net that can be copied in neither way, on devices that do not
-  /// exist or come twice, a root that is not among them, a model without parameters that need gradients or
-  /// with such of several dtypes.
+  /// Replicas are clones if `Net` derives from nn::Cloneable<Net>, otherwise default-constructed. Moves `net`
+  /// to the root. Throws Error if the net can be copied in neither way, if a device does not exist or appears
+  /// twice, if the root is not among the devices, or if the model has no trainable parameters or has
+  /// trainable parameters of several dtypes.
   ParameterServer(std::shared_ptr<Net> net, ArrayRef<Device> devices, const ServerOptions& options = {})
       : ParameterServer(net, devices, options, [&] { return detail::make_replica<Net>(*net); }) {}
-  /// Replicas are what make(device) or make() gives: modules with the parameters and buffers of `net`; their
-  /// values and devices do not matter.
+  /// Replicas are created by make(device) or make(), which return modules with the same parameters and
+  /// buffers as `net`; their values and devices do not matter.
   template <class Make>
   requires(std::is_invocable_v<const Make&, Device> || std::is_invocable_v<const Make&>)
       ParameterServer(std::shared_ptr<Net> net, ArrayRef<Device> devices, const ServerOptions& options,
@@ -59,16 +60,16 @@ class ParameterServer : public ServerCore {
                   const ServerOptions& options = {})
       : ParameterServer(net.ptr(), devices, options) {}
 
-  /// One step: backward, then update. `loss(net, inputs, targets)` gives the loss of its piece, a number, on
-  /// the net's device; it is called on several threads at once. Throws what a replica does, with its device
-  /// before the text, and Error on a batch without samples and a loss that is not finite: parameters are then
-  /// as before.
+  /// One training step: backward, then update. `loss(net, inputs, targets)` returns the loss of its piece, a
+  /// scalar on the net's device; several threads call it concurrently. Rethrows a replica's exception with
+  /// its device prepended, and throws Error on an empty batch or a non-finite loss. Either way the parameters
+  /// are unchanged.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
                   const Loss& loss) {
     return step(optimizer, {inputs, targets}, loss);
   }
-  /// The same with any tensors, all cut along dimension 0: `loss(net, tensors)`.
+  /// The same for any number of tensors, all split along dimension 0: `loss(net, tensors)`.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensors& batch, const Loss& loss) {
     const Exclusive::Use use(exclusive_, "ParameterServer.step");
@@ -76,26 +77,26 @@ class ParameterServer : public ServerCore {
     if (!result.skipped) update(optimizer);
     return result;
   }
-  /// Without the update: then parameters() have their gradients, to be clipped for instance.
+  /// The same without the update: leaves the gradients in parameters(), for instance to clip them.
   template <class Loss>
   StepResult backward(const Tensors& batch, const Loss& loss) {
     return run(batch, loss, nullptr);
   }
 
-  /// f(net, tensors) for pieces of the batch on all devices, in evaluation mode, unrecorded, with the root's
-  /// buffers; what it gives, side by side along dimension 0, on the root.
+  /// Runs f(net, tensors) on pieces of the batch on all devices, in evaluation mode, without recording, with
+  /// the root's buffers. Returns the results concatenated along dimension 0 on the root.
   template <class F>
   Tensor evaluate(const Tensors& batch, const F& f) {
     return run_evaluate(batch, [&](nn::Module& module, const Tensors& piece) -> Tensor {
       return f(static_cast<Net&>(module), piece);
     });
   }
-  /// net.forward(inputs) likewise.
+  /// The same for net.forward(inputs).
   Tensor evaluate(const Tensor& inputs) {
     return evaluate(Tensors{inputs}, [](Net& net, const Tensors& piece) { return net.forward(piece[0]); });
   }
 
-  /// The replica on devices()[i], with the parameters of now.
+  /// The replica on devices()[i], with up-to-date parameters and buffers.
   Net& replica(std::size_t i) { return static_cast<Net&>(refreshed(i)); }
 
  private:

@@ -1,5 +1,5 @@
-// Replicas of a module on other devices: how they are made, get the master's values and hand their gradients
-// back. What replicate() and DataParallel are built on.
+// Replicas of a module on other devices: how they are created, receive the master's values and return their
+// gradients. Used by replicate() and DataParallel.
 #pragma once
 #include <memory>
 #include <typeinfo>
@@ -11,7 +11,7 @@
 namespace tandem::parallel::detail {
 
 using MakeReplica = std::shared_ptr<nn::Module> (*)(const nn::Module& master);
-/// While a replica is made: nothing is recorded, nothing initialised, and the default generator not used.
+/// While a replica is built: disables recording and initialisation, and shields the default generator.
 class MakingReplica {
  public:
   MakingReplica();
@@ -26,8 +26,8 @@ std::shared_ptr<nn::Module> clone_of(const nn::Module& master);
 template <class M>
 concept ClonesItself = !std::is_same_v<decltype(&M::clone), decltype(&nn::Module::clone)>;
 
-/// A module of the same structure; values are to follow. By clone() where the type has it, else by the
-/// default constructor. Throws Error, saying what to do, when there is neither.
+/// Creates a module of the same structure, with values still to be copied: by clone() if the type overrides
+/// it, otherwise by the default constructor. Throws Error with advice if it has neither.
 template <class M>
 std::shared_ptr<nn::Module> make_replica(const nn::Module& master) {
   const MakingReplica making;
@@ -36,22 +36,23 @@ std::shared_ptr<nn::Module> make_replica(const nn::Module& master) {
   return clone_of(master);
 }
 
-/// Gradients of replicas while no_sync holds them back.
+/// Holds the replicas' gradients while no_sync is active.
 struct GradientSync;
 
-/// One module that others follow: its parameters and buffers, in the order of its tree, as they were when
-/// this was made. Never changes, so any thread may read it.
+/// A module that replicas follow, with its parameters and buffers in tree order as of construction.
+/// Immutable, so any thread may read it.
 class Master {
  public:
   Master(std::shared_ptr<nn::Module> module, MakeReplica make);
   nn::Module& module() const { return *module_; }
   MakeReplica maker() const { return make_; }
-  /// Whether the tree still has these tensors and no others.
+  /// Whether the module still has exactly these tensors.
   bool is_current() const;
   std::size_t size() const { return tensors_.size(); }
   const Tensor& tensor(std::size_t k) const { return tensors_[k]; }
   bool is_parameter(std::size_t k) const { return parameter_[k]; }
-  /// Where all of its tensors are, or nullopt without any. Throws Error, naming two, when on several devices.
+  /// The common device of its tensors, or nullopt if there are none. Throws Error, naming two tensors, when
+  /// they are on several devices.
   optional<Device> device(const char* operation) const;
   std::vector<std::string> names() const;
   std::shared_ptr<nn::Module> make() const { return make_(*module_); }
@@ -63,20 +64,20 @@ class Master {
   std::vector<bool> parameter_;
 };
 
-/// A module on another device that has the master's values since the last send().
+/// A module on another device, with the master's values as of the last send().
 class Replica {
  public:
-  /// Throws Error when the copy's parameters and buffers are not those of the master.
+  /// Throws Error when the copy's parameters and buffers do not match the master's.
   Replica(const Master& master, Device device);
   const std::shared_ptr<nn::Module>& module() const { return module_; }
   Device device() const { return device_; }
-  /// Whether the master, or a buffer here, was written since.
+  /// Whether the master, or a buffer here, has been written since the last send().
   bool is_stale(const Master& master) const;
-  /// Makes it stale.
+  /// Marks the values as stale.
   void forget_values();
-  /// The same modules train or evaluate as in the master.
+  /// Copies the train/eval mode of every module from the master.
   void follow_modes(const Master& master);
-  /// Puts the parameters on the tape: their gradients will go to the master's leaves. When recording is on.
+  /// If recording is on, connects the parameters to the graph so their gradients flow to the master's leaves.
   void link(const Master& master, std::size_t index, const std::shared_ptr<GradientSync>& sync);
 
  private:
@@ -94,26 +95,26 @@ class Replica {
   std::vector<Seen> sent_, buffers_;
 };
 
-/// The replicas that one forward at a time computes with.
+/// The replicas used by one forward at a time.
 struct ReplicaSet {
   std::shared_ptr<const Master> master;
-  std::vector<Device> order;      // the root first
-  std::vector<Replica> replicas;  // of order, without the root; made when first needed
-  uint64_t seen = 0;              // of what may have changed values without being counted
+  std::vector<Device> order;      // root first
+  std::vector<Replica> replicas;  // for `order` without the root; created on demand
+  uint64_t seen = 0;              // events that may have changed values undetected
 };
 
-/// The master's values to all of these: one copy a device and dtype. A replica on the master's own device
-/// shares its memory.
+/// Sends the master's values to all replicas, with one copy per device and dtype. A replica on the master's
+/// own device shares its memory.
 void send(const Master& master, const std::vector<Replica*>& replicas);
 
 struct GradientSync {
   GradientSync();
   ~GradientSync();
   void begin();
-  /// Adds what was held back to the master's gradients, replica by replica, unless it is to be dropped.
+  /// Adds the pending gradients to the master's, replica by replica, unless `drop`.
   void end(const Master& master, bool drop);
   void forget();
-  /// How often gradients were sent so far: after each time somebody may have used them.
+  /// How often gradients have been sent so far; after each time the parameters may have been updated.
   uint64_t sends();
 
   struct State;

@@ -10,11 +10,11 @@ std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn:
                                                        MakeReplica make, const std::vector<Device>& devices);
 }
 
-/// A copy of `module` on every device; one on the device where it is itself shares its memory. Backward
-/// through the copies' parameters adds to the gradients of the module's: while recording is on, else they
-/// have no gradients. The copies are made by clone() of Cloneable types, else by the default constructor; new
-/// ones with every call: DataParallel keeps its own. Throws Error when the module can be copied in neither
-/// way, or for a device twice.
+/// A copy of `module` on every device; a copy on the module's own device shares its memory. If recording is
+/// on, backward through the copies' parameters accumulates into the module's gradients; otherwise the copies
+/// have no gradients. Copies are made by clone() for Cloneable types, otherwise by the default constructor.
+/// Every call creates new copies, whereas DataParallel keeps its own. Throws Error if the module can be
+/// copied in neither way or a device appears twice.
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module,
                                           const std::vector<Device>& devices) {

@@ -1,19 +1,19 @@
-// scatter and gather as objects, with LibTorch's names.
+// scatter and gather as objects, under LibTorch's names.
 #pragma once
 #include "tandem/autograd/function.h"
 #include "tandem/parallel/comm.h"
 
 namespace tandem::autograd {
 
-/// Scatter({"cuda:0", "cuda:1"}).apply({input}): the pieces of one tensor, one a device, as parallel::scatter
-/// makes them.
+/// Scatter({"cuda:0", "cuda:1"}).apply({input}): the pieces of one tensor, one per device, as
+/// parallel::scatter returns them.
 class Scatter {
  public:
-  /// `chunk_sizes`: sizes of the pieces, by default those of chunk. `unsqueeze_scalars`: whether a number
-  /// counts as a vector of one, which is an Error otherwise.
+  /// `chunk_sizes`: the sizes of the pieces, by default those of chunk. `unsqueeze_scalars`: treats a scalar
+  /// as a vector of one element, which is an Error otherwise.
   explicit Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chunk_sizes = nullopt,
                    int64_t dim = 0, bool unsqueeze_scalars = false);
-  /// Throws Error unless one tensor is given.
+  /// Throws Error unless exactly one tensor is given.
   variable_list apply(variable_list inputs) const;
 
  private:
@@ -23,7 +23,7 @@ class Scatter {
   bool unsqueeze_scalars_;
 };
 
-/// Gather("cuda:0").apply(pieces): one tensor, as parallel::gather makes it.
+/// Gather("cuda:0").apply(pieces): one tensor, as returned by parallel::gather.
 class Gather {
  public:
   explicit Gather(const Device& destination_device, int64_t dim = 0);

@@ -1,4 +1,4 @@
-// The inside of a ServerCore, for its own sources.
+// The implementation of ServerCore, internal to its sources.
 #pragma once
 #include <exception>
 
@@ -12,11 +12,11 @@ struct Piece {
   double weight;
 };
 
-/// Samples in a batch. Throws Error unless its tensors agree and there are some.
+/// Number of samples in a batch. Throws Error unless its tensors agree on it and it is positive.
 int64_t batch_size(const Tensors& batch);
-/// `from` as a tensor on `device`: the same memory, which it keeps, where that can be read.
+/// `from` as a tensor on `device`; if `device` can read its memory, a view that keeps the storage alive.
 Tensor seen_from(Device device, const Tensor& from);
-/// Throws the first error of a device, with the device before its text.
+/// Rethrows the first device's error, with the device prepended to its message.
 void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices);
 
 struct ServerCore::Impl {
@@ -25,13 +25,13 @@ struct ServerCore::Impl {
   ServerOptions options;
   std::vector<std::unique_ptr<Replica>> replicas;
   Buckets buckets;
-  Tensors inboxes;  // on the root, by replica; undefined where it reads directly
+  Tensors inboxes;  // on the root, per replica; undefined where the root reads directly
   Tensor leaf;
-  optim::FlatGradients summands;  // which the optimizer's pass is to sum; none: they are summed
+  optim::FlatGradients summands;  // for the optimizer's pass to sum; empty if already summed
   bool has_buffers = false;
-  bool accumulating = false;  // gradients of earlier calls are to be added to
-  int held_back = 0;          // NoSync guards
-  int64_t steps = 0;          // backward passes that ended well
+  bool accumulating = false;  // add to the gradients of earlier calls
+  int held_back = 0;          // number of NoSync guards alive
+  int64_t steps = 0;          // successful backward passes
   double left_at = 0;
   ServerTimings timings;
 

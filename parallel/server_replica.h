@@ -1,4 +1,4 @@
-// A replica of a ParameterServer: its module, its flat parameters and gradients, and how these travel.
+// A replica of a ParameterServer: its module, its flat parameters and gradients, and their transfers.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,24 +11,24 @@
 
 namespace tandem::parallel {
 
-/// Whether a host thread of `a` can read the memory of `b`: then no copy stands between them.
+/// Whether a host thread of `a` can read the memory of `b`, so that no copy is needed.
 inline bool reads_directly(Device a, Device b) { return a == b || (a.is_cpu() && b.is_cpu()); }
-/// Copies flat buffers of one size and dtype between any two devices, in the order of their streams.
+/// Copies flat buffers of equal size and dtype between any two devices, in stream order.
 void copy_flat(const Tensor& to, const Tensor& from);
 
-/// Copies from one device to another on streams of their own: beside what the devices compute, which nothing
-/// stops until it needs the result. Each device's buffer must outlive the channel.
+/// Copies from one device to another on dedicated streams, concurrently with the devices' computation, which
+/// waits only where it needs the result. Each device's buffer must outlive the channel.
 class Channel {
  public:
   Channel(Device from, Device to);
   ~Channel();
-  /// Behind what `from` has been given so far.
+  /// Queues a copy behind the work submitted to `from` so far.
   void send(const Tensor& to, const Tensor& from);
-  /// What the receiver is given from now on finds all that was sent.
+  /// Makes work submitted to the receiver from now on wait for everything sent.
   void receive();
-  /// What is sent from now on comes behind what the receiver has been given so far.
+  /// Makes later sends wait for the work submitted to the receiver so far.
   void free_receiver();
-  /// What the sender is given from now on comes behind all that was sent.
+  /// Makes work submitted to the sender from now on wait for everything sent.
   void free_sender();
 
  private:
@@ -36,7 +36,7 @@ class Channel {
   Event source_event_, target_event_;
 };
 
-/// Time since the last call; where asked, after the device has ended its work.
+/// Time since the last call, optionally measured after the device has finished its work.
 class PhaseClock {
  public:
   PhaseClock(Device device, bool synchronize);
@@ -49,7 +49,7 @@ class PhaseClock {
 };
 double seconds_now();
 
-/// Parts of a flat buffer that are sent on their own, from its end, where backward begins, to its front.
+/// Parts of a flat buffer that are sent separately, from its end, where backward starts, to its front.
 struct Buckets {
   struct Part {
     int64_t begin, end;
@@ -57,22 +57,22 @@ struct Buckets {
   };
   std::vector<Part> parts;
   std::vector<std::size_t> part_of;  // by parameter
-  /// Throws nothing; fewer than `count` where parameters are fewer.
+  /// Does not throw. Produces fewer than `count` parts if there are fewer parameters.
   static Buckets cut(const nn::FlatParameters& flat, int count);
 };
 
-/// The buffers of a replica while it computes shards: each shard begins with what they held before the step.
+/// The buffers of a replica while it computes shards; each shard starts with their values before the step.
 class ShardBuffers {
  public:
-  /// Before the first shard; the buffers of `net` have their values.
+  /// Call before the first shard, once the buffers of `net` have their values.
   void begin(const nn::Module& net);
-  /// For the forward of a shard.
+  /// The log to use in the forward of a shard.
   autograd::BufferLog* log() { return buffers_.empty() ? nullptr : &log_; }
-  /// After each shard: keeps what it wrote, and puts back what was there.
+  /// Call after each shard: keeps what it wrote and restores the initial values.
   void end_shard();
-  /// What was there, after a shard that failed.
+  /// Restores the initial values after a shard that failed.
   void restore();
-  /// The values that the last shard to write buffer k left there, of the shards of this replica.
+  /// Copies into each buffer the value from the last shard of this replica that wrote it.
   void copy_written(const std::vector<Tensor>& buffers) const;
   void replay(const std::vector<Tensor>& buffers) { log_.replay(buffers); }
 
@@ -84,7 +84,7 @@ class ShardBuffers {
   };
   static Stamp stamp(const Tensor& t) { return {t.data_ptr(), t._version()}; }
   std::vector<Tensor> buffers_, initial_, written_;
-  std::vector<Stamp> stamps_;  // of the buffers when they were those of initial_
+  std::vector<Stamp> stamps_;  // stamps of the buffers while they equal initial_
   autograd::BufferLog log_;
 };
 
@@ -92,36 +92,36 @@ struct Replica {
   Replica(Device device, std::shared_ptr<nn::Module> net);
   ~Replica();
 
-  /// Parameters, modes and (if `buffers`) buffers of `from`.
+  /// Copies parameters and, if `buffers`, buffers of `from`.
   void take_from(const Replica& from, bool buffers);
   void copy_modes(const Replica& from);
   void copy_buffers(const Replica& from);
-  /// Throws Error when the module's parameters are no longer those of the beginning.
+  /// Throws Error when the module's parameters are no longer those of construction.
   void check_unchanged() const;
   /// Grows whenever a parameter is written.
   uint64_t stamp() const;
-  /// A gradient hook on each parameter, which sends full buckets to `inbox`.
+  /// Registers a gradient hook on each parameter that sends complete buckets to `inbox`.
   void send_by(const Buckets& buckets, const Tensor& inbox);
   void begin_sending() noexcept;
-  /// Around the server's reading of the inbox.
+  /// Call before and after the server reads the inbox.
   void before_reading();
   void after_reading();
-  /// Before gradients are written: what was sent of the last ones has left.
+  /// Call before writing gradients: orders the writes after the previous transfers.
   void await_sent();
-  /// Sends what no hook has.
+  /// Sends the buckets that no hook has sent.
   void end_sending();
   void forget_gradients();
-  /// Each .grad() a view of flat.grad(), which stays as it is.
+  /// Makes each .grad() a view of flat.grad(), which keeps its values.
   void look_at_gradients();
 
   const Device device;
   const std::shared_ptr<nn::Module> net;
   const std::vector<Tensor> parameters;  // all
-  nn::FlatParameters flat;               // those that need gradients
+  nn::FlatParameters flat;               // the trainable ones
   std::vector<int64_t> offsets;
   TreeSum tree;
   ShardBuffers shard_buffers;
-  uint64_t fetched = ~uint64_t{0};  // the root's stamp
+  uint64_t fetched = ~uint64_t{0};  // stamp of the root at the last fetch
   bool has_gradient = false;
   DeviceTimings timings;
 
@@ -130,8 +130,8 @@ struct Replica {
   const Buckets* buckets_ = nullptr;
   Tensor inbox_;
   std::unique_ptr<Channel> channel_;
-  std::vector<unsigned> hooks_;  // by parameter
-  std::vector<int> missing_;     // parameters without a gradient yet, by bucket
+  std::vector<unsigned> hooks_;  // per parameter
+  std::vector<int> missing_;     // per bucket: parameters still without a gradient
   std::size_t sent_ = 0;
   bool sending_ = false;
 };

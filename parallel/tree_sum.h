@@ -1,8 +1,8 @@
-// Sums of gradients whose order is a binary tree over the numbers of the shards, whoever computes them.
+// Sums of gradients in the order of a binary tree over shard numbers, whichever device computes them.
 //
-// Node (level, index) stands for the shards index·2^level … (index+1)·2^level - 1 that exist; its sum is that
-// of its two children, left + right. A device sums the whole nodes among its shards, the server the rest: the
-// same additions in any case.
+// Node (level, index) covers the existing shards in index·2^level … (index+1)·2^level - 1; its sum is left +
+// right over its two children. A device sums the complete nodes among its shards, the server the rest, so the
+// additions are always the same.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace tandem::parallel {
 
-/// One sum: a flat buffer and the places of the parameters in it.
+/// One sum: a flat buffer and the parameters' views into it.
 struct FlatSum {
   Tensor flat;
   std::vector<Tensor> views;
@@ -24,17 +24,17 @@ class TreeSum {
     FlatSum sum;
   };
 
-  /// Starts anew, for `leaves` shards. Buffers of before are used again.
+  /// Starts a new sum of `leaves` shards. Reuses buffers of the previous one.
   void begin(int64_t leaves);
-  /// Adds the gradients that `parameters` have now as shard number `leaf`; numbers must ascend by one.
-  /// `like`: flat buffer [size] with the gaps zero; offsets[i]: where parameter i begins in it.
+  /// Adds the current gradients of `parameters` as shard `leaf`; numbers must ascend by one. `like`: a flat
+  /// buffer [size] with zero gaps; offsets[i]: where parameter i starts in it.
   void add_gradients(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
                      const std::vector<int64_t>& offsets);
-  /// Adds a sum of another device, on this device by now; nodes must come from left to right.
+  /// Adds a sum from another device, already copied to this device; nodes must arrive from left to right.
   void add(int level, int64_t index, Tensor flat);
-  /// From left to right; a single one when all shards are in.
+  /// Nodes from left to right; a single one once all shards have been added.
   const std::vector<Node>& nodes() const { return nodes_; }
-  /// Buffers made so far.
+  /// Number of buffers allocated so far.
   std::size_t buffers() const { return made_; }
 
  private:
@@ -48,7 +48,7 @@ class TreeSum {
   std::size_t made_ = 0;
 };
 
-/// The seed of the random stream of one shard (or device) of one step.
+/// The seed of the random stream for one shard (or device) in one step.
 uint64_t stream_seed(uint64_t seed, uint64_t step, uint64_t shard);
 
 }  // namespace tandem::parallel
