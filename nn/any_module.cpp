@@ -1,4 +1,4 @@
-// Errors of AnyModule and AnyValue.
+// Error messages of AnyModule and AnyValue.
 #include "tandem/nn/any_module.h"
 
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-// Archives on safetensors files.
+// Archives stored as safetensors files.
 #include "tandem/nn/archive.h"
 
 #include <charconv>
@@ -17,7 +17,7 @@ template <class Number>
 void parse(const std::string& key, const std::string& text, Number& value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
-  check(result.ec == std::errc() && result.ptr == end, "archive: '", key, "' is no number: '", text, "'");
+  check(result.ec == std::errc() && result.ptr == end, "archive: '", key, "' is not a number: '", text, "'");
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void OutputArchive::save_to(const std::string& path) const { save_safetensors(pa
 void OutputArchive::save_to(std::ostream& stream) const {
   const std::string bytes = safetensors_bytes(tensors_, metadata_);
   stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  check(stream.good(), "the archive could not be written to the stream");
+  check(stream.good(), "archive: writing to the stream failed");
 }
 
 void InputArchive::load_from(const std::string& path, const optional<Device>& device) {

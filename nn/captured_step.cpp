@@ -1,4 +1,4 @@
-// Captured steps: which recording serves a call, and what of the host's side a replay has to do.
+// Captured steps: which recording serves a call, and what a replay does on the host.
 #include "tandem/nn/captured_step.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void wrong_input_count(std::size_t expected, std::size_t given) {
   fail("captured step: the function takes ", expected, " tensors, got ", given);
 }
 
-// A capture of the backend.
+// A capture object of the backend.
 class Capture {
  public:
   explicit Capture(Device device) : kernels_(backend(device).capture), capture_(kernels_.create(device)) {}
@@ -38,7 +38,7 @@ class Capture {
   void* capture_;
 };
 
-// Work goes to the capture's stream and memory while it lives.
+// While alive, directs work to the capture's stream and memory.
 class Inside {
  public:
   explicit Inside(const Capture& capture) : capture_(capture) { capture.kernels().enter(capture.get()); }
@@ -50,11 +50,11 @@ class Inside {
   const Capture& capture_;
 };
 
-// What the recording has to find in the place of a parameter's gradient.
+// The state in which a recording expects a parameter's gradient before the step.
 enum class Entry {
-  kAny,        // the function replaces it before it is read
-  kUndefined,  // it was not there
-  kSame,       // it was written in place, or read
+  kAny,        // anything: the function replaces it before reading it
+  kUndefined,  // it was undefined
+  kSame,       // the same tensor: it was written in place or read
 };
 
 struct Graph {
@@ -63,8 +63,8 @@ struct Graph {
   bool ready = false, entry_told = false;
   std::unique_ptr<Capture> capture;
   std::vector<Tensor> inputs, outputs;      // of the recording
-  std::vector<Tensor> parameters;           // those whose gradients are looked after
-  std::vector<Tensor> gradients, expected;  // after a step; before it, where Entry::kSame
+  std::vector<Tensor> parameters;           // parameters with managed gradients
+  std::vector<Tensor> gradients, expected;  // after a step; before it, for Entry::kSame
   std::vector<Entry> entries;
   std::vector<OptimizerCall> calls;
 };
@@ -90,7 +90,7 @@ struct CapturedStep::State {
   std::vector<std::shared_ptr<nn::Module>> modules;
   std::vector<Tensor> watched, buffers;
   std::vector<std::unique_ptr<Graph>> graphs;
-  Graph* last = nullptr;  // that of the last call
+  Graph* last = nullptr;  // graph of the last call
   bool given_up = false, full_told = false, last_captured = false;
   uint64_t launches = 0;
   std::string message;
@@ -130,7 +130,7 @@ struct CapturedStep::State {
   std::vector<Tensor> call(const std::vector<Tensor>& inputs);
 };
 
-// The first CUDA device that takes part.
+// The first non-CPU device among the inputs or, failing that, the parameters; otherwise cpu:0.
 Device CapturedStep::State::device_of(const std::vector<Tensor>& inputs) const {
   for (const Tensor& t : inputs)
     if (t.defined() && !t.is_cpu()) return t.device();
@@ -141,7 +141,7 @@ Device CapturedStep::State::device_of(const std::vector<Tensor>& inputs) const {
   return found;
 }
 
-// Whether a step of these tensors can be recorded; says so where it cannot.
+// Whether a step on these tensors can be recorded; gives up with a message if not.
 bool CapturedStep::State::fits(const std::vector<Tensor>& inputs, Device device) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = inputs[i];
@@ -169,33 +169,35 @@ StepSignature CapturedStep::State::signature_of(const std::vector<Tensor>& input
   return s;
 }
 
-// The recording for a signature, maybe one to be made; nullptr: there are too many.
+// The graph for a signature, new if necessary, or nullptr when there are too many.
 Graph* CapturedStep::State::find(StepSignature&& signature) {
   for (const auto& g : graphs)
     if (g->signature == signature) return last = g.get();
   const std::string change = last != nullptr ? difference(signature, last->signature) : "";
   if (static_cast<int>(graphs.size()) >= options.most_graphs()) {
     if (!full_told)
-      say(concat(change, ", and there are ", graphs.size(), " recordings: such steps run uncaptured"));
+      say(concat(change, ", and there are already ", graphs.size(),
+                 " recordings: such steps run uncaptured"));
     full_told = true;
     return nullptr;
   }
   if (last != nullptr && options.say_changes())
     say(concat(change, ": the step runs uncaptured ", std::max(1, options.warm_up()),
-               " times, then has a recording of its own"));
+               " times, then is recorded separately"));
   graphs.push_back(std::make_unique<Graph>());
   graphs.back()->signature = std::move(signature);
   return last = graphs.back().get();
 }
 
-// What forbids the use of a recording. Works out what it wants of the gradients.
+// Determines the entry state of each gradient. Returns the reason if the recording cannot be used.
 std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result,
                                            const std::vector<Tensor>& before) const {
   std::unordered_set<const void*> own, read;
   each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
   for (const OptimizerCall& call : result.calls) {
     for (const Tensor& p : call.params)
-      if (!own.contains(p.impl())) return "steps an optimizer that it was not given, or parameters with gaps";
+      if (!own.contains(p.impl()))
+        return "steps an optimizer that was not given to it, or non-contiguous parameters";
     for (const Tensor& t : call.grads) read.insert(t.impl());
   }
   g.gradients = gradients_of(g.parameters);
@@ -214,7 +216,7 @@ std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result
   return {};
 }
 
-// False: it must run as it is. Throws what the function throws.
+// Returns false if the step must run eagerly. Rethrows the function's exceptions.
 bool CapturedStep::State::record(Graph& g, const std::vector<Tensor>& inputs) {
   g.inputs.clear();
   {
@@ -255,9 +257,10 @@ bool CapturedStep::State::gradients_fit(Graph& g) {
     const Tensor& now = g.parameters[i].grad();
     const char* what = nullptr;
     if (g.entries[i] == Entry::kUndefined && now.defined())
-      what = "is there, and was not when the step was recorded";
+      what = "is defined but was undefined when the step was recorded";
     else if (g.entries[i] == Entry::kSame && (!now.defined() || now.data_ptr() != g.expected[i].data_ptr()))
-      what = now.defined() ? "lies in other memory" : "is not there, and was when the step was recorded";
+      what = now.defined() ? "is in different memory"
+                           : "is undefined but was defined when the step was recorded";
     if (what == nullptr) continue;
     if (!g.entry_told) say(concat("the gradient of parameter ", i, " ", what, ": the step runs uncaptured"));
     g.entry_told = true;
@@ -266,7 +269,8 @@ bool CapturedStep::State::gradients_fit(Graph& g) {
   return true;
 }
 
-// `first`: the function's host side has run already, when it was recorded. False: nothing has happened.
+// `first`: the host side of the function has already run, during recording. Returns false if nothing was
+// done.
 bool CapturedStep::State::replay(Graph& g, const std::vector<Tensor>& inputs, bool first) {
   const CaptureKernels& kernels = g.capture->kernels();
   if (!first && !g.calls.empty()) {
@@ -336,7 +340,7 @@ CapturedStep::CapturedStep(CapturedStep&&) noexcept = default;
 CapturedStep& CapturedStep::operator=(CapturedStep&&) noexcept = default;
 
 void CapturedStep::watch(nn::Module& module) {
-  check(state_->root == nullptr, "captured step: it watches a module already");
+  check(state_->root == nullptr, "captured step: watch() can be called only once");
   state_->root = &module;
   state_->modules = module.modules(/*include_self=*/false);
   std::unordered_set<const void*> known;

@@ -1,4 +1,4 @@
-// Sequential, ModuleList, ModuleDict, ParameterList: what needs no template.
+// Non-template parts of Sequential, ModuleList, ModuleDict and ParameterList.
 #include <ostream>
 
 #include "tandem/nn/module_dict.h"
@@ -16,7 +16,7 @@ void SequentialImpl::add(std::string name, AnyModule module) {
 }
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
-  copy->train(is_training());  // itself: the modules bring their own modes
+  copy->train(is_training());  // its own mode only: the modules keep theirs
   for (std::size_t i = 0; i < modules_.size(); ++i)
     copy->push_back(children_[i].key(), modules_[i].clone(device));
   return copy;
@@ -35,7 +35,7 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   modules_.push_back(std::move(module));
 }
 void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
-  check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range, the size is ",
+  check_index(index <= modules_.size(), "ModuleList: index ", index, " is out of range for size ",
               modules_.size());
   check(module != nullptr, "ModuleList: the module must not be empty");
   check_child(std::to_string(index), *module);
@@ -44,7 +44,7 @@ void ModuleListImpl::insert(std::size_t index, std::shared_ptr<Module> module) {
   for (std::size_t i = 0; i < modules_.size(); ++i) register_module(std::to_string(i), modules_[i]);
 }
 const std::shared_ptr<Module>& ModuleListImpl::checked(std::size_t index) const {
-  check_index(index < modules_.size(), "ModuleList: index ", index, " is out of range, the size is ",
+  check_index(index < modules_.size(), "ModuleList: index ", index, " is out of range for size ",
               modules_.size());
   return modules_[index];
 }
@@ -87,7 +87,7 @@ void ParameterListImpl::append(const Tensor& parameter) {
   values_.push_back(parameter);
 }
 const Tensor& ParameterListImpl::operator[](std::size_t index) const {
-  check_index(index < values_.size(), "ParameterList: index ", index, " is out of range, the size is ",
+  check_index(index < values_.size(), "ParameterList: index ", index, " is out of range for size ",
               values_.size());
   return values_[index];
 }

@@ -1,6 +1,6 @@
 // Folding as in V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
-// Instruction", Intel 2009: blocks are replaced by a shorter polynomial that is congruent to them. zlib
-// sums what is left.
+// Instruction", Intel 2009: replaces blocks by a shorter congruent polynomial. zlib computes the CRC of the
+// remainder.
 #include "tandem/nn/crc32.h"
 
 #include <zlib.h>
@@ -23,7 +23,7 @@ __m128i factors(int distance) {
   return distance == 64 ? _mm_set_epi64x(0x1c6e41596, 0x154442bd4) : _mm_set_epi64x(0x1322d1430, 0x11542778a);
 }
 
-// x moved by the distance that the factors stand for, and added to `next`.
+// Moves x by the distance that the factors encode and adds it to `next`.
 __m128i fold(__m128i x, __m128i factors, __m128i next) {
   const __m128i low = _mm_clmulepi64_si128(x, factors, 0x00), high = _mm_clmulepi64_si128(x, factors, 0x11);
   return _mm_xor_si128(_mm_xor_si128(low, high), next);
@@ -57,7 +57,7 @@ __m128i narrow(Lane x) { return x; }
 #endif
 constexpr std::size_t kBlock = 4 * kLane;
 
-// At least one block.
+// Requires at least one block.
 uint32_t by_folding(uint32_t before, const unsigned char* data, std::size_t bytes) {
   const Lane block = every(factors(kBlock)), lane = every(factors(kLane));
   Lane a = sum(load(data), first(~before));
@@ -72,7 +72,8 @@ uint32_t by_folding(uint32_t before, const unsigned char* data, std::size_t byte
   const __m128i whole = narrow(fold(fold(fold(a, lane, b), lane, c), lane, d));
   unsigned char congruent[16];
   _mm_storeu_si128(reinterpret_cast<__m128i*>(congruent), whole);
-  // zlib complements what it is given: ~0 begins with a register of 0, as `before` is in the first block.
+  // zlib complements its initial value, so ~0 starts with a zero register: `before` is already in the first
+  // block.
   return by_zlib(by_zlib(~0u, congruent, sizeof congruent), data + done, bytes - done);
 }
 #endif

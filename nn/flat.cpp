@@ -15,14 +15,14 @@ FlatParameters::FlatParameters(const Module& module, int64_t alignment)
 
 FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment)
     : parameters_(std::move(parameters)) {
-  check(!parameters_.empty(), "FlatParameters: there are no parameters");
-  check(alignment > 0, "FlatParameters: the alignment must be positive, got ", alignment);
+  check(!parameters_.empty(), "FlatParameters: expected at least one parameter");
+  check(alignment > 0, "FlatParameters: alignment must be positive, got ", alignment);
   NoGradGuard no_grad;
   const Tensor& first = parameters_[0];
   int64_t at = 0;
   for (const Tensor& p : parameters_) {
     check(p.dtype() == first.dtype() && p.device() == first.device(),
-          "FlatParameters: all parameters must have one dtype and one device\n  first ", first, "\n  other ",
+          "FlatParameters: all parameters must have the same dtype and device\n  first ", first, "\n  other ",
           p);
     offsets_.push_back(at);
     at += (p.numel() + alignment - 1) / alignment * alignment;

@@ -1,4 +1,4 @@
-// Initial values.
+// Initialisation of tensors.
 #include "tandem/nn/init.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 thread_local bool skipped = false;
 
-// Runs `change` unrecorded unless values are skipped.
+// Runs `change` without recording unless initialisation is skipped.
 template <class Change>
 Tensor changed(Tensor tensor, const Change& change) {
   if (skipped) return tensor;
@@ -31,7 +31,7 @@ double xavier_std(const Tensor& tensor, double gain) {
   return gain * std::sqrt(2.0 / static_cast<double>(fans.in + fans.out));
 }
 
-// Makes the rows of a row-major matrix orthonormal (modified Gram-Schmidt, twice for precision).
+// Makes the rows of a row-major matrix orthonormal (modified Gram-Schmidt, two passes for accuracy).
 void orthonormalise(double* m, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i) {
     double* row = m + i * columns;
@@ -107,7 +107,7 @@ Tensor kaiming_normal_(Tensor tensor, double a, FanModeType mode, NonlinearityTy
 }
 
 Tensor orthogonal_(Tensor tensor, double gain) {
-  check(tensor.dim() >= 2, "init.orthogonal_: expected 2 dimensions or more, got ", tensor);
+  check(tensor.dim() >= 2, "init.orthogonal_: expected at least 2 dimensions, got ", tensor);
   if (tensor.numel() == 0) return tensor;
   return changed(std::move(tensor), [&](Tensor& t) {
     const int64_t rows = t.size(0), columns = t.numel() / rows;
@@ -158,7 +158,7 @@ double calculate_gain(NonlinearityType nonlinearity, double param) {
 }
 
 Fans calculate_fans(const Tensor& weight) {
-  check(weight.dim() >= 2, "fan in and fan out need a tensor of 2 dimensions or more, got ", weight);
+  check(weight.dim() >= 2, "init.calculate_fans: expected at least 2 dimensions, got ", weight);
   int64_t field = 1;
   for (int64_t d = 2; d < weight.dim(); ++d) field *= weight.size(d);
   return {weight.size(1) * field, weight.size(0) * field};

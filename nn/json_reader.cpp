@@ -1,4 +1,4 @@
-// JSON, as far as safetensors needs it.
+// Reader for the JSON subset used by safetensors headers.
 #include "tandem/nn/json_reader.h"
 
 #include "tandem/core/error.h"
@@ -25,7 +25,7 @@ void append_utf8(std::string& out, uint32_t code) {
   }
 }
 
-// How many characters at the front stand for themselves and are ASCII.
+// Number of leading ASCII characters that need no unescaping.
 std::size_t plain_length(std::string_view text) {
   std::size_t n = 0;
   const auto plain = [](unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; };
@@ -33,7 +33,7 @@ std::size_t plain_length(std::string_view text) {
   return n;
 }
 
-// Bytes of the UTF-8 sequence at the front of `text`, 0 when it is none.
+// Length of the UTF-8 sequence at the front of `text`, or 0 if it is invalid.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return 1;
@@ -77,7 +77,7 @@ std::string json_quoted(std::string_view text) {
 }
 
 void JsonReader::fail_at(const char* problem) const {
-  fail(file_, ": the header is no valid safetensors header: ", problem, " at byte ", at_);
+  fail(file_, ": invalid safetensors header: ", problem, " at byte ", at_);
 }
 
 void JsonReader::skip_space() {
@@ -105,10 +105,10 @@ std::string JsonReader::string() {
   expect('"');
   std::string out;
   while (true) {
-    if (at_ == text_.size()) fail_at("a string without end");
+    if (at_ == text_.size()) fail_at("unterminated string");
     const char c = text_[at_];
     if (c == '"') break;
-    if (static_cast<unsigned char>(c) < 0x20) fail_at("a control character in a string");
+    if (static_cast<unsigned char>(c) < 0x20) fail_at("control character in a string");
     if (c == '\\') {
       escape(out);
       continue;
@@ -125,7 +125,7 @@ std::string JsonReader::string() {
 
 void JsonReader::escape(std::string& out) {
   ++at_;
-  if (at_ == text_.size()) fail_at("a string without end");
+  if (at_ == text_.size()) fail_at("unterminated string");
   constexpr std::string_view names = "\"\\/bfnrt", values = "\"\\/\b\f\n\r\t";
   const char c = text_[at_];
   if (const auto found = names.find(c); found != std::string_view::npos) {
@@ -133,15 +133,15 @@ void JsonReader::escape(std::string& out) {
     ++at_;
     return;
   }
-  if (c != 'u') fail_at("an unknown escape");
+  if (c != 'u') fail_at("unknown escape sequence");
   ++at_;
   uint32_t code = four_hex_digits();
-  if (code >= 0xDC00 && code < 0xE000) fail_at("half a surrogate pair");
+  if (code >= 0xDC00 && code < 0xE000) fail_at("unpaired surrogate");
   if (code >= 0xD800 && code < 0xDC00) {
-    if (text_.substr(at_, 2) != "\\u") fail_at("half a surrogate pair");
+    if (text_.substr(at_, 2) != "\\u") fail_at("unpaired surrogate");
     at_ += 2;
     const uint32_t low = four_hex_digits();
-    if (low < 0xDC00 || low >= 0xE000) fail_at("half a surrogate pair");
+    if (low < 0xDC00 || low >= 0xE000) fail_at("unpaired surrogate");
     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
   }
   append_utf8(out, code);
@@ -150,13 +150,13 @@ void JsonReader::escape(std::string& out) {
 uint32_t JsonReader::four_hex_digits() {
   uint32_t code = 0;
   for (int i = 0; i < 4; ++i, ++at_) {
-    if (at_ == text_.size()) fail_at("a string without end");
+    if (at_ == text_.size()) fail_at("unterminated string");
     const char c = text_[at_];
     const int digit = c >= '0' && c <= '9'   ? c - '0'
                       : c >= 'a' && c <= 'f' ? c - 'a' + 10
                       : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                              : -1;
-    if (digit < 0) fail_at("an unknown escape");
+    if (digit < 0) fail_at("unknown escape sequence");
     code = code << 4 | static_cast<uint32_t>(digit);
   }
   return code;
@@ -165,18 +165,18 @@ uint32_t JsonReader::four_hex_digits() {
 uint64_t JsonReader::integer() {
   skip_space();
   const auto digit = [this] { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; };
-  if (!digit()) fail_at("expected an integer that is not negative");
+  if (!digit()) fail_at("expected a non-negative integer");
   if (text_[at_] == '0') {
     ++at_;
-    if (digit()) fail_at("a number with a leading zero");
+    if (digit()) fail_at("number with a leading zero");
   }
   uint64_t value = 0;
   for (; digit(); ++at_)
     if (__builtin_mul_overflow(value, uint64_t{10}, &value) ||
         __builtin_add_overflow(value, static_cast<uint64_t>(text_[at_] - '0'), &value))
-      fail_at("a number that is too large");
+      fail_at("number too large");
   if (at_ < text_.size() && std::string_view(".eE").find(text_[at_]) != std::string_view::npos)
-    fail_at("a number that is no integer");
+    fail_at("expected an integer");
   return value;
 }
 

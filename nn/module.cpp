@@ -61,7 +61,8 @@ const std::string& detail::span_name(const Module& module) {
   return name;
 }
 
-// Kept for each type, not in the module: several threads may ask one module, as errors of forward do.
+// Cached per type rather than in the module, since several threads may ask one module, as errors of forward
+// do.
 const std::string& Module::name() const {
   if (name_) return *name_;
   static std::mutex mutex;
@@ -81,7 +82,7 @@ void Module::clone_(Module&, const optional<Device>&) {}
 std::shared_ptr<Module> Module::shared() const {
   auto self = std::const_pointer_cast<Module>(weak_from_this().lock());
   check(self != nullptr, name(),
-        " is not stored in a shared_ptr, so that no shared_ptr to it can be given: make it by "
+        " is not owned by a shared_ptr, so no shared_ptr to it can be returned: create it with "
         "std::make_shared, or exclude it (include_self = false)");
   return self;
 }
@@ -210,11 +211,10 @@ void Module::check_child(const std::string& name, const Module& module) const {
     return false;
   };
   if (!leads_here(module, leads_here)) return;
-  const std::string own = name_ ? *name_ : detail::type_name(typeid(*this));  // name() keeps that of a base
-  fail(
-      "Submodule '", name, "' of ", own, " would close a cycle: '", path,
-      "' is the module itself, so that its parameters would have no end and its memory would never be freed; "
-      "keep a plain or a weak pointer to a parent instead of registering it");
+  const std::string own = name_ ? *name_ : detail::type_name(typeid(*this));
+  fail("Submodule '", name, "' of ", own, " would close a cycle: '", path,
+       "' is the module itself. Its parameters would be enumerated forever and its memory never freed; "
+       "store a raw or weak pointer to a parent instead of registering it");
 }
 
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {

@@ -1,4 +1,4 @@
-// Printing of modules, as LibTorch prints them: one line a module, children indented by two.
+// Printing of modules in LibTorch's format: one line per module, children indented by two spaces.
 #include <ostream>
 
 #include "tandem/core/number_text.h"

@@ -1,4 +1,5 @@
-// Module: the state dict, whose values are written only after every name and shape has been checked; copies.
+// Module: the state dict, which load_state_dict writes only after checking every name and shape; clone
+// support.
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/module.h"
 
@@ -7,12 +8,12 @@ namespace {
 
 constexpr std::string_view kWrapped = "module.";
 
-// The key under which `state` has `name`, or nullptr.
+// The entry for `name` in `state`, or nullptr.
 const Tensor* find(const OrderedDict<std::string, Tensor>& state, const std::string& name, bool wrapped) {
   return state.find(wrapped ? std::string(kWrapped) + name : name);
 }
 
-// Every name starts with "module." and the module itself has none that does.
+// Whether every name in `state` starts with "module." and none in the module does.
 bool is_wrapped(const OrderedDict<std::string, Tensor>& state, const OrderedDict<std::string, Tensor>& own) {
   for (const auto& item : state)
     if (!item.key().starts_with(kWrapped)) return false;
@@ -58,10 +59,10 @@ LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state
       result.unexpected_keys.push_back(item.key());
 
   if (!mismatched.empty() || (strict && !(result.missing_keys.empty() && result.unexpected_keys.empty()))) {
-    std::string text = "load_state_dict: the state dict does not fit " + name();
+    std::string text = "load_state_dict: the state dict does not match " + name();
     if (strict) list(text, "\n  missing:", result.missing_keys);
     if (strict) list(text, "\n  unexpected:", result.unexpected_keys);
-    list(text, "\n  of another shape:", mismatched);
+    list(text, "\n  shape mismatch:", mismatched);
     fail(text);
   }
   NoGradGuard no_grad;
@@ -100,15 +101,15 @@ void Module::copy_members(const Module& from, const optional<Device>& device) {
   check(parameters_.size() == from.parameters_.size() && buffers_.size() == from.buffers_.size() &&
             children_.size() == from.children_.size(),
         "clone: the copy of ", from.name(),
-        " has other parameters, buffers or children than it. Are all of them ",
-        "registered in reset(), not in the constructor?");
+        " has different parameters, buffers or children; register all of them in reset(), not in the ",
+        "constructor");
   copy_values(from.parameters_, parameters_, device);
   copy_values(from.buffers_, buffers_, device);
   for (const auto& child : from.children_) children_[child.key()]->clone_(*child.value(), device);
 }
 
 void Module::differs_from(const Module& other) const {
-  fail("clone: child modules of different types: ", name(), " and ", other.name());
+  fail("clone: child modules differ in type: ", name(), " and ", other.name());
 }
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// Reading and writing of safetensors files.
+// Reading and writing safetensors files.
 #include "tandem/nn/safetensors.h"
 
 #include <fcntl.h>
@@ -22,14 +22,14 @@
 namespace tandem::serialize {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 18;  // read or written, and summed, at once
+constexpr std::size_t kChunk = std::size_t{1} << 18;  // unit of reading, writing and checksumming
 static_assert(std::endian::native == std::endian::little, "elements are stored little-endian");
 
-// Where the bytes come from: a file or memory.
+// A source of bytes: a file or memory.
 struct Source {
   virtual ~Source() = default;
   virtual uint64_t size() const = 0;
-  /// Bytes [offset, offset + bytes), which are inside. Several threads may read at a time.
+  /// Reads bytes [offset, offset + bytes), which must be in range. Thread-safe.
   virtual void read(void* to, uint64_t offset, std::size_t bytes) const = 0;
 };
 
@@ -45,12 +45,13 @@ struct MemorySource final : Source {
 
 struct FileSource final : Source {
   explicit FileSource(const std::string& p)
-      : path(p), fd(::open(p.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe is not waited for
+      : path(p),
+        fd(::open(p.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // O_NONBLOCK: do not wait for a pipe
     check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
     struct stat info {};
     if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
       ::close(fd);
-      fail(path, ": is no regular file");
+      fail(path, ": is not a regular file");
     }
     bytes = static_cast<uint64_t>(info.st_size);
   }
@@ -62,8 +63,7 @@ struct FileSource final : Source {
     while (count != 0) {
       const ssize_t got = ::pread(fd, to, count, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
-      check(got > 0, path,
-            ": cannot be read: ", got < 0 ? std::strerror(errno) : "it is shorter than it was");
+      check(got > 0, path, ": cannot be read: ", got < 0 ? std::strerror(errno) : "it has become shorter");
       to = static_cast<char*>(to) + got;
       offset += static_cast<uint64_t>(got);
       count -= static_cast<std::size_t>(got);
@@ -81,8 +81,8 @@ void check_bools(const Tensor& t, const std::string& name, const std::string& fi
           static_cast<int>(bytes[i]));
 }
 
-// Reads in chunks on all threads. Gives the CRC-32 of what `before` is the sum of, followed by it all; where
-// none is wanted, anything.
+// Reads in chunks on all threads. If `summed`, returns the CRC-32 `before` extended by the data; otherwise
+// the result is unspecified.
 uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_t bytes, bool summed,
                      uint32_t before) {
   if (bytes <= kChunk) {
@@ -103,14 +103,15 @@ uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_
   return before;
 }
 
-// The header, and with it where the elements begin.
+// The header; sets `start` to the offset at which the elements begin.
 Header read_header(const Source& source, const std::string& file, uint64_t& start) {
-  check(source.size() >= 8, file, ": is no safetensors file: it has ", source.size(), " bytes, fewer than 8");
+  check(source.size() >= 8, file, ": is not a safetensors file: it has ", source.size(),
+        " bytes, fewer than 8");
   uint64_t header_bytes = 0;
   source.read(&header_bytes, 0, 8);
-  check(header_bytes <= kMaxHeaderBytes, file, ": is no safetensors file: its header would have ",
-        header_bytes, " bytes, allowed are ", kMaxHeaderBytes);
-  check(header_bytes <= source.size() - 8, file, ": was cut short: its header has ", header_bytes,
+  check(header_bytes <= kMaxHeaderBytes, file, ": is not a safetensors file: its header would have ",
+        header_bytes, " bytes, more than the limit of ", kMaxHeaderBytes);
+  check(header_bytes <= source.size() - 8, file, ": is truncated: its header has ", header_bytes,
         " bytes, but only ", source.size() - 8, " follow");
   std::string text(header_bytes, '\0');
   source.read(text.data(), 8, text.size());
@@ -123,7 +124,7 @@ bool ignores_sums() {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-// The sums that are to be checked, if any, taken out of the metadata.
+// Removes the checksums from the metadata and returns them if they are to be verified.
 optional<Sums> take_sums(Header& header, Checksums checksums, const std::string& file) {
   const std::string* text = header.metadata.find(kSumsKey);
   if (text == nullptr) return nullopt;
@@ -155,7 +156,7 @@ SafeTensors load(const Source& source, const std::string& file, const optional<D
   return out;
 }
 
-// A header for `tensors`: elements in order of falling item size, so that each is aligned.
+// A header for `tensors`, with elements in order of decreasing item size, which aligns each of them.
 struct Layout {
   Header header;
   std::vector<std::size_t> order;
@@ -166,11 +167,11 @@ Layout lay_out(const OrderedDict<std::string, Tensor>& tensors,
   for (const auto& item : metadata)
     check(is_utf8(item.key()) && is_utf8(item.value()), "safetensors: metadata '", item.key(),
           "' is not UTF-8");
-  check(!metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is the sums' own");
+  check(!metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is reserved for checksums");
   out.header.metadata = metadata;
   for (const auto& item : tensors) {
     check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
-    check(item.key() != "__metadata__" && is_utf8(item.key()), "safetensors: no tensor can be named '",
+    check(item.key() != "__metadata__" && is_utf8(item.key()), "safetensors: invalid tensor name '",
           item.key(), "'");
     TensorEntry entry;
     entry.name = item.key();
@@ -191,7 +192,7 @@ Layout lay_out(const OrderedDict<std::string, Tensor>& tensors,
   return out;
 }
 
-// Puts the sums into the header and gives its text.
+// Stores the checksums in the header and returns its text.
 std::string text_with_sums(Header& header, const std::vector<uint32_t>& sums) {
   const std::string text = format_sums(header, sums);
   if (std::string* entry = header.metadata.find(kSumsKey))
@@ -201,12 +202,12 @@ std::string text_with_sums(Header& header, const std::vector<uint32_t>& sums) {
   return format_header(header);
 }
 
-// Writes by way of a buffer, so that a sum is of the bytes that are written, and small tensors share a write.
+// Writes through a buffer, so a checksum covers exactly the bytes written, and small tensors share a write.
 template <class File>
 class Writer {
  public:
   explicit Writer(File& file) : file_(file), buffer_(kChunk) {}
-  /// Gives the sum of what `before` is the sum of, followed by these bytes.
+  /// Returns the CRC `before` extended by these bytes.
   uint32_t put(const void* data, std::size_t bytes, uint32_t before) {
     const char* from = static_cast<const char*>(data);
     while (bytes != 0) {
@@ -231,7 +232,7 @@ class Writer {
   std::size_t used_ = 0;
 };
 
-// The header is written twice: the sums are known at the end.
+// Writes the header twice, since the checksums are known only at the end.
 template <class File>
 void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
           const OrderedDict<std::string, std::string>& metadata) {
@@ -239,8 +240,8 @@ void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
   Layout layout = lay_out(tensors, metadata);
   std::vector<uint32_t> sums(layout.order.size());
   const std::string text = text_with_sums(layout.header, sums);
-  check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(), " bytes, allowed are ",
-        kMaxHeaderBytes);
+  check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(),
+        " bytes, more than the limit of ", kMaxHeaderBytes);
   const uint64_t length = text.size();
   file.write(&length, sizeof length);
   file.write(text.data(), text.size());
@@ -254,7 +255,7 @@ void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
   file.overwrite(8, text_with_sums(layout.header, sums).data(), text.size());
 }
 
-// A file in memory.
+// An in-memory file.
 struct Bytes {
   void write(const void* data, std::size_t bytes) { text.append(static_cast<const char*>(data), bytes); }
   void overwrite(uint64_t offset, const void* data, std::size_t bytes) {
@@ -281,7 +282,7 @@ void save_safetensors(const std::string& path, const OrderedDict<std::string, Te
   if (file.is_atomic())
     emit(file, tensors, metadata);
   else
-    file.write(safetensors_bytes(tensors, metadata));  // a pipe cannot go back to the header
+    file.write(safetensors_bytes(tensors, metadata));  // a pipe cannot seek back to the header
   file.commit();
 }
 std::string safetensors_bytes(const OrderedDict<std::string, Tensor>& tensors,

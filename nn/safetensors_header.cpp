@@ -1,4 +1,4 @@
-// Parsing and checking of safetensors headers.
+// Parsing and validation of safetensors headers.
 #include "tandem/nn/safetensors_header.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ ScalarType dtype_named(const std::string& text, const std::string& tensor, const
   for (const DtypeName& known : kDtypes)
     if (known.name == text) return known.type;
   fail(file, ": tensor '", tensor, "' has dtype '", text,
-       "'; known are F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
+       "'; supported are F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
 }
 
 std::string_view name_of(ScalarType type) {
@@ -31,7 +31,7 @@ std::string_view name_of(ScalarType type) {
       ->name;
 }
 
-// [2,3]
+// "[2,3]"
 std::string shape_text(const TensorEntry& entry) {
   std::string out = "[";
   for (std::size_t d = 0; d < entry.sizes.size(); ++d)
@@ -51,10 +51,9 @@ void array(JsonReader& in, const Element& element) {
 void parse_shape(JsonReader& in, TensorEntry& entry) {
   array(in, [&] {
     const uint64_t size = in.integer();
-    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-      in.fail_at("a size that is too large");
+    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) in.fail_at("size too large");
     if (entry.sizes.size() == static_cast<std::size_t>(kMaxDims))
-      in.fail_at("a tensor of more than 12 dimensions");
+      in.fail_at("tensor with more than 12 dimensions");
     entry.sizes.push_back(static_cast<int64_t>(size));
   });
 }
@@ -63,7 +62,7 @@ TensorEntry parse_tensor(JsonReader& in, std::string name, const std::string& fi
   TensorEntry entry;
   entry.name = std::move(name);
   bool dtype = false, shape = false, offsets = false;
-  in.object("a field twice in one tensor", [&](const std::string& field) {
+  in.object("duplicate field in a tensor", [&](const std::string& field) {
     if (field == "dtype") {
       entry.dtype = dtype_named(in.string(), entry.name, file);
       dtype = true;
@@ -78,7 +77,7 @@ TensorEntry parse_tensor(JsonReader& in, std::string name, const std::string& fi
       in.expect(']');
       offsets = true;
     } else {
-      in.fail_at("a field other than dtype, shape and data_offsets");
+      in.fail_at("unknown field (expected dtype, shape or data_offsets)");
     }
   });
   check(dtype && shape && offsets, file, ": tensor '", entry.name, "' lacks ",
@@ -88,11 +87,11 @@ TensorEntry parse_tensor(JsonReader& in, std::string name, const std::string& fi
   return entry;
 }
 
-// Throws Error unless the shape's bytes are those between the offsets.
+// Throws Error unless the offsets span as many bytes as the shape and dtype need.
 void check_bytes(const TensorEntry& entry, const std::string& file) {
   check(entry.begin <= entry.end, file, ": tensor '", entry.name, "' ends (", entry.end,
         ") before it begins (", entry.begin, ")");
-  // A size of 0 counts as 1 here: it must not hide an overflow of the strides.
+  // A size of 0 counts as 1 here, so it does not hide an overflow of the strides.
   int64_t bytes = item_size(entry.dtype);
   bool overflow = false, none = false;
   for (const int64_t size : entry.sizes) {
@@ -102,8 +101,8 @@ void check_bytes(const TensorEntry& entry, const std::string& file) {
   check(!overflow, file, ": tensor '", entry.name, "' of shape ", entry.sizes, " is too large");
   if (none) bytes = 0;
   check(static_cast<uint64_t>(bytes) == entry.end - entry.begin, file, ": tensor '", entry.name,
-        "' of shape ", entry.sizes, " and dtype ", entry.dtype, " needs ", bytes, " bytes, its offsets span ",
-        entry.end - entry.begin);
+        "' of shape ", entry.sizes, " and dtype ", entry.dtype, " needs ", bytes,
+        " bytes, but its offsets span ", entry.end - entry.begin);
 }
 
 void check_cover(const std::vector<TensorEntry>& tensors, uint64_t data_bytes, const std::string& file) {
@@ -115,10 +114,10 @@ void check_cover(const std::vector<TensorEntry>& tensors, uint64_t data_bytes, c
   uint64_t at = 0;
   for (const TensorEntry* entry : order) {
     check(entry->begin == at, file, ": tensor '", entry->name, "' begins at byte ", entry->begin,
-          " instead of ", at, ": tensors must neither overlap nor leave holes");
+          " instead of ", at, ": tensors must neither overlap nor leave gaps");
     at = entry->end;
     check(at <= data_bytes, file, ": tensor '", entry->name, "' ends at byte ", at, ", but the file has ",
-          data_bytes, " bytes of elements: it was cut short");
+          data_bytes, " bytes of elements: it is truncated");
   }
   check(at == data_bytes, file, ": the tensors end at byte ", at, ", but the file has ", data_bytes,
         " bytes of elements");
@@ -130,9 +129,9 @@ Header parse_header(std::string_view text, uint64_t data_bytes, const std::strin
   check(!text.empty() && text[0] == '{', file, ": the header of a safetensors file must begin with '{'");
   Header header;
   JsonReader in(text, file);
-  in.object("a name twice", [&](std::string name) {
+  in.object("duplicate name", [&](std::string name) {
     if (name == kMetadata)
-      in.object("a key twice in __metadata__",
+      in.object("duplicate key in __metadata__",
                 [&](std::string key) { header.metadata.insert(std::move(key), in.string()); });
     else
       header.tensors.push_back(parse_tensor(in, std::move(name), file));

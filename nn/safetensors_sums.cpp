@@ -1,4 +1,4 @@
-// CRC-32 over tensors and entries.
+// CRC-32 checksums of tensors and metadata entries.
 #include "tandem/nn/safetensors_sums.h"
 
 #include "tandem/nn/crc32.h"
@@ -14,19 +14,19 @@ std::string hex(uint32_t value) {
   return out;
 }
 
-// What to do about a file that another program has changed.
+// The advice for a file that another program has changed.
 std::string cure() {
-  return concat("; where another program changed the file and kept its entry \"", kSumsKey, "\", ",
-                kIgnoreSums, "=1 loads it all the same");
+  return concat("; if another program changed the file and kept its entry \"", kSumsKey, "\", set ",
+                kIgnoreSums, "=1 to load it anyway");
 }
 
 std::unordered_map<std::string, uint32_t> parse_group(JsonReader& in) {
   std::unordered_map<std::string, uint32_t> out;
-  in.object("a sum twice", [&](std::string key) {
+  in.object("duplicate checksum", [&](std::string key) {
     const std::string text = in.string();
     uint32_t value = 0;
     for (const char c : text) value = value << 4 | static_cast<uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-    if (hex(value) != text) in.fail_at("no sum of eight hexadecimal digits");
+    if (hex(value) != text) in.fail_at("expected a checksum of eight hexadecimal digits");
     out.emplace(std::move(key), value);
   });
   return out;
@@ -56,8 +56,8 @@ Sums parse_sums(const std::string& text, const std::string& file) {
   const std::string where = concat(file, ": entry \"", kSumsKey, "\"");
   Sums sums;
   JsonReader in(text, where);
-  in.object("a group twice", [&](const std::string& group) {
-    if (group != "tensors" && group != "metadata") in.fail_at("a group other than tensors and metadata");
+  in.object("duplicate group", [&](const std::string& group) {
+    if (group != "tensors" && group != "metadata") in.fail_at("unknown group (expected tensors or metadata)");
     (group == "tensors" ? sums.tensors : sums.metadata) = parse_group(in);
   });
   in.end();
@@ -77,7 +77,7 @@ void check_header_sums(const Header& header, const Sums& sums, const std::string
     const std::string* text = header.metadata.find(key);
     check(text != nullptr, file, ": damaged: metadata '", key, "' is missing", cure());
     const uint32_t actual = crc32(text->data(), text->size());
-    check(actual == sum, file, ": damaged: metadata '", key, "' has the CRC-32 ", hex(actual), " instead of ",
+    check(actual == sum, file, ": damaged: metadata '", key, "' has CRC-32 ", hex(actual), " instead of ",
           hex(sum), cure());
   }
 }
@@ -85,8 +85,8 @@ void check_header_sums(const Header& header, const Sums& sums, const std::string
 void check_tensor_sum(const TensorEntry& entry, uint32_t actual, const Sums& sums, const std::string& file) {
   const auto found = sums.tensors.find(entry.name);
   check(found == sums.tensors.end() || found->second == actual, file, ": damaged: tensor '", entry.name,
-        "' has the CRC-32 ", hex(actual), " instead of ",
-        found == sums.tensors.end() ? "" : hex(found->second), cure());
+        "' has CRC-32 ", hex(actual), " instead of ", found == sums.tensors.end() ? "" : hex(found->second),
+        cure());
 }
 
 }  // namespace tandem::serialize

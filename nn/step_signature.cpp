@@ -35,12 +35,12 @@ std::string difference(const StepSignature& now, const StepSignature& before) {
     return concat("the number of parameters is ", now.parameters.size(), ", was ", before.parameters.size());
   for (std::size_t i = 0; i < now.parameters.size(); ++i) {
     const auto &a = now.parameters[i], &b = before.parameters[i];
-    if (a.data != b.data) return concat("parameter ", i, " lies in other memory");
+    if (a.data != b.data) return concat("parameter ", i, " is in different memory");
     if (a.requires_grad != b.requires_grad)
       return concat("requires_grad of parameter ", i, " is ", a.requires_grad ? "true" : "false");
   }
-  if (now.buffers != before.buffers) return "a buffer lies in other memory";
-  if (now.training != before.training) return "a module is in another mode (train or eval)";
+  if (now.buffers != before.buffers) return "a buffer is in different memory";
+  if (now.training != before.training) return "a module changed its mode (train or eval)";
   if (now.grad_mode != before.grad_mode || now.inference != before.inference)
     return concat("gradients are ", now.grad_mode ? "on" : "off", ", were ", before.grad_mode ? "on" : "off");
   if (now.math != before.math) return "a switch of globalContext() (TF32, cuDNN) changed";

@@ -1,4 +1,4 @@
-// Snapshots of optimizers, by the fields that they are saved by.
+// Snapshots of optimizers, taken over the fields under which they are saved.
 #include "tandem/nn/step_state.h"
 
 #include <algorithm>
@@ -64,16 +64,16 @@ std::string OptimizerSnapshot::forbidden_change() const {
       if (!std::ranges::equal(now, before, [](const Value& a, const Value& b) {
             return a.number == b.number && a.count == b.count && a.flag == b.flag;
           }))
-        return "changes an optimizer's options (a scheduler belongs outside of it)";
+        return "changes an optimizer's options (keep schedulers outside the step)";
     }
   }
-  if (states != parameters_.size()) return "makes the state of an optimizer";
+  if (states != parameters_.size()) return "creates optimizer state";
   for (const Parameter& p : parameters_) {
     const auto found = optimizers_[p.optimizer]->state().find(p.key);
-    if (found == optimizers_[p.optimizer]->state().end()) return "takes away the state of an optimizer";
+    if (found == optimizers_[p.optimizer]->state().end()) return "removes optimizer state";
     const std::vector<Value> now = read(found->second->fields());
     for (std::size_t i = 0; i < now.size(); ++i)
-      if (!now[i].tensor.is_same(p.values[i].tensor)) return "makes the state of an optimizer";
+      if (!now[i].tensor.is_same(p.values[i].tensor)) return "creates optimizer state";
   }
   return {};
 }

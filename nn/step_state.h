@@ -13,7 +13,7 @@ class OptimizerSnapshot {
   explicit OptimizerSnapshot(const std::vector<optim::Optimizer*>& optimizers);
   /// Restores the optimizers; state created since is removed.
   void restore() const;
-  /// Why a recording that ran since cannot be used, such as "makes the state of an optimizer" or "changes an
+  /// Why a recording that ran since cannot be used, such as "creates optimizer state" or "changes an
   /// optimizer's options"; "" if it can.
   std::string forbidden_change() const;
 

@@ -1,4 +1,4 @@
-// Clipping of gradients, parameters as a vector.
+// Gradient clipping; parameters as a vector.
 #include "tandem/nn/utils.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   check(!error_if_nonfinite || std::isfinite(norm), "clip_grad_norm_: the norm of order ", norm_type,
         " of the gradients is not finite, so it cannot be clipped");
   const double scale = max_norm / (norm + 1e-6);
-  if (!(scale >= 1))  // a norm of NaN makes all NaN, as in PyTorch
+  if (!(scale >= 1))  // a NaN norm makes all gradients NaN, as in PyTorch
     for (Tensor& g : grads) g.mul_(scale);
   return norm;
 }
@@ -62,8 +62,8 @@ Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
 void vector_to_parameters(const Tensor& values, const std::vector<Tensor>& parameters) {
   int64_t total = 0;
   for (const Tensor& p : parameters) total += p.numel();
-  check(values.dim() == 1 && values.numel() == total, "vector_to_parameters: the parameters have ", total,
-        " elements, the vector is ", values);
+  check(values.dim() == 1 && values.numel() == total, "vector_to_parameters: expected a vector of ", total,
+        " elements, got ", values);
   NoGradGuard no_grad;
   int64_t at = 0;
   for (const Tensor& p : parameters) {

@@ -9,7 +9,7 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Conv1dFuncOptions
   if (!options.padding().is_same())
     return tandem::conv1d(input, weight, options.bias(), *options.stride(), *options.padding().values(),
                           *options.dilation(), options.groups());
-  // As an image of one row.
+  // Computed as conv2d on an image with one row.
   check(weight.dim() == 3, "conv1d: weight must be [out, C / groups, kernel], got ", weight);
   const int64_t stride[2] = {1, options.stride()[0]}, dilation[2] = {1, options.dilation()[0]};
   return tandem::conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), options.bias(), IntArrayRef(stride, 2),

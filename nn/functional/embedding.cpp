@@ -1,4 +1,4 @@
-// Functional forms of linear and embedding.
+// Functional forms of linear, bilinear, embedding and one_hot.
 #include "tandem/nn/functional/embedding.h"
 
 #include "tandem/autograd/ops/embedding.h"

@@ -1,4 +1,4 @@
-// Functional forms of padding, resampling, patches, and of distances.
+// Functional forms of padding, resampling, patch extraction and distances.
 #include "tandem/nn/functional/image.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ const char* name_of(PaddingMode mode) {
 std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptions& options) {
   const auto rank = static_cast<std::size_t>(input.dim() - 2);
   check(options.size().has_value() != options.scale_factor().has_value(),
-        "interpolate: either size or scale_factor has to be given");
+        "interpolate: exactly one of size and scale_factor must be set");
   std::vector<int64_t> out;
   if (options.size()) {
     out = *options.size();
@@ -49,11 +49,11 @@ std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptio
   return out;
 }
 
-// How to resample, after checking that the mode is one for this many dimensions.
+// The resampling for a mode; throws Error if the mode does not support this number of dimensions.
 autograd::Resampling resampling(InterpolationMode mode, std::size_t rank) {
   using autograd::Resampling;
   const auto needs = [&](std::size_t n) {
-    check(rank == n, "interpolate: this mode is for ", n, " dimensions after [N, C], got ", rank);
+    check(rank == n, "interpolate: this mode requires ", n, " dimensions after [N, C], got ", rank);
   };
   switch (mode) {
     case InterpolationMode::kNearest:
@@ -89,9 +89,9 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   const InterpolationMode mode = options.mode();
   const std::vector<int64_t> size = output_size(input, options);
   if (mode == kArea || mode == kNearest || mode == kNearestExact)
-    check(!options.align_corners(), "interpolate: align_corners is for linear and cubic modes");
+    check(!options.align_corners(), "interpolate: align_corners requires a linear or cubic mode");
   if (mode == kArea) {
-    check(size.size() <= 2, "interpolate: kArea is for 1 or 2 dimensions after [N, C], got ", input);
+    check(size.size() <= 2, "interpolate: kArea supports 1 or 2 dimensions after [N, C], got ", input);
     return size.size() == 1 ? tandem::adaptive_avg_pool1d(input, size)
                             : tandem::adaptive_avg_pool2d(input, size);
   }

@@ -7,7 +7,7 @@
 
 namespace tandem::nn::functional {
 namespace {
-// Both in one shape, as LibTorch's functional forms do: a number's dtype then counts as much as a tensor's.
+// Broadcasts both to one shape, as LibTorch's functional forms do: a 0-d tensor's dtype then counts fully.
 template <class Loss, class... Options>
 Tensor broadcast(const Loss& loss, const Tensor& input, const Tensor& target, const Options&... options) {
   if (input.dtype() == target.dtype()) return loss(input, target, options...);

@@ -1,4 +1,4 @@
-// Resampling, patches, distances.
+// Resampling, patch extraction and distance layers.
 #include "tandem/nn/layers/image.h"
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// Linear, Identity, Flatten, Unflatten.
+// Linear, Bilinear, Identity, Flatten, Unflatten.
 #include "tandem/nn/layers/linear.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Losses of pairs, triplets and margins.
+// Pairwise, triplet and margin losses.
 #include "tandem/nn/layers/margin_loss.h"
 
 #include <ostream>

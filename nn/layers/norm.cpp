@@ -1,4 +1,4 @@
-// BatchNorm1d, BatchNorm2d, LayerNorm.
+// BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm.
 #include "tandem/nn/layers/norm.h"
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// Padding.
+// Padding layers.
 #include "tandem/nn/layers/padding.h"
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// Pooling of rows; AdaptiveMaxPool2d.
+// One-dimensional pooling; AdaptiveMaxPool2d.
 #include "tandem/nn/layers/pooling1d.h"
 
 #include <ostream>

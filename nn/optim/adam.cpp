@@ -1,4 +1,4 @@
-// Adam and AdamW: one step, two ways of weight decay.
+// Adam and AdamW: one step function with two kinds of weight decay.
 #include "tandem/nn/optim/adam.h"
 
 #include <typeinfo>
@@ -30,7 +30,7 @@ void validate_options(const Options& o) {
   check_not_negative("weight_decay value", o.weight_decay());
 }
 
-// Steps a group; `state_of(p)` gives a parameter's state.
+// Steps a group; `state_of(p)` returns a parameter's state.
 template <class Options, class StateOf>
 void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled, const StateOf& state_of) {
   const auto& o = static_cast<const Options&>(group.options());

@@ -1,4 +1,4 @@
-// Gathering of parameters for the fused steps.
+// Gathers parameters for the fused steps.
 #include "tandem/nn/optim/batch.h"
 
 #include "tandem/autograd/ops/factories.h"
@@ -23,7 +23,8 @@ bool has_gradient(const char* optimizer, const Tensor& p) {
   const Tensor& grad = p.grad();
   if (!grad.defined()) return false;
   check(grad.sizes() == p.sizes() && grad.dtype() == p.dtype() && grad.device() == p.device(), optimizer,
-        ": the gradient does not go with its parameter\n  parameter ", p, "\n  gradient  ", grad);
+        ": the gradient's shape, dtype or device differs from its parameter's\n  parameter ", p,
+        "\n  gradient  ", grad);
   return true;
 }
 

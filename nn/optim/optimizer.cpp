@@ -1,4 +1,4 @@
-// Optimizer: groups, gradients, saving.
+// Optimizer: parameter groups, gradients, saving and loading.
 #include "tandem/nn/optim/optimizer.h"
 
 #include <algorithm>
@@ -56,17 +56,17 @@ void Optimizer::zero_grad(bool set_to_none) {
 
 void Optimizer::step_with(const FlatGradients& gradients) {
   Tensor own = gradients.own;
-  check(own.defined() && own.is_contiguous(), name(), ".step_with: no flat gradients");
+  check(own.defined() && own.is_contiguous(), name(), ".step_with: expected contiguous flat gradients");
   for (const auto& group : groups_)
     for (const Tensor& p : group.params())
       check(p.grad().defined() && p.grad().is_contiguous() && p.grad().storage() == own.storage() &&
                 p.grad().storage_offset() >= own.storage_offset() &&
                 p.grad().storage_offset() + p.grad().numel() <= own.storage_offset() + own.numel(),
-            name(), ".step_with: a gradient is no view of the flat one, that of ", p);
+            name(), ".step_with: the gradient is not a view of the flat gradients for ", p);
   for (const Tensor& other : gradients.others)
     check(other.defined() && other.is_contiguous() && other.sizes() == own.sizes() &&
               other.dtype() == own.dtype() && other.device() == own.device(),
-          name(), ".step_with: the summands of a gradient differ\n  ", own, "\n  ", other);
+          name(), ".step_with: flat gradients differ in size, dtype or device\n  ", own, "\n  ", other);
   const std::size_t count = gradients.others.size(), most = sums_gradients() ? Gradients::kMostOthers : 0;
   const auto rest = gradients.others.begin() + static_cast<std::ptrdiff_t>(count - std::min(count, most));
   NoGradGuard no_grad;
@@ -115,7 +115,7 @@ void read_number(serialize::InputArchive& archive, const std::string& key, const
   if (field.count != nullptr) archive.read(key, *field.count);
 }
 
-// Fills `state` from the archive; false when it has nothing for parameter `index`.
+// Fills `state` from the archive; returns false if the archive has nothing for parameter `index`.
 bool read_state(serialize::InputArchive& archive, const char* optimizer, std::size_t index, const Tensor& p,
                 OptimizerParamState& state) {
   bool any = false;
@@ -128,8 +128,8 @@ bool read_state(serialize::InputArchive& archive, const char* optimizer, std::si
       Tensor value;
       if (!archive.try_read(name, value)) continue;
       check(value.sizes() == p.sizes(), optimizer, ".load: ", name, " has shape ", value.sizes(),
-            ", the parameter ", p.sizes());
-      // A copy: the archive may be read again, or be another's.
+            ", but the parameter has shape ", p.sizes());
+      // A copy: the archive may be read again or be shared.
       *field.tensor = tandem::empty(p.sizes(), p.options());
       field.tensor->copy_(value);
     }
@@ -161,11 +161,11 @@ void Optimizer::save(serialize::OutputArchive& archive) const {
 void Optimizer::load(serialize::InputArchive& archive) {
   std::string saved_name;
   archive.read("optimizer", saved_name);
-  check(saved_name == name(), name(), ".load: this is the state of ", saved_name);
+  check(saved_name == name(), name(), ".load: the saved state belongs to ", saved_name);
   int64_t group_count = 0;
   archive.read("param_groups", group_count);
   check(group_count == static_cast<int64_t>(groups_.size()), name(), ".load: ", group_count,
-        " parameter groups were saved, this optimizer has ", groups_.size());
+        " parameter groups were saved, but this optimizer has ", groups_.size());
   std::vector<std::unique_ptr<OptimizerOptions>> options;
   std::unordered_map<void*, std::unique_ptr<OptimizerParamState>> states;
   std::size_t index = 0;
@@ -173,7 +173,7 @@ void Optimizer::load(serialize::InputArchive& archive) {
     int64_t count = 0;
     archive.read(key("param_groups", g, "params"), count);
     check(count == static_cast<int64_t>(groups_[g].params().size()), name(), ".load: group ", g,
-          " was saved with ", count, " parameters, here it has ", groups_[g].params().size());
+          " was saved with ", count, " parameters, but has ", groups_[g].params().size());
     options.push_back(groups_[g].options().clone());
     for (const Field& field : options.back()->fields())
       read_number(archive, key("param_groups", g, field.name), field);

@@ -1,4 +1,4 @@
-// Learning rate schedules.
+// Learning rate schedulers.
 #include "tandem/nn/optim/schedulers.h"
 
 #include <algorithm>
@@ -25,8 +25,9 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  check(lrs.size() == groups.size(), "the schedule has ", lrs.size(), " learning rates, the optimizer ",
-        groups.size(), " parameter groups: make the schedule after the last group was added");
+  check(lrs.size() == groups.size(), "the scheduler has ", lrs.size(),
+        " learning rates, but the optimizer has ", groups.size(),
+        " parameter groups: create the scheduler after adding the last group");
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
@@ -39,8 +40,8 @@ void LRScheduler::save(serialize::OutputArchive& archive) const {
 void LRScheduler::load(serialize::InputArchive& archive) {
   int64_t groups = 0;
   archive.read("groups", groups);
-  check(groups == static_cast<int64_t>(initial_lrs_.size()), "the schedule was saved with ", groups,
-        " parameter groups, this one has ", initial_lrs_.size());
+  check(groups == static_cast<int64_t>(initial_lrs_.size()), "the scheduler was saved with ", groups,
+        " parameter groups, but this one has ", initial_lrs_.size());
   archive.read("step_count", step_count_);
   for (std::size_t i = 0; i < initial_lrs_.size(); ++i)
     archive.read(concat("initial_lr.", i), initial_lrs_[i]);

@@ -128,7 +128,7 @@ TEST_CASE("an optimizer steps twice or changes its options") {
                                         options.set_lr(options.get_lr() * 0.9);
                                         return m.step(o, x);
                                       }),
-                        "changes an optimizer's options (a scheduler belongs outside of it)"));
+                        "changes an optimizer's options (keep schedulers outside the step)"));
 }
 
 TEST_CASE("the function does not reset gradients") {
@@ -160,7 +160,7 @@ TEST_CASE("the function does not reset gradients") {
       return out.detach();
     });
     CHECK(message ==
-          "tandem: captured step: the gradient of parameter 0 lies in other memory: the step runs "
+          "tandem: captured step: the gradient of parameter 0 is in different memory: the step runs "
           "uncaptured");
   }
 }
@@ -177,7 +177,7 @@ TEST_CASE("gradients replaced between calls") {
   optimizer.zero_grad();
   step(x);
   CHECK_FALSE(step.captured());
-  CHECK(says(step, "the gradient of parameter 0 is not there, and was when the step was recorded"));
+  CHECK(says(step, "the gradient of parameter 0 is undefined but was defined when the step was recorded"));
 }
 
 TEST_CASE("parameters: different requires_grad, memory or count") {
@@ -198,7 +198,7 @@ TEST_CASE("parameters: different requires_grad, memory or count") {
   n.w.set_data(zeros({100}).to(kDevice));
   step(x);
   CHECK_FALSE(step.captured());
-  CHECK(says(step, "parameter 1 lies in other memory"));
+  CHECK(says(step, "parameter 1 is in different memory"));
   Model more;
   optimizer.add_param_group(optim::OptimizerParamGroup({more.w}));
   step(x);
@@ -216,7 +216,7 @@ TEST_CASE("watched modules: train and eval mode, thread-local modes") {
   dropout->eval();
   CHECK(testing::identical(step(x)[0].cpu(), x.cpu()));
   CHECK_FALSE(step.captured());
-  CHECK(says(step, "a module is in another mode (train or eval)"));
+  CHECK(says(step, "a module changed its mode (train or eval)"));
   dropout->train();
   step(x);
   CHECK(step.captured());
@@ -234,7 +234,7 @@ TEST_CASE("an unlisted optimizer, an input on the host or requiring a gradient")
   cuda::CapturedStep step([&](const Tensor& in) { return m.step(optimizer, in); });
   for (int i = 0; i < 5; ++i) step(x);
   CHECK_FALSE(step.captured());
-  CHECK(says(step, "steps an optimizer that it was not given"));
+  CHECK(says(step, "steps an optimizer that was not given to it"));
   cuda::CapturedStep host([&](const Tensor& in) { return m.step(optimizer, in.to(kDevice)); }, {&optimizer});
   host(ones({100}));
   CHECK(says(host, "has input 0 on cpu:0, not on cuda:0"));

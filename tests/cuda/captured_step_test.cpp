@@ -177,8 +177,8 @@ TEST_CASE("a new shape runs uncaptured and is recorded later; known shapes keep 
     CHECK_FALSE(step.captured());
   }
   CHECK(step.message() ==
-        "tandem: captured step: input 0 has shape [6], was [4]: the step runs uncaptured 3 times, then has a "
-        "recording of its own");
+        "tandem: captured step: input 0 has shape [6], was [4]: the step runs uncaptured 3 times, then is "
+        "recorded separately");
   CHECK(testing::identical(step(b)[0].cpu(), (b * w).cpu()));
   CHECK(step.captured());
   CHECK(testing::identical(step(a)[0].cpu(), (a * w).cpu()));

@@ -1,4 +1,4 @@
-// Captured steps where nothing can be captured: the function runs as it is.
+// Captured steps where capture is not available: the function runs eagerly.
 #include <doctest/doctest.h>
 
 #include "tandem/tandem.h"
@@ -6,7 +6,7 @@
 
 using namespace tandem;
 
-TEST_CASE("on the CPU a captured step is the function") {
+TEST_CASE("on the CPU a captured step calls the function") {
   manual_seed(1);
   nn::Linear net(4, 2), same(4, 2);
   same->load_state_dict(net->state_dict());
@@ -38,7 +38,7 @@ TEST_CASE("on the CPU a captured step is the function") {
   CHECK(step.message().empty());
 }
 
-TEST_CASE("forms of the function") {
+TEST_CASE("supported signatures of the step function") {
   const Tensor a = ones({2}), b = full({2}, 2.0f);
   cuda::CapturedStep vectors([](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[1], in[0]}; });
   CHECK(vectors({a, b}).size() == 2);

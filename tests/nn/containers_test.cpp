@@ -77,10 +77,10 @@ TEST_CASE("a sequence with names, nested, printed and cloned") {
   CHECK(first(net->parameters()[0]) != 0);
 }
 
-TEST_CASE("clones of containers keep the mode of every module") {
+TEST_CASE("clones of containers keep every module's mode") {
   nn::Sequential block(nn::Linear(2, 2), nn::BatchNorm1d(2));
   nn::Sequential net(block, nn::Dropout(0.5));
-  block->ptr(1)->eval();  // a frozen BatchNorm in a net that is trained
+  block->ptr(1)->eval();  // a frozen BatchNorm in a net in training mode
   nn::ModuleList list(net);
   nn::ModuleDict dict;
   dict->insert("net", net);
@@ -101,7 +101,7 @@ TEST_CASE("clones of containers keep the mode of every module") {
   }
 }
 
-TEST_CASE("types along a sequence") {
+TEST_CASE("argument and result types in a sequence") {
   nn::Sequential net{TwoInputs(), Count()};
   CHECK(net->forward<int64_t>(ones({2, 3}), ones({2, 3})) == 6);
   CHECK_THROWS_WITH_AS(net->forward(ones({1}), ones({1})), doctest::Contains("asked for type tandem::Tensor"),
@@ -123,7 +123,7 @@ TEST_CASE("AnyModule") {
   CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("empty"), Error);
 }
 
-TEST_CASE("an empty holder says so") {
+TEST_CASE("using an empty holder throws") {
   nn::Linear fc{nullptr};
   CHECK(fc.is_empty());
   CHECK_THROWS_WITH_AS(fc(ones({1, 1})), doctest::Contains("empty"), Error);

@@ -1,4 +1,4 @@
-// Flat parameters: one buffer of values, one of gradients, the same training.
+// Flat parameters: one buffer of values, one of gradients, and equivalent training.
 #include "tandem/nn/flat.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ TEST_CASE("values and gradients are views") {
   CHECK(at(bias.grad(), 0) == 4);
   CHECK(at(flat.grad(), flat.offset(3)) == 4);
 
-  // Gradients that were dropped and made anew are collected.
+  // Gradients that were reset and recreated are collected.
   model->zero_grad();
   model->forward(ones({4, 5})).sum().backward();
   CHECK(bias.grad().data_ptr() != flat.grad().data_ptr<float>() + flat.offset(3));
@@ -47,7 +47,7 @@ TEST_CASE("values and gradients are views") {
   CHECK(!flat.is_flat());
 }
 
-TEST_CASE("one step on the flat parameter equals a step on each") {
+TEST_CASE("a step on the flat parameter equals a step on each parameter") {
   auto plain = net(), packed = net();
   nn::FlatParameters flat(*packed);
   optim::SGD many(plain->parameters(), optim::SGDOptions(0.1).momentum(0.9));

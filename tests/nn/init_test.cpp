@@ -1,4 +1,4 @@
-// Initial values: their ranges, moments and exact patterns.
+// Initialisation: ranges, moments and exact patterns.
 #include "tandem/nn/init.h"
 
 #include <doctest/doctest.h>
@@ -55,7 +55,7 @@ TEST_CASE("bounds and moments") {
   CHECK_THROWS_AS(nn::init::xavier_uniform_(empty({3})), Error);
 }
 
-TEST_CASE("a fresh Linear") {
+TEST_CASE("initial values of Linear") {
   manual_seed(2);
   nn::Linear fc(400, 50);
   CHECK(moments(fc->weight).most <= 0.05);
@@ -93,7 +93,7 @@ TEST_CASE("gains") {
   CHECK(nn::init::calculate_gain(kTanh) == doctest::Approx(5.0 / 3));
 }
 
-TEST_CASE("parameters are changed unrecorded") {
+TEST_CASE("initialisation is not recorded") {
   const Tensor w = zeros({2, 2}, requires_grad());
   nn::init::ones_(w);
   CHECK(w.is_leaf());

@@ -1,4 +1,4 @@
-// Layers: values of PyTorch 1.13, shapes, printing, errors.
+// Layers: values from PyTorch 1.13, shapes, printing, errors.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -20,7 +20,7 @@ namespace F = tandem::nn::functional;
 
 namespace {
 
-// 0, 1, 2, … in this shape.
+// 0, 1, 2, … in the given shape.
 Tensor count(IntArrayRef sizes) { return arange(checked_numel(sizes), kFloat).view(sizes); }
 template <class Holder>
 std::string text(const Holder& module) {
@@ -53,7 +53,7 @@ TEST_CASE("Conv2d") {
   CHECK_THROWS_WITH_AS(nn::Conv2d(3, 4, 0), doctest::Contains("kernel_size must be positive"), Error);
 }
 
-TEST_CASE("padding kSame keeps the size, also for even kernels") {
+TEST_CASE("padding kSame preserves the size, even for even kernels") {
   nn::Conv2d conv(nn::Conv2dOptions(1, 1, {2, 3}).padding(kSame).dilation({1, 2}).bias(false));
   nn::init::ones_(conv->weight);
   const Tensor y = conv(count({1, 1, 3, 4}));

@@ -1,4 +1,4 @@
-// Losses, normalisation and dropout as modules: values of PyTorch 1.13, modes, state.
+// Loss, normalisation and dropout modules: values from PyTorch 1.13, modes, state.
 #include <doctest/doctest.h>
 
 #include <cmath>

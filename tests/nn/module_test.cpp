@@ -56,12 +56,12 @@ TEST_CASE("parameters and their names") {
   CHECK(net.named_children().keys() == std::vector<std::string>{"fc1", "fc2"});
   for (const auto& p : net.named_parameters()) CHECK(p.value().requires_grad());
   CHECK(net.parameters()[1].is_same(net.fc1->weight));
-  CHECK_THROWS_WITH_AS(net.modules(), doctest::Contains("not stored in a shared_ptr"), Error);
+  CHECK_THROWS_WITH_AS(net.modules(), doctest::Contains("not owned by a shared_ptr"), Error);
   CHECK(net.modules(false).size() == 2);
   CHECK(std::make_shared<Net>()->named_modules().keys() == std::vector<std::string>{"", "fc1", "fc2"});
 }
 
-TEST_CASE("a shared parameter counts once, and is in the state dict under both names") {
+TEST_CASE("a shared parameter is listed once, but under both names in the state dict") {
   struct Tied : nn::Module {
     Tied() {
       const auto fc = register_module("a", nn::Linear(2, 2));
@@ -73,7 +73,7 @@ TEST_CASE("a shared parameter counts once, and is in the state dict under both n
   CHECK(net.state_dict().size() == 4);
 }
 
-TEST_CASE("names are checked") {
+TEST_CASE("names are validated") {
   struct Any : nn::Module {};
   Any m;
   m.register_parameter("w", ones({1}));
@@ -105,7 +105,7 @@ TEST_CASE("train, eval and zero_grad") {
   CHECK(!net->fc2->bias.grad().defined());
 }
 
-TEST_CASE("to changes floating point tensors in place") {
+TEST_CASE("to() converts floating-point tensors in place") {
   auto net = std::make_shared<Net>();
   const Tensor handle = net->fc1->weight;
   net->to(kDouble);
@@ -120,7 +120,7 @@ TEST_CASE("to changes floating point tensors in place") {
   CHECK_THROWS_WITH_AS(net->to(kLong), doctest::Contains("floating point"), Error);
 }
 
-TEST_CASE("apply in its four forms") {
+TEST_CASE("the four forms of apply") {
   auto net = std::make_shared<Net>();
   int count = 0;
   net->apply([&](nn::Module&) { ++count; });
@@ -136,7 +136,7 @@ TEST_CASE("apply in its four forms") {
   CHECK(first(net->fc1->weight) == 0);
 }
 
-TEST_CASE("clone is deep and draws nothing") {
+TEST_CASE("clone is deep and draws no random numbers") {
   auto net = std::make_shared<CloneableNet>();
   net->option = 9;
   net->fc->eval();
@@ -201,13 +201,13 @@ TEST_CASE("state dicts") {
   CHECK(first(to.fc2->weight) == first(from.fc2->weight));
   CHECK(to.fc2->weight.requires_grad());
 
-  SUBCASE("with the prefix of a wrapped model") {
+  SUBCASE("with a wrapped model's prefix") {
     OrderedDict<std::string, Tensor> wrapped;
     for (const auto& item : state) wrapped.insert("module." + item.key(), item.value() * 2);
     to.load_state_dict(wrapped);
     CHECK(first(to.fc2->weight) == 2 * first(from.fc2->weight));
   }
-  SUBCASE("all problems are listed and nothing is changed") {
+  SUBCASE("all problems are listed and nothing changes") {
     OrderedDict<std::string, Tensor> broken;
     broken.insert("scale", full({1}, 42.0));
     broken.insert("fc1.weight", ones({2, 2}));
@@ -231,7 +231,7 @@ TEST_CASE("state dicts") {
     CHECK(first(to.scale) == 42);
     CHECK(result.missing_keys.size() == 5);
     CHECK(result.unexpected_keys == std::vector<std::string>{"other"});
-    part.insert("fc1.bias", Tensor());  // as if it were missing
+    part.insert("fc1.bias", Tensor());  // counts as missing
     CHECK(to.load_state_dict(part, false).missing_keys.size() == 5);
   }
 }
@@ -250,7 +250,7 @@ std::string refusal(const std::function<void()>& f) {
 }
 }  // namespace
 
-TEST_CASE("a cycle of modules is refused where it would be closed") {
+TEST_CASE("registering a module that closes a cycle throws") {
   const auto a = std::make_shared<Part>(), b = std::make_shared<Part>(), c = std::make_shared<Part>();
   CHECK(refusal([&] { a->register_module("self", a); }).find("'self' is the module itself") !=
         std::string::npos);
@@ -267,7 +267,7 @@ TEST_CASE("a cycle of modules is refused where it would be closed") {
   CHECK(c->children().size() == 1);
 }
 
-TEST_CASE("containers refuse to hold themselves") {
+TEST_CASE("containers cannot contain themselves") {
   nn::Sequential s;
   nn::ModuleList list;
   nn::ModuleDict dict;

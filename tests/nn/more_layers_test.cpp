@@ -1,5 +1,5 @@
-// Padding, resampling, normalisation of groups and instances, shrinks, pooling of rows, margins: values of
-// PyTorch 2.15, clones, errors. That the operations are right is tested with them.
+// Padding, resampling, group and instance normalisation, shrinkage, 1-d pooling, margin losses: values from
+// PyTorch 2.15, clones, errors. The underlying operations have separate tests.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -79,7 +79,7 @@ TEST_CASE("interpolate and Upsample") {
   CHECK(F::interpolate(count({1, 1, 4}),
                        F::InterpolateFuncOptions().size(std::vector<int64_t>{7}).mode(kLinear))
             .size(2) == 7);
-  CHECK_THROWS_WITH_AS(F::interpolate(x), doctest::Contains("either size or scale_factor"), Error);
+  CHECK_THROWS_WITH_AS(F::interpolate(x), doctest::Contains("exactly one of size and scale_factor"), Error);
   CHECK_THROWS_WITH_AS(
       F::interpolate(x, F::InterpolateFuncOptions().size(std::vector<int64_t>{2}).mode(kLinear)),
       doctest::Contains("1 dimensions"), Error);
@@ -118,7 +118,7 @@ TEST_CASE("more activations") {
   CHECK(drawn.sum(1).allclose(ones({50})));
 }
 
-TEST_CASE("pooling of rows, adaptive maxima, patches, distances") {
+TEST_CASE("1-d pooling, adaptive max pooling, patches, distances") {
   const Tensor x = count({1, 1, 6});
   CHECK(near(nn::AvgPool1d(2)(x), {0.5, 2.5, 4.5}));
   CHECK(near(nn::MaxPool1d(nn::MaxPool1dOptions(3).stride(1))(x), {2, 3, 4, 5}));
@@ -139,7 +139,7 @@ TEST_CASE("pooling of rows, adaptive maxima, patches, distances") {
   CHECK(near(F::normalize(a), {0.6, 0.8}));
 }
 
-TEST_CASE("losses of margins, and of two dtypes") {
+TEST_CASE("margin losses, and losses with mixed dtypes") {
   const Tensor a = row({1, 2}), b = row({2, 1}), sign = row({1, -1});
   CHECK(near(nn::MarginRankingLoss(nn::MarginRankingLossOptions().margin(0.5))(a, b, sign), {1.5}));
   CHECK(near(nn::HingeEmbeddingLoss()(a, sign), {0.5}));
@@ -155,7 +155,7 @@ TEST_CASE("losses of margins, and of two dtypes") {
   CHECK((F::smooth_l1_loss(a, number).dtype() == kDouble));
 }
 
-TEST_CASE("new layers are cloned with their values") {
+TEST_CASE("clones of these layers keep their values") {
   nn::Sequential net(nn::Conv2d(1, 2, 1), nn::GroupNorm(1, 2), nn::PReLU(), nn::ZeroPad2d(1),
                      nn::Dropout3d(0.1));
   auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(net->clone());

@@ -1,4 +1,4 @@
-// Optimizers: values of PyTorch 1.13 after four steps, groups, options, closures, allocations.
+// Optimizers: values from PyTorch 1.13 after four steps, groups, options, closures, allocations.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/ops.h"
@@ -67,7 +67,7 @@ TEST_CASE("four steps equal PyTorch's") {
       {0.816872579251143, -1.84848073734166, 2.79604676972152});
 }
 
-TEST_CASE("parameters that are not contiguous, and those without a gradient") {
+TEST_CASE("non-contiguous parameters, and parameters without a gradient") {
   Tensor base = zeros({2, 3}, TensorOptions(kDouble));
   const Tensor p = base.t().detach().requires_grad_(), unused = ones({2}, requires_grad());
   optim::SGD optimizer({p, unused}, 0.5);
@@ -88,7 +88,7 @@ TEST_CASE("a step counts as a write") {
   CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("SGD"), Error);
 }
 
-TEST_CASE("groups with options of their own") {
+TEST_CASE("per-group options") {
   const Tensor a = ones({1}, requires_grad()), b = ones({1}, requires_grad());
   std::vector<optim::OptimizerParamGroup> groups;
   groups.emplace_back(std::vector<Tensor>{a});
@@ -108,7 +108,7 @@ TEST_CASE("groups with options of their own") {
   CHECK(optimizer.size() == 2);
 }
 
-TEST_CASE("a closure is run with recording") {
+TEST_CASE("a closure runs with recording enabled") {
   const Tensor p = full({1}, 3.0, requires_grad());
   optim::SGD optimizer({p}, 0.1);
   const Tensor loss = optimizer.step([&] {
@@ -124,7 +124,7 @@ TEST_CASE("a closure is run with recording") {
   CHECK(p.item<float>() == doctest::Approx(2.3));
 }
 
-TEST_CASE("an optimizer derived from another hands the closure on") {
+TEST_CASE("a derived optimizer passes the closure on") {
   struct Warmed : optim::SGD {
     using SGD::SGD;
     Tensor step(LossClosure closure = nullptr) override { return SGD::step(closure); }
@@ -135,7 +135,7 @@ TEST_CASE("an optimizer derived from another hands the closure on") {
   CHECK(!optimizer.step().defined());
 }
 
-TEST_CASE("impossible options and parameters") {
+TEST_CASE("invalid options and parameters") {
   const auto refuses = [](const char* text, auto options) {
     const std::vector<Tensor> p{ones({1}, requires_grad())};
     if constexpr (std::is_same_v<decltype(options), optim::SGDOptions>)
@@ -154,7 +154,7 @@ TEST_CASE("impossible options and parameters") {
   CHECK_THROWS_WITH_AS(optim::SGD({p, p}, 0.1), doctest::Contains("more than one"), Error);
 }
 
-TEST_CASE("a step allocates nothing after the first") {
+TEST_CASE("only the first step allocates memory") {
   nn::Linear net(30, 20);
   optim::Adam optimizer(net->parameters());
   for (const Tensor& p : net->parameters()) p.mutable_grad() = ones(p.sizes());

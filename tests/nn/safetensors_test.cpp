@@ -1,5 +1,5 @@
-// Safetensors: what is written is read back; the bytes; a file by Python's safetensors; refusals that name
-// the file and the rule (the whole list of broken files is in tests/fuzz/corpus/safetensors).
+// Safetensors: round trips, exact bytes, a file from Python's safetensors, and errors that name the file and
+// the rule. The full set of malformed files is in tests/fuzz/corpus/safetensors.
 #include "tandem/nn/safetensors.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ std::string refusal(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("all dtypes and shapes come back") {
+TEST_CASE("all dtypes and shapes survive a round trip") {
   OrderedDict<std::string, Tensor> tensors;
   for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16})
     tensors.insert(std::string("dtype ") + name(type), arange(6, kFloat).view({2, 3}).to(type));
@@ -51,7 +51,7 @@ TEST_CASE("all dtypes and shapes come back") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("the bytes") {
+TEST_CASE("the exact bytes of a file") {
   OrderedDict<std::string, Tensor> tensors;
   tensors.insert("b", ones({3}, TensorOptions(kByte)));
   tensors.insert("d", full({1}, 1.0, TensorOptions(kDouble)));
@@ -67,7 +67,7 @@ TEST_CASE("the bytes") {
   CHECK(bytes.substr(8 + header) == std::string("\0\0\0\0\0\0\xf0\x3f\1\1\1", 11));
 }
 
-TEST_CASE("a file by Python's safetensors 0.8.0") {
+TEST_CASE("a file from Python's safetensors 0.8.0") {
   const std::string header =
       "{\"__metadata__\":{\"k\":\"\u00e9\",\"format\":\"pt\"},\"step\":{\"dtype\":\"I64\",\"shape\":[],"
       "\"data_offsets\":[0,8]},\"weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[8,32]},"
@@ -83,7 +83,7 @@ TEST_CASE("a file by Python's safetensors 0.8.0") {
   CHECK(read.tensors["mask"].data_ptr<bool>()[0]);
 }
 
-TEST_CASE("white space and escapes in a header are fine, tensors in any order") {
+TEST_CASE("headers may contain white space and escapes, and tensors in any order") {
   const std::string bytes = file(
       "{ \"\\u00e9\\ud83d\\ude00\" :\t{\"shape\": [ ], \"data_offsets\":[2 ,4], \"dtype\":\"I16\"} , "
       "\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]}}  ",
@@ -94,27 +94,27 @@ TEST_CASE("white space and escapes in a header are fine, tensors in any order") 
   CHECK(serialize::parse_safetensors(file("{}", "").data(), 10, "x").tensors.is_empty());
 }
 
-TEST_CASE("refusals name the file and the rule") {
+TEST_CASE("errors name the file and the rule") {
   const std::string eight(8, '\0');
   const auto says = [](const std::string& error, const char* rule) {
     CHECK(error.starts_with("x.safetensors"));
     CHECK_MESSAGE(error.find(rule) != std::string::npos, error);
   };
   says(refusal("abc"), "fewer than 8");
-  says(refusal(std::string(8, '\xff')), "allowed are 100000000");
-  says(refusal(file("{}", "").substr(0, 9)), "cut short");
+  says(refusal(std::string(8, '\xff')), "the limit of 100000000");
+  says(refusal(file("{}", "").substr(0, 9)), "is truncated");
   says(refusal(file(" {}", "")), "begin with '{'");
   says(refusal(file("{}", "x")), "1 bytes of elements");
-  says(refusal(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234")), "was cut short");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "1234")), "is truncated");
   says(refusal(file(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", eight)), "needs 12 bytes");
-  says(refusal(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight)), "leave holes");
+  says(refusal(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight)), "leave gaps");
   says(refusal(file(R"({"a":{"dtype":"Q8","shape":[1],"data_offsets":[0,8]}})", eight)), "dtype 'Q8'");
   says(refusal(file(R"({"a":{},"a":{}})", "")), "lacks dtype");
   says(refusal(file(R"({"__metadata__":{"k":1}})", "")), "expected '\"'");
-  says(refusal(file(R"({"__metadata__":{"k":"","k":""}})", "")), "a key twice");
+  says(refusal(file(R"({"__metadata__":{"k":"","k":""}})", "")), "duplicate key");
 }
 
-TEST_CASE("what cannot be written") {
+TEST_CASE("tensors that cannot be saved") {
   OrderedDict<std::string, Tensor> tensors;
   tensors.insert("__metadata__", ones({1}));
   CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(tensors), doctest::Contains("__metadata__"), Error);

@@ -1,4 +1,4 @@
-// Learning rate schedules against their formulas.
+// Learning rate schedulers against their formulas.
 #include "tandem/nn/optim/schedulers.h"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateau") {
   schedule.step(0.6);
   CHECK(lr() == doctest::Approx(0.4));
 }
-TEST_CASE_FIXTURE(Fixture, "a schedule goes on where it was saved") {
+TEST_CASE_FIXTURE(Fixture, "a scheduler resumes where it was saved") {
   optim::CosineAnnealingLR whole(optimizer, 10);
   for (int i = 0; i < 3; ++i) whole.step();
   serialize::OutputArchive out;

@@ -20,7 +20,7 @@ namespace {
 float at(const Tensor& t, int64_t i = 0) { return t.data_ptr<float>()[i]; }
 }  // namespace
 
-TEST_CASE("modules, tensors and lists to files and back") {
+TEST_CASE("modules, tensors and lists survive a round trip through files") {
   const TempFolder folder;
   const std::string path = folder / "net.safetensors";
   nn::Sequential net(nn::Linear(2, 3), nn::Linear(3, 1)), other(nn::Linear(2, 3), nn::Linear(3, 1));
@@ -46,7 +46,7 @@ TEST_CASE("modules, tensors and lists to files and back") {
   CHECK(list_back[1].numel() == 2);
 }
 
-TEST_CASE("an optimizer goes on where it was saved") {
+TEST_CASE("an optimizer resumes where it was saved") {
   const auto train = [](nn::Linear& net, optim::Optimizer& optimizer, int steps) {
     for (int i = 0; i < steps; ++i) {
       optimizer.zero_grad();
@@ -68,7 +68,7 @@ TEST_CASE("an optimizer goes on where it was saved") {
   for (int64_t i = 0; i < 4; ++i) CHECK(at(a->weight, i) == at(b->weight, i));
   CHECK(static_cast<optim::AdamOptions&>(second.param_groups()[0].options()).amsgrad());
 
-  serialize::OutputArchive kept;  // in memory: its tensors are those of `second`
+  serialize::OutputArchive kept;  // in memory, sharing the tensors of `second`
   second.save(kept);
   serialize::InputArchive given(kept.tensors(), kept.metadata());
   optim::Adam third(a->parameters(), options);
@@ -82,7 +82,7 @@ TEST_CASE("an optimizer goes on where it was saved") {
   CHECK(at(moment(second, b->weight), 0) == before);
 
   optim::SGD sgd(a->parameters(), 0.1);
-  CHECK_THROWS_WITH_AS(load(sgd, folder / "optimizer"), doctest::Contains("state of Adam"), Error);
+  CHECK_THROWS_WITH_AS(load(sgd, folder / "optimizer"), doctest::Contains("state belongs to Adam"), Error);
   nn::Linear larger(3, 2);
   optim::Adam wrong(larger->parameters());
   CHECK_THROWS_WITH_AS(load(wrong, folder / "optimizer"), doctest::Contains("has shape"), Error);

@@ -1,4 +1,4 @@
-// Steps with summed gradients, on any device.
+// Tests of step_with on any device.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -8,14 +8,14 @@
 
 namespace tandem {
 
-/// Three steps of two parameters by step_with, and three of one with gradients that were summed before, give
-/// the same bits in parameters and gradients.
+/// Three steps of two parameters by step_with, and three of a single parameter with previously summed
+/// gradients, produce the same bits in parameters and gradients.
 template <class Optimizer, class Options>
 void expect_summed(Device device, ScalarType dtype, int64_t size, std::size_t others,
                    const Options& options) {
   const Tensor start = randn({size}, TensorOptions(dtype)).to(device);
   const Tensor q = start.clone().requires_grad_();
-  std::vector<Tensor> parameters;  // the first third, the rest
+  std::vector<Tensor> parameters;  // the first third and the rest
   for (const int64_t part : {size / 3, size - size / 3})
     parameters.push_back(start.narrow(0, parameters.empty() ? 0 : size / 3, part).clone().requires_grad_());
   Optimizer together(parameters, options), apart(std::vector<Tensor>{q}, options);

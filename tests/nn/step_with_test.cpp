@@ -1,4 +1,4 @@
-// Optimizer::step_with: gradients of several devices, summed in the optimizer's own pass.
+// Optimizer::step_with: gradients of several devices, summed in the optimizer's pass.
 #include <doctest/doctest.h>
 
 #include "tandem/tests/nn/step_with.h"
@@ -6,14 +6,14 @@
 using namespace tandem;
 using testing::identical;
 
-TEST_CASE("step_with is a step with the sum, bit for bit") {
+TEST_CASE("step_with equals a step with the sum, bit for bit") {
   for (const ScalarType dtype : {kFloat, kDouble})
     for (const int64_t size : {1, 7, 4096, 40003})
       for (const std::size_t others : {1u, 2u, 9u}) test_step_with(Device("cpu:0"), dtype, size, others);
 }
 
 namespace {
-// Looks at gradients before the step, as one that clips them does.
+// Inspects gradients before the step, as gradient clipping does.
 struct Clipping : optim::SGD {
   using SGD::SGD;
   Tensor step(LossClosure closure = nullptr) override {
@@ -24,7 +24,7 @@ struct Clipping : optim::SGD {
 };
 }  // namespace
 
-TEST_CASE("an optimizer derived from one gets the sum before its step") {
+TEST_CASE("a derived optimizer sees the summed gradient before its step") {
   const Tensor p = zeros({1}, requires_grad());
   p.mutable_grad() = ones({1});
   Clipping optimizer(std::vector<Tensor>{p}, 1.0);
@@ -34,7 +34,7 @@ TEST_CASE("an optimizer derived from one gets the sum before its step") {
   CHECK(p.item<float>() == -6);
 }
 
-TEST_CASE("a sum counts as a write of the gradient") {
+TEST_CASE("summing bumps the gradient's version") {
   const Tensor p = zeros({1}, requires_grad()), w = ones({1}, requires_grad());
   p.mutable_grad() = ones({1});
   const Tensor loss = (w * p.grad()).sum();
@@ -42,24 +42,24 @@ TEST_CASE("a sum counts as a write of the gradient") {
   CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("SGD"), Error);
 }
 
-TEST_CASE("step_with refuses what it cannot sum") {
+TEST_CASE("step_with rejects gradients that it cannot sum") {
   const Tensor p = zeros({2, 3}, requires_grad()), own = ones({6}), g = ones({6});
   optim::SGD optimizer({p}, 0.1);
   const auto refuses = [&](const Tensor& flat, const Tensor& other, const char* text) {
     CHECK_THROWS_WITH_AS(optimizer.step_with({flat, {other}}), doctest::Contains(text), Error);
   };
-  refuses(own, g, "no view of the flat one");
+  refuses(own, g, "not a view of the flat gradients");
   p.mutable_grad() = ones({2, 3});
-  refuses(own, g, "no view of the flat one");
+  refuses(own, g, "not a view of the flat gradients");
   p.mutable_grad() = own.view({2, 3});
-  refuses(own.narrow(0, 1, 5), ones({5}), "no view of the flat one");
-  refuses(Tensor(), g, "no flat gradients");
-  refuses(own, ones({7}), "summands of a gradient differ");
-  refuses(own, ones({12}).slice(0, 0, 12, 2), "summands of a gradient differ");
-  refuses(own, ones({6}, kDouble), "summands of a gradient differ");
-  refuses(own, Tensor(), "summands of a gradient differ");
+  refuses(own.narrow(0, 1, 5), ones({5}), "not a view of the flat gradients");
+  refuses(Tensor(), g, "expected contiguous flat gradients");
+  refuses(own, ones({7}), "flat gradients differ in size, dtype or device");
+  refuses(own, ones({12}).slice(0, 0, 12, 2), "flat gradients differ in size, dtype or device");
+  refuses(own, ones({6}, kDouble), "flat gradients differ in size, dtype or device");
+  refuses(own, Tensor(), "flat gradients differ in size, dtype or device");
   CHECK(p.abs().max().item<float>() == 0);
   CHECK(own.sum().item<float>() == 6);
-  optimizer.step();  // nothing is left behind
+  optimizer.step();  // no state is left behind
   CHECK(p.min().item<float>() == doctest::Approx(-0.1));
 }

@@ -1,5 +1,4 @@
-// The sums of safetensors files: CRC-32 itself, damage that they find, and files that other programs have
-// rewritten.
+// Checksums of safetensors files: CRC-32 itself, detected damage, and files rewritten by other programs.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -18,7 +17,7 @@ using serialize::SafeTensors;
 
 namespace {
 
-// Bit by bit, after RFC 1952.
+// Bitwise reference implementation, after RFC 1952.
 uint32_t slow_crc32(const unsigned char* data, std::size_t bytes, uint32_t before) {
   uint32_t state = ~before;
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -38,7 +37,7 @@ std::string sample() {
 }
 SafeTensors parse(const std::string& bytes) { return parse_safetensors(bytes.data(), bytes.size(), "x"); }
 
-// All that `a` has is the same in `b`.
+// Whether everything in `a` is also in `b`, with equal values.
 bool holds(const SafeTensors& a, const SafeTensors& b) {
   for (const auto& item : a.metadata) {
     const std::string* text = b.metadata.find(item.key());
@@ -59,7 +58,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(text.find(from), from.size(), to);
 }
 
-// `sample` with another header of any length.
+// `sample` with its header replaced by one of any length.
 std::string with_header(const std::string& header) {
   const std::string bytes = sample();
   uint64_t old = 0, length = header.size();
@@ -74,7 +73,7 @@ std::string header_of(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("CRC-32 of every length, from every alignment") {
+TEST_CASE("CRC-32 for every length and alignment") {
   CHECK(serialize::crc32("123456789", 9) == 0xcbf43926);
   std::vector<unsigned char> bytes(5000);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * i + i / 7);
@@ -92,13 +91,14 @@ TEST_CASE("CRC-32 of every length, from every alignment") {
   }
 }
 
-TEST_CASE("a flipped bit anywhere is an error, or changes nothing") {
+TEST_CASE("a flipped bit anywhere either throws or has no effect") {
   const std::string bytes = sample();
   const SafeTensors whole = parse(bytes);
   CHECK(whole.metadata.keys() == std::vector<std::string>{"config", "format"});
   int refused = 0, same = 0, different = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    for (int change = 1; change < 256; change = change < 128 ? change * 2 : change + 127) {  // a bit, or all
+    for (int change = 1; change < 256;
+         change = change < 128 ? change * 2 : change + 127) {  // one bit, or all
       std::string flipped = bytes;
       flipped[i] = static_cast<char>(flipped[i] ^ change);
       try {
@@ -109,30 +109,30 @@ TEST_CASE("a flipped bit anywhere is an error, or changes nothing") {
     }
   CHECK(different == 0);
   CHECK(refused > 9 * static_cast<int>(bytes.size()) * 8 / 10);
-  MESSAGE(refused, " refused, ", same, " the same");
+  MESSAGE(refused, " rejected, ", same, " unchanged");
 }
 
-TEST_CASE("errors name what is damaged, and the cure") {
+TEST_CASE("errors name the damage and the cure") {
   const std::string bytes = sample();
   std::string data = bytes;
-  data.back() ^= 1;  // of the mask
-  CHECK_THROWS_WITH_AS(parse(data), Contains("x: damaged: tensor 'mask' has the CRC-32 "), Error);
-  CHECK_THROWS_WITH_AS(parse(data), Contains("TANDEM_IGNORE_CHECKSUMS=1 loads it all the same"), Error);
+  data.back() ^= 1;  // last byte of `mask`
+  CHECK_THROWS_WITH_AS(parse(data), Contains("x: damaged: tensor 'mask' has CRC-32 "), Error);
+  CHECK_THROWS_WITH_AS(parse(data), Contains("set TANDEM_IGNORE_CHECKSUMS=1 to load it anyway"), Error);
   CHECK_THROWS_WITH_AS(parse(replaced(bytes, ",\"bias\":{", ",\"bios\":{")),
                        Contains("tensor 'bias' is missing"), Error);
   CHECK_THROWS_WITH_AS(parse(replaced(bytes, "\"shape\":[2,3]", "\"shape\":[3,2]")),
                        Contains("tensor 'weight'"), Error);
   CHECK_THROWS_WITH_AS(parse(replaced(bytes, "I64", "F64")), Contains("tensor 'steps'"), Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "0.25", "0.35")), Contains("metadata 'config' has the CRC-32 "),
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "0.25", "0.35")), Contains("metadata 'config' has CRC-32 "),
                        Error);
-  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "{\\\"tensors", "{\\\"tensers")), Contains("a group other than"),
+  CHECK_THROWS_WITH_AS(parse(replaced(bytes, "{\\\"tensors", "{\\\"tensers")), Contains("unknown group"),
                        Error);
   CHECK_THROWS_WITH_AS(
       serialize::safetensors_bytes(OrderedDict<std::string, Tensor>(), {{"tandem.crc32", "mine"}}),
-      Contains("the sums' own"), Error);
+      Contains("is reserved for checksums"), Error);
 }
 
-TEST_CASE("wrong sums can be ignored") {
+TEST_CASE("wrong checksums can be ignored") {
   std::string bytes = replaced(sample(), "0.25", "0.35");
   const auto ignored = parse_safetensors(bytes.data(), bytes.size(), "x", serialize::Checksums::kIgnore);
   CHECK(ignored.metadata["config"] == R"({"lr":0.35})");
@@ -152,11 +152,11 @@ TEST_CASE("files that other programs rewrite") {
   const SafeTensors whole = parse(sample());
   std::string header = header_of(sample());
   const std::size_t sums = header.find(",\"tandem.crc32\""), end = header.find("}}\"", sums) + 3;
-  SUBCASE("without the sums") {
+  SUBCASE("without the checksums") {
     const auto read = parse(with_header(header.substr(0, sums) + header.substr(end)));
     CHECK(holds(whole, read));
   }
-  SUBCASE("with the sums first and an entry more") {
+  SUBCASE("with the checksums first and an extra entry") {
     const std::string entry = header.substr(sums + 1, end - sums - 1);
     header = header.substr(0, sums) + header.substr(end);
     header.insert(std::string("{\"__metadata__\":{").size(), entry + ",\"by\":\"another\",");
@@ -166,7 +166,7 @@ TEST_CASE("files that other programs rewrite") {
   }
 }
 
-TEST_CASE("chunks of a large file are summed on all threads and in memory alike") {
+TEST_CASE("parallel and in-memory checksums of a large file agree") {
   const test::TempFolder folder;
   OrderedDict<std::string, Tensor> tensors{{"large", arange((int64_t{1} << 20) + 13, kFloat)}};
   serialize::save_safetensors(folder / "a", tensors);

@@ -1,4 +1,4 @@
-// Clipping of gradients; parameters as a vector.
+// Gradient clipping; parameters as a vector.
 #include "tandem/nn/utils.h"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ TEST_CASE("clip_grad_value_") {
   CHECK(p[1].grad().item<float>() == -3.5f);
 }
 
-TEST_CASE("parameters to a vector and back") {
+TEST_CASE("parameters_to_vector and back") {
   const auto p = parameters();
   const Tensor v = nn::utils::parameters_to_vector(p);
   CHECK(v.sizes() == IntArrayRef{6});
