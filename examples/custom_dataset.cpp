@@ -1,4 +1,4 @@
-// A data set of one's own: points of two spirals, made when they are asked for, loaded by worker threads.
+// A custom data set: points on two spirals, generated on demand and loaded by worker threads.
 //
 //   custom_dataset [DEVICE]    cpu:0, cuda:0, ...
 #include <cmath>
@@ -8,7 +8,7 @@
 
 using namespace tandem;
 
-// Example i: a point [2] and its spiral, 0 or 1.
+// Example i: a point [2] and the index of its spiral, 0 or 1.
 class Spirals : public data::datasets::Dataset<Spirals> {
  public:
   explicit Spirals(std::size_t count) : count_(count) {}

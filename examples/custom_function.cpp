@@ -1,5 +1,4 @@
-// A differentiable operation of one's own: x ↦ x³ with a backward written by hand, checked against
-// differences.
+// A custom differentiable operation: x ↦ x³ with a hand-written backward, checked against finite differences.
 //
 //   custom_function [DEVICE]    cpu:0, cuda:0, ...
 #include <cstdio>
@@ -31,7 +30,7 @@ int main(int argc, char** argv) try {
   const auto f = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{Cube::apply(in[0])}; };
   testing::gradcheck(f, {x});
   testing::gradgradcheck(f, {x});
-  std::printf("gradients of first and second order agree with differences\n");
+  std::printf("first- and second-order gradients agree with finite differences\n");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

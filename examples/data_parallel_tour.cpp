@@ -1,8 +1,8 @@
-// A tour of DataParallel: one linear layer on several devices, and what each of them gets to see.
+// A tour of DataParallel: one linear layer on several devices, printing what each replica receives.
 //
-//   data_parallel_tour                      all devices: the GPUs when there are any, else the CPU
-//   data_parallel_tour cpu:0,cpu:1          these
-//   data_parallel_tour 3                    three logical devices of the CPU
+//   data_parallel_tour                      all GPUs if there are any, otherwise all CPU devices
+//   data_parallel_tour cpu:0,cpu:1          these devices
+//   data_parallel_tour 3                    three logical CPU devices
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -14,7 +14,7 @@
 
 using namespace tandem;
 
-// The replicas print from threads of their own.
+// Thread-safe, since the replicas print from different threads.
 void print(const std::string& line) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -56,7 +56,7 @@ std::vector<Device> devices_of(const std::string& text) {
   int cpus = device_count(kCPU);
   for (const Device& device : out)
     if (device.is_cpu()) cpus = std::max(cpus, device.index() + 1);
-  cpu::set_device_count(cpus);  // logical devices of the CPU are there when they are asked for
+  cpu::set_device_count(cpus);  // create the logical CPU devices that were requested
   return out;
 }
 

@@ -1,9 +1,10 @@
-// LeNet from first principles: no modules, no optimizer; parameters are tensors, a step is written out.
+// LeNet from first principles: no modules and no optimizer; parameters are tensors, and each step is
+// explicit.
 //
 //   lenet_by_hand [--epochs N] [--batch N] [--lr X] [--images N] [--device cpu:0]
 //
-// conv 3x3 → ReLU → average pool 2x2, conv 5x5 → ReLU → average pool 2x2, flatten, two dense layers; cross
-// entropy, summed; plain SGD with the learning rate divided by the batch size.
+// conv 3x3 → ReLU → average pool 2x2, conv 5x5 → ReLU → average pool 2x2, flatten, two dense layers; summed
+// cross entropy; plain SGD with the learning rate divided by the batch size.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,7 @@ Params make_params() {
           randn({800, 128}) * scale,    zeros({128}), randn({128, 10}) * scale,      zeros({10})};
 }
 
-// A copy of the parameters on a device, ready for gradients.
+// A copy of the parameters on a device, requiring gradients.
 Params get_params(const Params& params, Device device) {
   Params out;
   for (const Tensor& p : params) out.push_back(p.detach().to(device, false, /*copy=*/true).requires_grad_());
@@ -69,7 +70,7 @@ double accuracy(const Tensor& images, const Tensor& labels, const Params& params
   return static_cast<double>(correct) / static_cast<double>(images.size(0));
 }
 
-// Pictures as numbers from 0 to 1: [N, 1, H, W].
+// Images scaled to [0, 1]: [N, 1, H, W].
 Tensor as_input(const Tensor& images, int64_t limit, Device device) {
   const int64_t n = limit > 0 ? std::min(limit, images.size(0)) : images.size(0);
   return images.narrow(0, 0, n).to(kFloat).div_(255).unsqueeze(1).to(device);

@@ -1,11 +1,11 @@
-// LeNet from first principles on several devices: no modules, no optimizer, no server; each device has its
-// copy of the parameters and computes a piece of each batch, and gradients are summed by hand.
+// LeNet from first principles on several devices: no modules, optimizer or server. Each device has a copy of
+// the parameters and computes a piece of each batch; the gradients are summed explicitly.
 //
 //   lenet_from_scratch [--devices cpu:0,cpu:1 | --num-devices N] [--epochs N] [--batch N] [--lr X]
 //                      [--images N] [--helpers]
 //
-// --helpers prints what the helper functions do and ends. Logical CPU devices share the cores: with
-// TANDEM_CPU_DEVICES=2 there are cpu:0 and cpu:1; this program makes as many as the list asks for.
+// --helpers demonstrates the helper functions and exits. Logical CPU devices share the cores:
+// TANDEM_CPU_DEVICES=2 creates cpu:0 and cpu:1. This program creates as many as the list requires.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,18 +36,18 @@ Params make_params() {
           randn({800, 128}) * scale,    zeros({128}), randn({128, 10}) * scale,      zeros({10})};
 }
 
-// A copy of the parameters on a device, ready for gradients: views of one buffer, and their gradients of
-// another, so that one sum serves all eight.
+// A copy of the parameters on a device, requiring gradients. Parameters are views of one buffer and gradients
+// of another, so one sum covers all eight.
 nn::FlatParameters get_params(const Params& params, Device device) {
   Params out;
   for (const Tensor& p : params) out.push_back(p.detach().to(device, false, /*copy=*/true).requires_grad_());
   return nn::FlatParameters(out);
 }
 
-// Sums on the first device, and copies the sum back to all.
+// Sums on the first device and copies the sum back to all devices.
 void allreduce(const std::vector<Tensor>& data) { parallel::all_reduce(data); }
 
-// A piece of the samples and of their labels for each device.
+// One piece of the samples and of their labels per device.
 struct Pieces {
   std::vector<Tensor> x, y;
 };
@@ -66,7 +66,7 @@ Tensor loss_of(const Tensor& output, const Tensor& y) {
   return cross_entropy_loss(output, y, {}, Reduction::None).sum();
 }
 
-// job(i) for each device, on a host thread of its own.
+// Runs job(i) for each device on a separate host thread.
 template <class Job>
 void on_devices(const Devices& devices, const Job& job) {
   for (const std::exception_ptr& error : run_on_devices(devices, job))
@@ -81,7 +81,7 @@ void train_batch(const Tensor& x, const Tensor& y, std::vector<nn::FlatParameter
     params[i].zero_grad();
     loss_of(lenet(pieces.x[i], params[i].parameters()), pieces.y[i]).backward();
   });
-  for (std::size_t i = used.size(); i < params.size(); ++i) params[i].zero_grad();  // a small batch
+  for (std::size_t i = used.size(); i < params.size(); ++i) params[i].zero_grad();  // unused by a small batch
   std::vector<Tensor> gradients;
   for (const nn::FlatParameters& p : params) gradients.push_back(p.grad());
   allreduce(gradients);
@@ -107,7 +107,7 @@ double accuracy(const Tensor& images, const Tensor& labels, const std::vector<nn
   return static_cast<double>(sum) / static_cast<double>(images.size(0));
 }
 
-// Pictures as numbers from 0 to 1: [N, 1, H, W].
+// Images scaled to [0, 1]: [N, 1, H, W].
 Tensor as_input(const Tensor& images, int64_t limit) {
   const int64_t n = limit > 0 ? std::min(limit, images.size(0)) : images.size(0);
   return images.narrow(0, 0, n).to(kFloat).div_(255).unsqueeze(1);
@@ -144,7 +144,7 @@ void train(const Devices& devices, const Settings& s) {
               seconds / static_cast<double>(std::max<int64_t>(1, s.epochs)), names(devices).c_str());
 }
 
-// The first `num_devices` logical CPU devices, as the source has it.
+// Trains on the first `num_devices` logical CPU devices.
 void train(int num_devices, int64_t batch_size, double lr, Settings s = {}) {
   s.batch = batch_size;
   s.lr = lr;

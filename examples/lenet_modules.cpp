@@ -1,4 +1,4 @@
-// The same LeNet with modules, an optimizer, and saved parameters.
+// The same LeNet with modules and an optimizer; saves the parameters.
 //
 //   lenet_modules [EPOCHS [DEVICE [FILE.safetensors]]]    DEVICE: cpu:0, cuda:0, ...
 #include <cstdio>

@@ -1,6 +1,6 @@
-// The end-to-end example of the LibTorch documentation, unchanged but for the folder, which is an argument.
+// The end-to-end example from the LibTorch documentation, unchanged except that the folder is an argument.
 //
-//   mnist_libtorch [FOLDER [EPOCHS]]    a folder of MNIST's (or Fashion-MNIST's) IDX files
+//   mnist_libtorch [FOLDER [EPOCHS]]    a folder with MNIST's (or Fashion-MNIST's) IDX files
 #include <torch/torch.h>
 
 #include <cstdlib>

@@ -1,12 +1,12 @@
-// A model in two stages on two devices, which compute at once: while the second stage works on one
-// micro-batch, the first works on another.
+// Pipeline parallelism: a model in two stages on two devices that compute concurrently. While the second
+// stage works on one micro-batch, the first works on another.
 //
-//   pipeline [DEVICE,DEVICE [MICRO_BATCHES]]      cpu:0,cpu:1 and 4
+//   pipeline [DEVICE,DEVICE [MICRO_BATCHES]]      default: cpu:0,cpu:1 and 4
 //
-// The gradients are compared with those of the unsplit model on the first device. Fed with the same
-// micro-batches, one after the other, it gives the same bits: each stage adds up its micro-batches in the
-// same order. Fed with the whole batch at once it gives the same up to rounding: a sum over 64 rows, not of 4
-// sums over 16 rows. So it is for a CPU and a GPU, whose sums have other orders.
+// The gradients are compared with those of the unsplit model on the first device. With the same micro-batches
+// in sequence, that model produces the same bits, since each stage accumulates its micro-batches in the same
+// order. With the whole batch at once it agrees up to rounding: one sum over 64 rows instead of 4 sums over
+// 16 rows. The same holds for a CPU and a GPU, whose summation orders differ.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -20,7 +20,7 @@
 
 using namespace tandem;
 
-// Tensors from one thread to another, in order. An undefined one says that the sender has failed.
+// Passes tensors from one thread to another, in order. An undefined tensor signals that the sender failed.
 class Channel {
  public:
   void send(Tensor t) {
@@ -47,11 +47,11 @@ nn::Sequential first_stage() {
   return nn::Sequential(nn::Linear(20, 256), nn::Tanh(), nn::Linear(256, 256), nn::Tanh());
 }
 nn::Sequential second_stage() { return nn::Sequential(nn::Linear(256, 256), nn::Tanh(), nn::Linear(256, 3)); }
-// A sum, so that losses of micro-batches add up to that of the batch.
+// A sum, so the losses of the micro-batches add up to that of the batch.
 Tensor loss_of(const Tensor& output, const Tensor& target) { return (output - target).pow(2).sum(); }
 
-// Each stage works on its device: forward of all micro-batches, then backward in the same order. The
-// activations and their gradients are all that crosses.
+// Each stage works on its device: forward of all micro-batches, then backward in the same order. Only
+// activations and their gradients cross devices.
 void run_pipeline(nn::Sequential first, nn::Sequential second, const std::vector<Device>& devices,
                   const std::vector<Tensor>& inputs, const std::vector<Tensor>& targets) {
   Channel activations, gradients;
@@ -82,7 +82,8 @@ void run_pipeline(nn::Sequential first, nn::Sequential second, const std::vector
     if (error) std::rethrow_exception(error);
 }
 
-// The largest difference of two modules' gradients, beside the largest gradient; 0 when all bits agree.
+// The largest difference between two modules' gradients relative to the largest gradient; 0 if all bits
+// agree.
 double difference(const nn::Sequential& a, const nn::Sequential& b) {
   double most = 0, largest = 0;
   const auto left = a->parameters(), right = b->parameters();
@@ -121,12 +122,12 @@ int main(int argc, char** argv) try {
   run_pipeline(first, second, devices, inputs, targets);
 
   for (std::size_t i = 0; i < inputs.size(); ++i) loss_of_unsplit(inputs[i], targets[i]).backward();
-  std::printf("against the unsplit model, micro-batch by micro-batch: %g and %g\n",
+  std::printf("difference from the unsplit model, micro-batch by micro-batch: %g and %g\n",
               difference(first, whole_first), difference(second, whole_second));
   whole_first->zero_grad();
   whole_second->zero_grad();
   loss_of_unsplit(input, target).backward();
-  std::printf("against the unsplit model, the whole batch at once: %.1e and %.1e (relative)\n",
+  std::printf("difference from the unsplit model, whole batch at once: %.1e and %.1e (relative)\n",
               difference(first, whole_first), difference(second, whole_second));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

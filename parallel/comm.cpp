@@ -1,4 +1,4 @@
-// Copies by Tensor::to, pieces by narrow, flat buffers by cat and narrow: gradients come by themselves.
+// Copies use Tensor::to, pieces narrow, flat buffers cat and narrow, so gradients need no extra code.
 #include "tandem/parallel/comm.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ std::vector<Device> checked_devices(const char* operation, ArrayRef<Device> devi
   for (const Device& device : devices) {
     const Device resolved = resolve(device);
     check(std::find(out.begin(), out.end(), resolved) == out.end(), operation, ": device ", resolved,
-          " comes twice");
+          " appears twice");
     out.push_back(resolved);
   }
   return out;
 }
 
 std::vector<int64_t> chunk_sizes(int64_t size, std::size_t parts) {
-  check(parts > 0, "chunk_sizes: no parts");
+  check(parts > 0, "chunk_sizes: parts must be positive");
   if (size == 0) return {0};
   const auto n = static_cast<int64_t>(parts);
   const int64_t piece = (size + n - 1) / n;
@@ -32,7 +32,7 @@ std::vector<int64_t> chunk_sizes(int64_t size, std::size_t parts) {
 }
 
 std::vector<int64_t> balanced_sizes(int64_t size, std::size_t parts) {
-  check(parts > 0, "balanced_sizes: no parts");
+  check(parts > 0, "balanced_sizes: parts must be positive");
   if (size == 0) return {0};
   const auto n = static_cast<int64_t>(parts);
   std::vector<int64_t> out;
@@ -41,7 +41,7 @@ std::vector<int64_t> balanced_sizes(int64_t size, std::size_t parts) {
 }
 
 Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, int64_t dim) {
-  check(tensor.dim() > 0, "scatter: a number has no dimension to be cut along; got ", tensor);
+  check(tensor.dim() > 0, "scatter: expected at least 1 dimension, got ", tensor);
   const std::vector<int64_t> sizes = chunk_sizes(tensor.size(dim), std::max<std::size_t>(1, devices.size()));
   std::vector<Device> used = checked_devices("scatter", devices);
   used.resize(std::min(used.size(), sizes.size()));
@@ -51,10 +51,10 @@ Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, int64_t dim) {
 Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, IntArrayRef sizes, int64_t dim) {
   const std::vector<Device> to = checked_devices("scatter", devices);
   check(sizes.size() == to.size(), "scatter: ", sizes.size(), " sizes for ", to.size(), " devices");
-  check(tensor.dim() > 0, "scatter: a number has no dimension to be cut along; got ", tensor);
+  check(tensor.dim() > 0, "scatter: expected at least 1 dimension, got ", tensor);
   int64_t total = 0;
   for (const int64_t size : sizes) {
-    check(size >= 0, "scatter: a negative size in ", sizes);
+    check(size >= 0, "scatter: sizes must not be negative, got ", sizes);
     total += size;
   }
   check(total == tensor.size(dim), "scatter: sizes ", sizes, " sum to ", total, ", but dimension ", dim,
@@ -73,7 +73,7 @@ Tensor gather(TensorList pieces, Device device, int64_t dim) {
   device = resolve(device);
   Tensors here;
   for (const Tensor& piece : pieces) {
-    check(piece.dtype() == pieces[0].dtype(), "gather: pieces of several dtypes\n  first ", pieces[0],
+    check(piece.dtype() == pieces[0].dtype(), "gather: pieces differ in dtype\n  first ", pieces[0],
           "\n  other ", piece);
     const Tensor one = piece.dim() == 0 ? piece.unsqueeze(0) : piece;
     here.push_back(one.to(device, /*non_blocking=*/true));
@@ -90,7 +90,7 @@ Tensors broadcast(const Tensor& tensor, ArrayRef<Device> devices) {
 
 namespace {
 
-// Positions in a list by dtype and device: what can share a buffer.
+// Indices of the tensors grouped by dtype and device; each group can share a buffer.
 std::vector<std::vector<std::size_t>> groups_of(TensorList tensors) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
@@ -113,7 +113,7 @@ Tensor flatten_together(TensorList tensors, const std::vector<std::size_t>& grou
   return parts.size() == 1 ? parts[0] : cat(parts, 0);
 }
 
-// The tensors of a group as views of `flat`.
+// Sets the tensors of a group to views of `flat`.
 void unflatten_into(Tensors& out, const Tensor& flat, TensorList like,
                     const std::vector<std::size_t>& group) {
   int64_t at = 0;
@@ -126,11 +126,11 @@ void unflatten_into(Tensors& out, const Tensor& flat, TensorList like,
 void check_alike(const char* operation, const std::vector<Tensors>& lists) {
   check(!lists.empty(), operation, ": no lists given");
   for (const Tensors& list : lists) {
-    check(list.size() == lists[0].size(), operation, ": lists of ", lists[0].size(), " and of ", list.size(),
-          " tensors");
+    check(list.size() == lists[0].size(), operation, ": lists differ in length: ", lists[0].size(), " and ",
+          list.size(), " tensors");
     for (std::size_t k = 0; k < list.size(); ++k)
       check(list[k].sizes() == lists[0][k].sizes() && list[k].dtype() == lists[0][k].dtype(), operation,
-            ": tensor ", k, " differs\n  ", lists[0][k], "\n  ", list[k]);
+            ": tensor ", k, " differs in shape or dtype\n  ", lists[0][k], "\n  ", list[k]);
   }
 }
 
@@ -141,7 +141,7 @@ std::vector<Tensors> broadcast_coalesced(TensorList tensors, ArrayRef<Device> de
   std::vector<Tensors> out(to.size(), Tensors(tensors.size()));
   for (const auto& group : groups_of(tensors)) {
     const Device home = tensors[group[0]].device();
-    Tensor flat;  // made only when there is somebody to send it to
+    Tensor flat;  // built only if some device needs a copy
     for (std::size_t i = 0; i < to.size(); ++i) {
       if (to[i] == home) {
         for (const std::size_t k : group) out[i][k] = tensors[k];
@@ -160,7 +160,7 @@ Tensor reduce_add(TensorList tensors, Device device) {
   Tensor sum;
   for (const Tensor& t : tensors) {
     check(t.sizes() == tensors[0].sizes() && t.dtype() == tensors[0].dtype(),
-          "reduce_add: tensors differ\n  first ", tensors[0], "\n  other ", t);
+          "reduce_add: tensors differ in shape or dtype\n  first ", tensors[0], "\n  other ", t);
     const Tensor here = t.to(device, /*non_blocking=*/true);
     sum = sum.defined() ? sum + here : here;
   }

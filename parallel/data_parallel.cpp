@@ -1,4 +1,4 @@
-// DataParallel: its face as a Module, its root and its replicas.
+// DataParallel: its `Module` interface, its root and its replicas.
 #include "tandem/parallel/data_parallel.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ const nn::Module& checked(const std::shared_ptr<nn::Module>& module) {
 
 }  // namespace
 
-// The copy of a Module shares parameters, buffers and children.
+// Copying the Module shares its parameters, buffers and children.
 DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
                                    optional<std::vector<Device>> devices, optional<Device> output_device,
                                    int64_t dim)
@@ -42,7 +42,7 @@ DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::M
       master_(std::make_shared<detail::Master>(std::move(module), make)) {
   devices_ = devices_or_all(*master_, devices);
   if (output_device) output_device_ = resolve(*output_device);
-  if (const auto& hooks = forward_hooks()) {  // they run around the module's own forward
+  if (const auto& hooks = forward_hooks()) {  // hooks of the wrapped module run around its own forward
     hooks->pre.clear();
     hooks->post.clear();
   }
@@ -57,7 +57,7 @@ std::shared_ptr<const detail::Master> DataParallelBase::master() const {
 Device DataParallelBase::root() const {
   const Device device = master()->device("DataParallel").value_or(devices_[0]);
   check(std::find(devices_.begin(), devices_.end(), device) != devices_.end(),
-        "DataParallel: ", module_->name(), " is on ", device, ", which is none of the devices ",
+        "DataParallel: ", module_->name(), " is on ", device, ", which is not one of the devices ",
         list(devices_), "; call model->to(\"", devices_[0], "\")");
   return device;
 }
@@ -72,9 +72,9 @@ Device DataParallelBase::only_device() const {
 
 void DataParallelBase::refresh() { ++asked_; }
 
-// Sets of a module that had other tensors, or another root, are given up.
+// Discards replica sets built for other tensors of the module or for another root.
 std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
-  std::vector<std::unique_ptr<detail::ReplicaSet>> old;  // freed outside of the lock
+  std::vector<std::unique_ptr<detail::ReplicaSet>> old;  // freed outside the lock
   {
     const std::lock_guard lock(mutex_);
     if (!master_->is_current()) {
@@ -121,7 +121,8 @@ std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
   }
 
   std::vector<nn::Module*> out(count, model_.module_.get());
-  for (std::size_t i = count; i-- > 1;) {  // gradients are added latest first: in order of devices
+  for (std::size_t i = count;
+       i-- > 1;) {  // the engine adds the latest node first, so gradients are added in device order
     replicas[i - 1].follow_modes(master);
     replicas[i - 1].link(master, i, model_.sync_);
     out[i] = replicas[i - 1].module().get();

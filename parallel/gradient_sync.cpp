@@ -1,5 +1,5 @@
-// One flat copy a replica brings all gradients to the root, where the engine adds them to the leaves in the
-// order of the nodes: the root's own first, then replica 1, 2, …
+// One flat copy per replica brings all gradients to the root, where the engine adds them to the leaves in
+// node order: the root's own first, then replica 1, 2, …
 #include "tandem/parallel/gradient_sync.h"
 
 #include "tandem/autograd/accumulate.h"
@@ -20,7 +20,7 @@ void ReplicaBackward::backward(std::span<Tensor> grads, std::span<Tensor> out) {
     if (grads[j].defined() && needs(j)) out[j] = std::move(here[at++]);
 }
 
-// Whether the gradients stay on the replica for now.
+// Whether the gradients stay on the replica for now; if so, accumulates them there.
 bool ReplicaBackward::hold(std::span<Tensor> grads) {
   GradientSync::State& state = *sync->state;
   const std::lock_guard lock(state.mutex);

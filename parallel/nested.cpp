@@ -1,4 +1,4 @@
-// The parts of scatter and gather of containers that know tensors alone.
+// The parts of nested scatter and gather that depend only on tensors.
 #include "tandem/parallel/nested.h"
 
 namespace tandem::parallel::detail {
@@ -10,9 +10,9 @@ std::vector<Tensors> cut(const char* operation, const Arguments& arguments, Arra
     if (arguments.whole[k]) continue;
     const Tensor& t = arguments.tensors[k];
     if (first == nullptr) first = &t;
-    check(t.size(dim) == first->size(dim), operation, ": tensors of different sizes along dimension ", dim,
-          ", which is cut\n  ", *first, "\n  ", t,
-          "\n  one that every replica needs as it is is given as parallel::whole(tensor)");
+    check(t.size(dim) == first->size(dim), operation, ": tensors differ in size along dimension ", dim,
+          ", along which they are split\n  ", *first, "\n  ", t,
+          "\n  wrap a tensor that every replica needs whole in parallel::whole(tensor)");
   }
   const std::vector<int64_t> sizes =
       first == nullptr ? std::vector<int64_t>{0} : chunk_sizes(first->size(dim), devices.size());
@@ -31,13 +31,14 @@ std::vector<Tensors> cut(const char* operation, const Arguments& arguments, Arra
 
 Tensor join(const Tensors& pieces, Device device, int64_t dim) {
   for (const Tensor& piece : pieces)
-    check(piece.defined() == pieces[0].defined(), "gather: some replicas gave an undefined tensor, some not");
+    check(piece.defined() == pieces[0].defined(),
+          "gather: some replicas returned an undefined tensor, others did not");
   if (!pieces[0].defined()) return {};
   return gather(pieces, device, pieces[0].dim() == 0 ? 0 : dim);
 }
 
 void cannot_gather(const std::type_info& type, const char* why) {
-  fail("gather: the replicas gave values of type ", nn::detail::type_name(type), " ", why);
+  fail("gather: the replicas returned values of type ", nn::detail::type_name(type), " ", why);
 }
 
 }  // namespace tandem::parallel::detail

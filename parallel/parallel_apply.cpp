@@ -1,4 +1,4 @@
-// Generators of the replicas, and the one exception that comes out.
+// Per-replica generators, and rethrowing the first exception.
 #include "tandem/parallel/parallel_apply.h"
 
 #include <new>

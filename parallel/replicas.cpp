@@ -1,4 +1,5 @@
-// The tree is walked without names, since that happens in every forward; gradients travel as one flat buffer.
+// Traverses the module tree without building names, since every forward does so; gradients travel as one flat
+// buffer.
 #include "tandem/parallel/replicas.h"
 
 #include <algorithm>
@@ -9,14 +10,15 @@
 namespace tandem::parallel::detail {
 namespace {
 
-// Members that are protected, for reading.
+// Read access to protected members.
 struct Members : nn::Module {
   static const auto& parameters(const nn::Module& m) { return m.*(&Members::parameters_); }
   static const auto& buffers(const nn::Module& m) { return m.*(&Members::buffers_); }
   static const auto& children(const nn::Module& m) { return m.*(&Members::children_); }
 };
 
-// f(tensor, is_parameter, key, path) for every defined tensor of the tree.
+// Calls f(tensor, is_parameter, key) for every defined tensor of the tree; `path` receives the enclosing
+// names.
 template <class F>
 void visit(const nn::Module& module, const F& f, std::vector<const std::string*>* path = nullptr) {
   for (const auto& item : Members::parameters(module))
@@ -74,7 +76,7 @@ std::shared_ptr<nn::Module> clone_of(const nn::Module& master) {
     return master.clone();
   } catch (const Error& error) {
     fail("replicate: ", master.name(), " cannot be copied to another device: ", error.what(),
-         "\n  or give it a default constructor, and wrap it as the type that it is, not as its base");
+         "\n  or give it a default constructor, and wrap it as its exact type, not as a base class");
   }
 }
 
@@ -128,10 +130,10 @@ Replica::Replica(const Master& master, Device device) : device_(device), module_
     parameter.push_back(is_parameter);
   });
   const char* cure =
-      "\n  the copy is made by clone() or the default constructor, which must give the same structure: "
+      "\n  the copy is made by clone() or the default constructor, which must produce the same structure: "
       "derive from nn::Cloneable and build everything in reset()";
   check(tensors_.size() == master.size() && same_tree(master.module(), *module_), "replicate: the copy of ",
-        master.module().name(), " has ", tensors_.size(), " parameters and buffers, not ", master.size(),
+        master.module().name(), " has ", tensors_.size(), " parameters and buffers, expected ", master.size(),
         cure);
   for (std::size_t k = 0; k < tensors_.size(); ++k)
     check(parameter[k] == master.is_parameter(k) && tensors_[k].sizes() == master.tensor(k).sizes() &&
@@ -163,7 +165,7 @@ void send(const Master& master, const std::vector<Replica*>& replicas) {
   const NoGradGuard no_grad;
   std::vector<Device> devices;
   for (const Replica* replica : replicas) devices.push_back(replica->device());
-  Tensors tensors;  // a shared parameter travels once
+  Tensors tensors;  // a shared parameter is sent once
   std::vector<std::size_t> place(master.size());
   for (std::size_t k = 0; k < master.size(); ++k) {
     const auto same = [&](const Tensor& t) { return t.is_same(master.tensor(k)); };
@@ -175,7 +177,8 @@ void send(const Master& master, const std::vector<Replica*>& replicas) {
     Replica& replica = *replicas[i];
     for (std::size_t k = 0; k < master.size(); ++k) {
       const Tensor &copy = copies[i][place[k]], &mine = replica.tensors_[k];
-      // A buffer counts its writes by itself: those must not look like writes to the parameters beside it.
+      // Each buffer needs a separate version counter: its writes must not count as writes to the parameters
+      // in the same flat copy.
       const bool apart = !master.is_parameter(k) && !copy.is_same(master.tensor(k));
       mine.set_data(apart ? copy.data() : copy);
       replica.sent_[k].see(master.tensor(k));

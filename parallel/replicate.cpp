@@ -1,4 +1,4 @@
-// Replicas that live as long as their caller keeps them.
+// Replicas owned by the caller.
 #include "tandem/parallel/replicate.h"
 
 namespace tandem::parallel::detail {
@@ -12,7 +12,8 @@ std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn:
   replicas.reserve(where.size());
   for (const Device& device : where) all.push_back(&replicas.emplace_back(master, device));
   send(master, all);
-  for (std::size_t i = replicas.size(); i-- > 0;) {  // gradients are added latest first: in order of devices
+  for (std::size_t i = replicas.size();
+       i-- > 0;) {  // the engine adds the latest node first, so gradients are added in device order
     replicas[i].follow_modes(master);
     replicas[i].link(master, i, nullptr);
   }

@@ -1,4 +1,4 @@
-// Both are the functions of parallel/comm.h, whose gradients come by themselves.
+// Both call the functions of parallel/comm.h, which are differentiable.
 #include "tandem/parallel/scatter_gather.h"
 
 namespace tandem::autograd {

@@ -1,4 +1,4 @@
-// The devices' part of a step: pieces of a batch, forward and backward on a host thread a device.
+// The devices' part of a step: pieces of a batch, forward and backward on one host thread per device.
 #include "tandem/parallel/server_core.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ Device root_of(const std::vector<Device>& devices, const ServerOptions& options)
   return root;
 }
 
-// Puts a module that was made for a device there, and checks that it is like the model.
+// Moves a module created for a device there and checks that it matches the model.
 void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device device) {
   copy.to(device);
   const std::vector<Tensor> theirs = copy.parameters();
   check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
-        theirs.size(), " parameters, the model ", parameters.size());
+        theirs.size(), " parameters, but the model has ", parameters.size());
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     check(theirs[i].sizes() == parameters[i].sizes() && theirs[i].dtype() == parameters[i].dtype(),
           "ParameterServer: parameter ", i, " of the replica differs\n  ", theirs[i], "\n  ", parameters[i]);
@@ -52,7 +52,7 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
   check(options.shards >= 0, "ParameterServer: shards must not be negative, got ", options.shards);
   check(options.buckets >= 0, "ParameterServer: buckets must not be negative, got ", options.buckets);
   check(options.loss == Reduction::Mean || options.loss == Reduction::Sum,
-        "ParameterServer: the loss of a piece is its mean or its sum");
+        "ParameterServer: options.loss must be Mean or Sum");
   s.devices = checked_devices("ParameterServer", devices);
   s.options = options;
   const Device root = root_of(s.devices, options);
@@ -60,7 +60,7 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
   const std::vector<Tensor> parameters = net->parameters();
   check(!parameters.empty(), "ParameterServer: the model has no parameters");
   for (const Tensor& p : parameters)
-    check(p.device() == parameters[0].device(), "ParameterServer: the model lies on several devices\n  ",
+    check(p.device() == parameters[0].device(), "ParameterServer: the model must be on one device\n  ",
           parameters[0], "\n  ", p);
   if (parameters[0].device() != root) net->to(root);
   s.has_buffers = !net->buffers().empty();
@@ -70,8 +70,8 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
       continue;
     }
     const std::shared_ptr<nn::Module> copy = make(device);
-    check(copy != nullptr && copy != net, "ParameterServer: each device needs a module of its own; for ",
-          device, copy ? " the model itself was made" : " none of the model's type was made");
+    check(copy != nullptr && copy != net, "ParameterServer: each device needs a separate module; for ",
+          device, copy ? " the model itself was returned" : " no module was created");
     adapt(*copy, parameters, device);
     s.replicas.push_back(std::make_unique<Replica>(device, copy));
   }
@@ -118,11 +118,11 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
   const std::vector<Piece> pieces = s.cut(batch_size(batch));
-  // Pieces go to devices in runs; device i has counts[i] of them.
+  // Each device gets a run of consecutive pieces; device i gets counts[i] of them.
   const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), s.devices.size());
   const std::vector<Device> used(s.devices.begin(),
                                  s.devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
-  if (s.has_buffers)  // here, since the root changes its own while it computes
+  if (s.has_buffers)  // copied before computing, since the root's forward changes its own
     for (auto& r : s.replicas)
       if (r.get() != &s.master()) r->copy_buffers(s.master());
   if (s.has_buffers && s.shards()) s.master().shard_buffers.begin(*s.master().net);
@@ -193,7 +193,7 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
   r.timings.backward += clock.lap();
 }
 
-// False when the loss is not finite and the step is to be skipped.
+// Returns false if the loss is not finite and the step is to be skipped.
 bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch,
                              PieceFunction loss, StepResult& result, PhaseClock& clock, bool last) {
   Tensors inputs;
@@ -203,7 +203,7 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
                                           : part.to(r.device, /*non_blocking=*/true));
   }
   r.timings.copy_in += clock.lap();
-  // One device without shards draws from the caller's stream, as training without a server does.
+  // A single device without shards draws from the caller's stream, as training without a server does.
   optional<GeneratorGuard> stream;
   if (shards() || devices.size() > 1)
     stream.emplace(Generator(stream_seed(default_generator().current_seed(), static_cast<uint64_t>(steps),
@@ -217,7 +217,7 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   }
   const char* kind = shards() ? "shard " : "piece ";
   check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, number,
-        " must be a number on ", r.device, ", got ", value);
+        " must be a scalar on ", r.device, ", got ", value);
   result.losses[number] = value.detach();
   if (options.not_finite != NotFinite::kIgnore)
     if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {

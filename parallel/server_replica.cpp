@@ -16,7 +16,7 @@ namespace tandem::parallel {
 
 void copy_flat(const Tensor& to, const Tensor& from) {
   const Device device = to.device().is_cpu() ? from.device() : to.device();
-  // Between a device and the host nothing but the copy itself orders the host's side.
+  // Between a device and the host, streams do not order the host side, so such a copy must block.
   const bool in_order = to.device().type() == from.device().type();
   backend(device).runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
                                      /*non_blocking=*/in_order);
@@ -89,7 +89,7 @@ Buckets Buckets::cut(const nn::FlatParameters& flat, int count) {
   return out;
 }
 
-// A buffer that was not written since the last step is not copied again.
+// Skips the copy of a buffer that has not been written since the last step.
 void ShardBuffers::begin(const nn::Module& net) {
   NoGradGuard no_grad;
   std::vector<Tensor> now = net.buffers();
@@ -165,8 +165,8 @@ void Replica::check_unchanged() const {
     same = now[i].is_same(parameters[i]) && now[i].requires_grad() == is_trained;
   }
   check(same,
-        "ParameterServer: the parameters of the model are no longer those that the server was made with "
-        "(it was moved, got or lost a parameter, or one was frozen or set free); make a new server");
+        "ParameterServer: the model's parameters have changed since the server was created (it was moved, a "
+        "parameter was added or removed, or one was frozen or unfrozen); create a new server");
 }
 
 uint64_t Replica::stamp() const {
@@ -185,7 +185,7 @@ void Replica::copy_buffers(const Replica& from) {
   NoGradGuard no_grad;
   const auto mine = net->buffers(), theirs = from.net->buffers();
   check(mine.size() == theirs.size(), "ParameterServer: the model has ", theirs.size(),
-        " buffers, its replica on ", device, " ", mine.size());
+        " buffers, but its replica on ", device, " has ", mine.size());
   for (std::size_t i = 0; i < mine.size(); ++i) Tensor(mine[i]).copy_(theirs[i], /*non_blocking=*/true);
 }
 
@@ -193,7 +193,7 @@ void Replica::take_from(const Replica& from, bool buffers) {
   if (this == &from) return;
   if (const uint64_t now = from.stamp(); fetched != now) {
     copy_flat(flat.data(), from.flat.data());
-    for (std::size_t i = 0; i < parameters.size(); ++i) {  // frozen ones have no place in the flat buffer
+    for (std::size_t i = 0; i < parameters.size(); ++i) {  // frozen parameters are not in the flat buffer
       if (parameters[i].requires_grad()) continue;
       NoGradGuard no_grad;
       Tensor(parameters[i]).copy_(from.parameters[i], /*non_blocking=*/true);
@@ -207,7 +207,7 @@ void Replica::send_by(const Buckets& buckets, const Tensor& inbox) {
   buckets_ = &buckets;
   inbox_ = inbox;
   channel_ = std::make_unique<Channel>(device, inbox.device());
-  channel_->free_receiver();  // its zeros
+  channel_->free_receiver();  // waits for the zero fill
   for (std::size_t i = 0; i < flat.parameters().size(); ++i)
     hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
       if (!sending_) return;
@@ -224,7 +224,7 @@ void Replica::begin_sending() noexcept {
   sending_ = true;
 }
 
-// In the order of the buckets, whichever is full first.
+// Sends in bucket order, regardless of which bucket is complete first.
 void Replica::send_ready(bool all) {
   while (sent_ < missing_.size() && (all || missing_[sent_] == 0)) {
     const auto& part = buckets_->parts[sent_++];

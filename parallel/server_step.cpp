@@ -1,4 +1,4 @@
-// The server's own part: sums of gradients, the optimizer's step; evaluation, state and timings.
+// The server's part of a step: gradient sums and the optimizer step; also evaluation, state and timings.
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +12,12 @@
 namespace tandem::parallel {
 
 int64_t batch_size(const Tensors& batch) {
-  check(!batch.empty(), "ParameterServer: a batch without tensors");
+  check(!batch.empty(), "ParameterServer: the batch has no tensors");
   for (const Tensor& t : batch) {
     check(t.defined() && t.dim() > 0,
-          "ParameterServer: tensors of a batch have its samples along dimension 0; got ", t);
-    check(t.size(0) == batch[0].size(0),
-          "ParameterServer: tensors of a batch differ in the number of samples\n  ", batch[0], "\n  ", t);
+          "ParameterServer: batch tensors must have samples along dimension 0, got ", t);
+    check(t.size(0) == batch[0].size(0), "ParameterServer: batch tensors differ in the number of samples\n  ",
+          batch[0], "\n  ", t);
   }
   check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
   return batch[0].size(0);
@@ -58,8 +58,8 @@ void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Opt
   accumulating = held_back > 0;
 }
 
-// Whether all trained parameters are the optimizer's, as the leaf or one by one: then its pass sees every
-// gradient. (It has none twice.)
+// Whether the optimizer has exactly the trained parameters, as the leaf or individually, so that its pass
+// covers every gradient. (An optimizer cannot contain a parameter twice.)
 bool ServerCore::Impl::steps_all(const optim::Optimizer& optimizer) {
   const std::vector<Tensor>& all = master().flat.parameters();
   int64_t here = 0, there = 0;
@@ -75,20 +75,20 @@ bool ServerCore::Impl::steps_all(const optim::Optimizer& optimizer) {
   return here == there && optimizer.size() == all.size();
 }
 
-// The root's own gradient comes first in the sum, then those of the others in the order of the devices.
+// Sum order: the root's own gradient first, then those of the others in device order.
 Tensors ServerCore::Impl::gradients_of_peers(std::size_t used) {
   Tensors others;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     Replica& r = *replicas[i];
     if (i == root || !r.has_gradient) continue;
-    if (inboxes[i].defined() && i >= used) r.end_sending();  // what it has is of earlier calls
+    if (inboxes[i].defined() && i >= used) r.end_sending();  // its gradients are from earlier calls
     r.before_reading();
     others.push_back(inboxes[i].defined() ? inboxes[i] : seen_from(master().device, r.flat.grad()));
   }
   return others;
 }
 
-// A part at a time, so that the root's buffer stays in cache while the peers are read.
+// Adds in parts, so the root's buffer stays in cache while the peers' are read.
 void ServerCore::Impl::add_to_root(const Tensors& others) {
   Tensor sum = master().flat.grad();
   const int64_t size = sum.numel(), part = others.size() > 1 && sum.is_cpu() ? 1 << 16 : size;
@@ -117,7 +117,7 @@ void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {
   master().look_at_gradients();
 }
 
-// As if the shards had run one after the other: a device has a run of them, the next device those after it.
+// Applied as if the shards had run sequentially: devices hold consecutive runs of shards.
 void ServerCore::Impl::fold_buffers(std::size_t used) {
   const std::vector<Tensor> buffers = master().net->buffers();
   for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.copy_written(buffers);
@@ -141,7 +141,7 @@ void ServerCore::update(optim::Optimizer& optimizer) {
     for (const Tensor& p : group.params())
       check(p.defined() && p.storage() == s.leaf.storage(),
             "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
-            "; make it on server.parameters()");
+            "; create it on server.parameters()");
   const DeviceGuard guard(s.master().device);
   PhaseClock clock(s.master().device, s.options.synchronize_timings);
   if (const optim::FlatGradients gradients = std::exchange(s.summands, {}); !gradients.own.defined()) {
@@ -151,13 +151,13 @@ void ServerCore::update(optim::Optimizer& optimizer) {
       optimizer.step_with(gradients);
     } catch (...) {
       s.end_reading();
-      s.forget();  // half a sum is none
+      s.forget();  // a partial sum is useless
       throw;
     }
     s.end_reading();
   }
   s.timings.optimizer += clock.lap();
-  for (auto& r : s.replicas)  // the others fetch it themselves, all at once, as their next step begins
+  for (auto& r : s.replicas)  // the others fetch them concurrently at their next step
     if (!reads_directly(r->device, s.master().device)) r->take_from(s.master(), false);
   ++s.timings.steps;
   s.left_at = seconds_now();
@@ -200,7 +200,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
 nn::Module& ServerCore::refreshed(std::size_t i) {
   const Exclusive::Use use(exclusive_, "ParameterServer.replica");
   check(i < impl_->replicas.size(), "ParameterServer.replica: there are ", impl_->replicas.size(),
-        " replicas, not one of number ", i);
+        " replicas, got index ", i);
   impl_->replicas[i]->take_from(impl_->master(), true);
   return *impl_->replicas[i]->net;
 }

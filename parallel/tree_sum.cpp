@@ -1,4 +1,4 @@
-// The order of the sums: a stack of nodes, as a binary counter adds.
+// Sums in tree order: a stack of nodes that works like a binary counter.
 #include "tandem/parallel/tree_sum.h"
 
 #include "tandem/autograd/grad_mode.h"
@@ -35,7 +35,7 @@ void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters,
                             const std::vector<int64_t>& offsets) {
   NoGradGuard no_grad;
   if (leaf % 2 == 1 && !nodes_.empty() && nodes_.back().level == 0 && nodes_.back().index == leaf - 1) {
-    Node& left = nodes_.back();  // the sum of the two, without a buffer for the right one
+    Node& left = nodes_.back();  // add in place: the right leaf needs no buffer
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (const Tensor& grad = parameters[i].grad(); grad.defined()) left.sum.views[i].add_(grad);
     left.level = 1;

@@ -1,4 +1,4 @@
-// What programs for LibTorch do with modules, optimizers and tensors.
+// Common LibTorch idioms with modules, optimizers and tensors.
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
@@ -31,7 +31,7 @@ struct Net : torch::nn::Module {
 
 }  // namespace
 
-TEST_CASE("modules in shared pointers and sequences") {
+TEST_CASE("modules in shared pointers and in Sequential") {
   auto net = std::make_shared<Net>();
   net->to(torch::kCPU);
   CHECK(net->forward(torch::rand({3, 1, 28, 28})).sizes() == torch::IntArrayRef{3, 10});
@@ -49,7 +49,7 @@ TEST_CASE("modules in shared pointers and sequences") {
   CHECK(seq->ptr<BlockImpl>(0)->fc->weight.size(0) == 8);
 }
 
-TEST_CASE("optimizers, schedules and learning rates") {
+TEST_CASE("optimizers, schedulers and learning rates") {
   auto net = std::make_shared<Net>();
   torch::optim::Adam adam(net->parameters(),
                           torch::optim::AdamOptions(2e-4).betas(std::make_tuple(0.5, 0.5)));
@@ -80,7 +80,7 @@ TEST_CASE("losses as modules and functions") {
   CHECK(torch::nn::BCEWithLogitsLoss()(input, torch::ones({3, 5})).item<float>() > 0);
 }
 
-TEST_CASE("checks, guards, names") {
+TEST_CASE("checks, guards and aliases") {
   CHECK_THROWS_WITH_AS([] { TORCH_CHECK(1 + 1 == 3, "sum is ", 2); }(), "sum is 2", c10::Error);
   CHECK_THROWS_AS([] { TORCH_CHECK(false); }(), torch::Error);
   at::Tensor t = at::zeros({2, 2});

@@ -1,4 +1,4 @@
-// The network and loop of LibTorch's MNIST example, on made-up images.
+// The network and training loop of LibTorch's MNIST example, on synthetic images.
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
@@ -51,7 +51,7 @@ TEST_CASE("the MNIST example learns") {
   model.to(device);
   torch::optim::SGD optimizer(model.parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
 
-  // Class k: a bright row k.
+  // Class k has a bright row k.
   auto targets = torch::arange(10, torch::kLong).repeat({4}).to(device);
   auto data = torch::zeros({40, 1, 28, 28}, torch::TensorOptions().dtype(torch::kFloat32).device(device));
   for (int64_t i = 0; i < 40; ++i) data[i][0][2 + 2 * (i % 10)].fill_(1);

@@ -1,10 +1,10 @@
-// Names of LibTorch that small programs use beside the layers of a network.
+// LibTorch names that small programs use besides network layers.
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
 namespace F = torch::nn::functional;
 
-TEST_CASE("accuracy for each class, histograms, splits") {
+TEST_CASE("per-class accuracy, histograms, splits") {
   const auto labels = torch::tensor({0, 1, 1, 2, 2, 2}, torch::kLong);
   const auto hits = torch::tensor({1, 0, 1, 1, 1, 0}, torch::kLong).to(torch::kFloat);
   auto [classes, inverse, counts] = torch::_unique2(labels, true, true, true);
@@ -34,7 +34,7 @@ TEST_CASE("augmentation: padding, crops, flips, resampling") {
   CHECK(F::normalize(image, F::NormalizeFuncOptions().dim(1)).norm(2, {1}).allclose(torch::ones({2, 8, 8})));
 }
 
-TEST_CASE("a residual block with groups, and learnt slopes") {
+TEST_CASE("a residual block with groups and learned slopes") {
   torch::nn::Sequential net(
       torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 8, 3).padding(1).padding_mode(torch::kCircular)),
       torch::nn::GroupNorm(torch::nn::GroupNormOptions(2, 8)), torch::nn::PReLU(), torch::nn::Dropout2d(0.1),
@@ -65,7 +65,7 @@ TEST_CASE("in-place forms") {
   CHECK(torch::cdist(torch::zeros({2, 3}), torch::ones({4, 3})).sizes() == torch::IntArrayRef({2, 4}));
 }
 
-TEST_CASE("other names of LibTorch's, checks with two operands") {
+TEST_CASE("further LibTorch names, and checks with two operands") {
   torch::autograd::tensor_list list{torch::ones({2})};
   CHECK(list.size() == 1);
   CHECK(torch::str("epoch ", 3, ": ", 0.5) == "epoch 3: 0.5");

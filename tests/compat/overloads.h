@@ -1,7 +1,7 @@
-// What calls with braces, numbers, bools, vectors and nothing choose among overloads: one line for each, with
-// the result's shape and first values, "throws", or "does not compile". Sees <torch/torch.h> alone, so that
-// LibTorch answers the same lines (bench/libtorch/overloads.py, which writes overloads.txt); overloads_*.cpp
-// hold them.
+// Which overloads are chosen by calls with braces, numbers, bools, vectors and no arguments. Each call yields
+// a line with the result's shape and first values, "throws", or "does not compile". Includes only
+// <torch/torch.h>, so LibTorch can produce the same lines: bench/libtorch/overloads.py writes them to
+// overloads.txt. The calls are in overloads_*.cpp.
 #pragma once
 #include <torch/torch.h>
 
@@ -15,7 +15,7 @@
 namespace overloads {
 
 inline std::string show(double value) {
-  if (value != value) return "nan";  // of either sign
+  if (value != value) return "nan";  // with either sign
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
@@ -54,10 +54,10 @@ std::string show(const torch::ExpandingArray<N>& array) {
   return out + ">";
 }
 
-/// What a line may use.
+/// The operands available to a line.
 struct Given {
   torch::Tensor t =
-      (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // different values in a row
+      (torch::arange(20, torch::kFloat) * 7).remainder(11).view({4, 5});  // distinct values within a row
   torch::Tensor u = torch::arange(3, torch::kFloat).view({1, 3, 1});
   torch::Tensor n = torch::arange(2, torch::kLong);
   torch::Tensor m = torch::arange(4, torch::kLong) > 1;
@@ -66,7 +66,7 @@ struct Given {
   torch::TensorOptions o = torch::TensorOptions(torch::kFloat);
 };
 
-/// torch::IntArrayRef, named so that it depends on a template's argument.
+/// torch::IntArrayRef under a name that depends on a template argument.
 template <class G>
 struct Names {
   using Array = torch::IntArrayRef;
@@ -98,8 +98,8 @@ void add_modules(Lines& lines);
 
 }  // namespace overloads
 
-// A generic lambda, so that what does not compile is an answer. t, u, n, m, image: tensors; v, w: vectors; r:
-// an array reference; o: options.
+// Uses a generic lambda, so failure to compile is a result. t, u, n, m, image: tensors; v, w: vectors; r: an
+// array reference; o: options.
 #define LINE(...)                                                                        \
   lines.add(#__VA_ARGS__, [](const auto& given) -> std::string {                         \
     [[maybe_unused]] auto t = given.t.clone();                                           \

@@ -1,5 +1,5 @@
-// overloads_main [EXPECTED]: prints the lines of overloads.h, or compares them with those of a file,
-// LibTorch's. Where LibTorch refuses or does not compile, any answer will do.
+// overloads_main [EXPECTED]: prints the lines of overloads.h, or compares them with LibTorch's lines in a
+// file. Where LibTorch throws or does not compile, any result is accepted.
 #include <fstream>
 #include <iostream>
 

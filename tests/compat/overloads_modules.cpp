@@ -1,7 +1,7 @@
 // Options of modules and of torch::nn::functional.
 #include "overloads.h"
 
-// One call after the other.
+// One call per line.
 // clang-format off
 
 namespace overloads {
@@ -9,7 +9,7 @@ namespace {
 
 namespace F = torch::nn::functional;
 
-// Types as members of a template's argument: what does not compile with them is an answer.
+// Types as members that depend on a template argument, so that failure to compile is a result.
 struct Types {
   using Conv1d = torch::nn::Conv1dOptions;
   using Conv2d = torch::nn::Conv2dOptions;
@@ -39,7 +39,7 @@ struct Types {
 
 }  // namespace
 
-// TYPE(x) is Types::x.
+// TYPE(x) expands to Types::x.
 #define TYPE(name) typename std::decay_t<decltype(types)>::name
 #define OPTION(...)                                                              \
   lines.add(#__VA_ARGS__, [](const Given& given) -> std::string {                \

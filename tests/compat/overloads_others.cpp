@@ -1,7 +1,7 @@
-// Factories, pointwise operations, functionals and products.
+// Factories, pointwise operations, functional forms and products.
 #include "overloads.h"
 
-// One call after the other.
+// One call per line.
 // clang-format off
 
 #define FACTORY(f) \

@@ -1,10 +1,10 @@
-// Reductions over everything, one dimension or several.
+// Reductions over all dimensions, one dimension or several.
 #include "overloads.h"
 
-// One call after the other.
+// One call per line.
 // clang-format off
 
-// f with each argument list, as a member and as a function.
+// f with each argument list, called as a member and as a free function.
 #define EACH(f) \
   LINE(t.f()) LINE(t.f(0)) LINE(t.f(1)) LINE(t.f(-1)) LINE(t.f({0})) LINE(t.f({1})) LINE(t.f({})) \
   LINE(t.f({0, 1})) LINE(t.f(v)) LINE(t.f(w)) LINE(t.f(r)) LINE(t.f(true)) LINE(t.f(false)) LINE(t.f({true})) \

@@ -1,7 +1,7 @@
-// Sizes, views, joints and indices.
+// Sizes, views, concatenation and indexing.
 #include "overloads.h"
 
-// One call after the other.
+// One call per line.
 // clang-format off
 
 #define SIZES(f) \

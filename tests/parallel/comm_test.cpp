@@ -1,4 +1,4 @@
-// Communication: values, gradients, refusals.
+// Communication: values, gradients, errors.
 #include "tandem/parallel/comm.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 }
 
-TEST_CASE("chunks as the DataParallel tour has them") {
+TEST_CASE("chunk sizes as in the DataParallel tour") {
   CHECK(chunk_sizes(30, 1) == Sizes{30});
   CHECK(chunk_sizes(30, 2) == Sizes{15, 15});
   CHECK(chunk_sizes(30, 3) == Sizes{10, 10, 10});
@@ -28,7 +28,7 @@ TEST_CASE("chunks as the DataParallel tour has them") {
   CHECK(balanced_sizes(3, 8) == Sizes{1, 1, 1});
 }
 
-TEST_CASE("scatter cuts, gather joins") {
+TEST_CASE("scatter splits, gather joins") {
   LogicalDevices three(3);
   const Tensor x = arange(20).reshape({4, 5}).to(kDouble);
   const auto rows = scatter(x, {cpu_device(0), cpu_device(1)});
@@ -45,7 +45,7 @@ TEST_CASE("scatter cuts, gather joins") {
   CHECK(identical(numbers, tensor({1.0, 2.0})));
 }
 
-TEST_CASE("scatter and gather hand gradients back as chunk and cat do") {
+TEST_CASE("gradients of scatter and gather equal those of chunk and cat") {
   LogicalDevices three(3);
   const Tensor x = randn({7, 3}, kDouble).requires_grad_();
   const auto f = [](const std::vector<Tensor>& in) {
@@ -93,7 +93,7 @@ TEST_CASE("all_reduce: [1, 1] and [2, 2] become [3, 3] on both") {
   }
 }
 
-TEST_CASE("what cannot be done is refused with a reason") {
+TEST_CASE("errors state the reason") {
   LogicalDevices two(2);
   const Tensor x = ones({4, 2});
   const auto says = [](auto&& f, const char* text) {
@@ -101,7 +101,7 @@ TEST_CASE("what cannot be done is refused with a reason") {
     CHECK_THROWS_WITH_AS(f(), doctest::Contains(text), Error);
   };
   says([&] { scatter(x, ArrayRef<Device>()); }, "scatter: no devices given");
-  says([&] { scatter(x, {cpu_device(0), cpu_device(0)}); }, "scatter: device cpu:0 comes twice");
+  says([&] { scatter(x, {cpu_device(0), cpu_device(0)}); }, "scatter: device cpu:0 appears twice");
   says(
       [&] {
         scatter(x, {cpu_device(0), cpu_device(5)});
@@ -109,13 +109,13 @@ TEST_CASE("what cannot be done is refused with a reason") {
       "no device cpu:5: this process has 2 logical CPU devices");
   says([&] { scatter(x, cpu_devices(2), {1, 2}); }, "sum to 3, but dimension 0");
   says([&] { scatter(x, cpu_devices(2), Sizes{4}); }, "1 sizes for 2 devices");
-  says([&] { scatter(tensor(1.0), cpu_devices(2)); }, "a number has no dimension");
+  says([&] { scatter(tensor(1.0), cpu_devices(2)); }, "scatter: expected at least 1 dimension");
   says([&] { gather(TensorList(), cpu_device(0)); }, "gather: no tensors");
-  says([&] { reduce_add({x, ones({4})}, cpu_device(0)); }, "reduce_add: tensors differ");
-  says([&] { reduce_add_coalesced({{x}, {}}, cpu_device(0)); }, "lists of 1 and of 0 tensors");
+  says([&] { reduce_add({x, ones({4})}, cpu_device(0)); }, "reduce_add: tensors differ in shape or dtype");
+  says([&] { reduce_add_coalesced({{x}, {}}, cpu_device(0)); }, "lists differ in length: 1 and 0 tensors");
 }
 
-TEST_CASE("logical devices are made by name of their kind") {
+TEST_CASE("set_logical_devices sets and validates the count of devices") {
   LogicalDevices one(1);
   set_logical_devices(kCPU, 3);
   CHECK(device_count(kCPU) == 3);

@@ -1,5 +1,4 @@
-// Replicas on CUDA devices: the same lines as on the CPU's logical ones. Skipped where there are fewer than
-// two.
+// Replicas on CUDA devices: the same code as on logical CPU devices. Skipped with fewer than two devices.
 #include <doctest/doctest.h>
 
 #include "tandem/testing.h"
@@ -17,7 +16,7 @@ const std::vector<Device>& two_devices() {
   return devices;
 }
 
-// Counts its forwards, and keeps a mean.
+// Counts its forward calls and keeps a running mean.
 struct CountedImpl : nn::Module {
   CountedImpl() {
     net = register_module("net", Mlp());
@@ -52,7 +51,7 @@ TEST_CASE("DataParallel on two CUDA devices: gradients, statistics and bits") {
     nn::DataParallel model(net, two_devices());
     for (int i = 0; i < 4; ++i) {
       const Tensor x = randn({7, 5});
-      // A replica computes with the root's mean of the steps so far and its own piece.
+      // A replica uses the root's mean from the previous steps and its own piece.
       const Tensor before = net->mean.cpu();
       const auto with_mean = [&](const Tensor& piece) {
         return piece + (before * 0.5 + piece.mean(0, false) * 0.5);
@@ -80,7 +79,7 @@ TEST_CASE("DataParallel on two CUDA devices: gradients, statistics and bits") {
   }
 }
 
-TEST_CASE("no_sync, replicas and a failing one on CUDA devices") {
+TEST_CASE("no_sync, and a failing replica, on CUDA devices") {
   if (!has_devices(2)) return;
   manual_seed(2);
   Mlp net;
@@ -102,7 +101,7 @@ TEST_CASE("no_sync, replicas and a failing one on CUDA devices") {
   CHECK(close(model(x).detach().cpu(), net(x.to(two_devices()[0])).detach().cpu(), 1e-5));
 }
 
-TEST_CASE("the server's sums in the optimizer's pass are those before it, on CUDA devices") {
+TEST_CASE("sums in the optimizer's pass equal separate sums, on CUDA devices") {
   if (!has_devices(2)) return;
   for (const Device& root : two_devices())
     for (const bool one_by_one : {false, true}) {

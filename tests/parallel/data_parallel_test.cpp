@@ -1,4 +1,5 @@
-// DataParallel: gradients of one device, replicas that follow, running statistics, the face of a Module.
+// DataParallel: gradients equal to one device's, updates of replicas, running statistics, the Module
+// interface.
 #include "tandem/parallel/data_parallel.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +28,7 @@ struct Step {
   Tensor output;
   std::vector<Tensor> grads;
 };
-// One forward and backward from zero gradients.
+// One forward and backward, starting from zero gradients.
 template <class Model>
 Step step(Model& model, const Tensor& x) {
   model->zero_grad();
@@ -69,18 +70,18 @@ void check_equals_one_device(Net net, const std::vector<int64_t>& row) {
 
 }  // namespace
 
-TEST_CASE("gradients are those of one device, for 1 to 8 devices and any batch") {
+TEST_CASE("gradients on 1 to 8 devices equal those on one, for any batch size") {
   LogicalDevices eight(8);
   manual_seed(1);
-  SUBCASE("from the default constructor") { check_equals_one_device(Mlp(), {5}); }
-  SUBCASE("shared and unused parameters, cloned") { check_equals_one_device(Tied(), {5}); }
-  SUBCASE("a module of the library") { check_equals_one_device(nn::Linear(4, 3), {4}); }
+  SUBCASE("replicas from the default constructor") { check_equals_one_device(Mlp(), {5}); }
+  SUBCASE("shared and unused parameters, replicas cloned") { check_equals_one_device(Tied(), {5}); }
+  SUBCASE("a library module") { check_equals_one_device(nn::Linear(4, 3), {4}); }
   SUBCASE("Sequential") {
     check_equals_one_device(nn::Sequential(nn::Linear(4, 6), nn::Tanh(), nn::Linear(6, 2)), {4});
   }
 }
 
-TEST_CASE("gradients reach the input, and through second derivatives") {
+TEST_CASE("gradients of the input, first and second order") {
   LogicalDevices three(3);
   manual_seed(2);
   Mlp net;
@@ -96,7 +97,7 @@ TEST_CASE("gradients reach the input, and through second derivatives") {
   CHECK(close(curvature(model), curvature(net), 1e-12));
 }
 
-TEST_CASE("dropout repeats with a seed, whatever the timing, and differs between replicas") {
+TEST_CASE("dropout is reproducible from a seed, whatever the timing, and differs between replicas") {
   LogicalDevices four(4);
   nn::DataParallel model(nn::Dropout(0.5), cpu_devices(4));
   const Tensor x = ones({8, 64});
@@ -111,13 +112,14 @@ TEST_CASE("dropout repeats with a seed, whatever the timing, and differs between
   }
 }
 
-TEST_CASE("a training step with dropout and running statistics has the same bits with the same seed") {
+TEST_CASE("a training step with dropout and running statistics is bitwise reproducible from a seed") {
   LogicalDevices three(3);
   const auto run = [] {
     manual_seed(13);
     Normed net;
     nn::DataParallel model(net, cpu_devices(3));
-    const Tensor x = randn({7, 2, 4, 4}).requires_grad_();  // so that backward reads every weight
+    const Tensor x =
+        randn({7, 2, 4, 4}).requires_grad_();  // requires a gradient, so backward reads every weight
     step(model, x);
     const Step last = step(model, x);
     auto out = last.grads;
@@ -129,7 +131,7 @@ TEST_CASE("a training step with dropout and running statistics has the same bits
   for (int i = 0; i < 5; ++i) CHECK(all_identical(run(), first));
 }
 
-TEST_CASE("running statistics stay on the root, which computes the first piece") {
+TEST_CASE("the root computes the first piece and keeps the running statistics") {
   LogicalDevices three(3);
   for (const int root : {0, 2}) {
     CAPTURE(root);
@@ -153,7 +155,7 @@ TEST_CASE("running statistics stay on the root, which computes the first piece")
   }
 }
 
-TEST_CASE("what a replica writes to its own buffers is gone with the next forward") {
+TEST_CASE("the next forward discards what a replica wrote to its buffers") {
   LogicalDevices two(2);
   struct Writer : nn::Module {
     Writer() { seen = register_buffer("seen", zeros({})); }
@@ -167,7 +169,7 @@ TEST_CASE("what a replica writes to its own buffers is gone with the next forwar
   for (int i = 0; i < 3; ++i) CHECK(identical(model(zeros({2})), tensor({0.0f, 1.0f})));
 }
 
-TEST_CASE("replicas get values when something was written, and only then") {
+TEST_CASE("replicas receive values only after something was written") {
   LogicalDevices three(3);
   manual_seed(4);
   Mlp net;
@@ -185,7 +187,7 @@ TEST_CASE("replicas get values when something was written, and only then") {
   right();
   CHECK(model->refreshes() == 2);
   model(x).sum().backward();
-  for (const Tensor& p : net->parameters()) p.data().sub_(p.grad());  // uncounted, after a backward
+  for (const Tensor& p : net->parameters()) p.data().sub_(p.grad());  // an undetected write, after a backward
   right();
   CHECK(model->refreshes() == 3);
   net->fc1->weight.data().zero_();
@@ -197,7 +199,7 @@ TEST_CASE("replicas get values when something was written, and only then") {
   CHECK(model->refreshes() == 5);
 }
 
-TEST_CASE("what changes between steps is followed: dtype, device, modes, requires_grad, parameters") {
+TEST_CASE("replicas follow changes between steps: dtype, device, modes, requires_grad, parameters") {
   LogicalDevices three(3);
   manual_seed(5);
   Mlp net;
@@ -264,7 +266,8 @@ TEST_CASE("several forwards before one backward, accumulation, and no_sync") {
   CHECK(all_identical(dropped, run([&] { loss(b).backward(); })));
 }
 
-TEST_CASE("a module with its loss gives a number a replica; several arguments and containers") {
+TEST_CASE(
+    "a module that computes its loss returns one scalar per replica; several arguments and containers") {
   LogicalDevices two(2);
   manual_seed(7);
   WithLoss whole_model;
@@ -290,7 +293,7 @@ TEST_CASE("a module with its loss gives a number a replica; several arguments an
   CHECK(identical(rest.at("sum"), y + 7));
 }
 
-TEST_CASE("the face of a Module: names without prefix, save and load, printing, as a child") {
+TEST_CASE("the Module interface: names without prefix, save and load, printing, use as a child") {
   LogicalDevices two(2);
   manual_seed(8);
   Mlp net, other;
@@ -324,7 +327,7 @@ TEST_CASE("the face of a Module: names without prefix, save and load, printing, 
   CHECK(close(sequence(x).detach(), relu(net(x)).detach(), 1e-6));
 }
 
-TEST_CASE("no_grad and inference mode, from the first forward on") {
+TEST_CASE("no_grad and inference mode, already in the first forward") {
   LogicalDevices three(3);
   manual_seed(9);
   Mlp net;
@@ -346,7 +349,7 @@ TEST_CASE("no_grad and inference mode, from the first forward on") {
   CHECK(net->fc1->weight.grad().defined());
 }
 
-TEST_CASE("hooks of the module run once, and those of the wrapper around the whole batch") {
+TEST_CASE("the module's hooks run once, the wrapper's around the whole batch") {
   LogicalDevices two(2);
   nn::Linear net(3, 2);
   nn::DataParallel model(net, cpu_devices(2));
@@ -357,7 +360,7 @@ TEST_CASE("hooks of the module run once, and those of the wrapper around the who
   CHECK(rows == 4);
 }
 
-TEST_CASE("300 steps take no more memory than the first few") {
+TEST_CASE("300 steps need no more memory than the first few") {
   LogicalDevices three(3);
   manual_seed(10);
   Normed net;
@@ -379,7 +382,7 @@ TEST_CASE("300 steps take no more memory than the first few") {
   }
 }
 
-TEST_CASE("empty batches and batches of one; other dimensions; the output elsewhere") {
+TEST_CASE("empty batches, single samples, other dimensions, and another output device") {
   LogicalDevices three(3);
   manual_seed(11);
   Mlp net;

@@ -1,10 +1,10 @@
-"""The examples of several devices: what DataParallel shows for 1, 2, 3 and 8 devices, and the pipeline's gradients."""
+"""The multi-device examples: output of the DataParallel tour on 1, 2, 3 and 8 devices, and the pipeline's gradients."""
 import re
 import subprocess
 import sys
 
 tour, pipeline = sys.argv[1:3]
-PIECES = {  # devices: pieces of a batch of 30, of 10
+PIECES = {  # devices: piece sizes for batches of 30 and of 10
     1: ([30], [10]),
     2: ([15, 15], [5, 5]),
     3: ([10, 10, 10], [4, 4, 2]),
@@ -43,8 +43,8 @@ for count in PIECES:
 check_tour("cpu:1,cpu:0", 2)
 check_tour("cpu:0,cpu:2,cpu:1", 3)
 failed = subprocess.run([tour, "cpu:0,cpu:0"], capture_output=True, text=True, timeout=120)
-if failed.returncode == 0 or "comes twice" not in failed.stderr:
-    sys.exit(f"a device twice: {failed}")
+if failed.returncode == 0 or "appears twice" not in failed.stderr:
+    sys.exit(f"duplicate device: {failed}")
 
 for devices in ["cpu:0,cpu:1", "cpu:1,cpu:0"]:
     exact, rounded = lines(pipeline, devices)

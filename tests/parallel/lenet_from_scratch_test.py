@@ -1,6 +1,6 @@
-"""The example lenet_from_scratch: what its helpers print, and that it learns on one, two and three devices.
+"""The example lenet_from_scratch: the output of its helpers, and that it learns on one, two and three devices.
 
-With --short it trains too little to learn: for a sanitizer's build.
+With --short it trains too little to learn, for sanitizer builds.
 """
 import re
 import subprocess
@@ -31,9 +31,9 @@ for devices in ["cpu:0", "cpu:0,cpu:1", "cpu:2,cpu:0,cpu:1"]:
     if trained.returncode or f"running on {names}" not in trained.stdout:
         sys.exit(f"{devices}: {trained}")
     accuracy = float(re.findall(r"test accuracy (0\.\d{4})", trained.stdout)[-1])
-    if accuracy < 0.4 and not short:  # 0.64 to 0.69 were seen
+    if accuracy < 0.4 and not short:  # observed: 0.64 to 0.69
         sys.exit(f"{devices}: test accuracy {accuracy}")
 twice = run("--devices", "cpu:0,cpu:0")
-if twice.returncode == 0 or "comes twice" not in twice.stderr:
-    sys.exit(f"a device twice: {twice}")
-print("6 passed, 0 failed")  # two helpers, three lists of devices, a refusal
+if twice.returncode == 0 or "appears twice" not in twice.stderr:
+    sys.exit(f"duplicate device: {twice}")
+print("6 passed, 0 failed")  # two helpers, three device lists, one error

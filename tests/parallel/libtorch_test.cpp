@@ -1,4 +1,4 @@
-// A program for LibTorch that uses several devices: it sees <torch/torch.h> alone.
+// A LibTorch program that uses several devices; it includes only <torch/torch.h>.
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 

@@ -1,9 +1,9 @@
-// Tests that need several devices make logical ones of the CPU.
+// Logical CPU devices for tests that need several devices.
 #pragma once
 #include "tandem/tandem.h"
 
 namespace tandem {
-/// `count` logical CPU devices until it goes out of scope.
+/// Sets up `count` logical CPU devices until the end of the scope.
 struct LogicalDevices {
   explicit LogicalDevices(int count) : before(cpu::device_count()) { cpu::set_device_count(count); }
   ~LogicalDevices() { cpu::set_device_count(before); }

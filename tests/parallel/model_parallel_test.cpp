@@ -1,4 +1,4 @@
-// Model parallelism: parts of one model on different devices, activations moved inside forward.
+// Model parallelism: parts of one model on different devices; forward moves the activations.
 #include <doctest/doctest.h>
 
 #include "tandem/parallel/parallel.h"
@@ -10,7 +10,7 @@ using testing::identical;
 
 namespace {
 
-// Goes to the second device and comes back; a skip connection stays.
+// Computes on the second device and comes back; the skip connection stays on the first.
 struct SplitImpl : nn::Module {
   SplitImpl(Device first_device, Device second_device) : first(first_device), second(second_device) {
     a = register_module("a", nn::Linear(6, 8));
@@ -31,7 +31,7 @@ TANDEM_MODULE(Split);
 
 }  // namespace
 
-TEST_CASE("a model on two devices has the bits of one on one device, step after step") {
+TEST_CASE("a model on two devices has the same bits as on one device at every step") {
   LogicalDevices two(2);
   manual_seed(1);
   Split split(cpu_device(0), cpu_device(1)), whole(cpu_device(0), cpu_device(0));
@@ -56,7 +56,7 @@ TEST_CASE("a model on two devices has the bits of one on one device, step after 
   }
 }
 
-TEST_CASE("such a model is not for DataParallel, which says why") {
+TEST_CASE("DataParallel rejects a model that is on several devices") {
   LogicalDevices two(2);
   Split split(cpu_device(0), cpu_device(1));
   nn::DataParallel model(split, cpu_devices(2));

@@ -1,10 +1,10 @@
-// Modules that the tests of replicas use.
+// Modules used by the tests of replicas.
 #pragma once
 #include "tandem/tests/parallel/logical_devices.h"
 
 namespace tandem {
 
-// Built in the constructor: a replica comes from the default constructor.
+// Built in the constructor, so replicas come from the default constructor.
 struct MlpImpl : nn::Module {
   MlpImpl() {
     fc1 = register_module("fc1", nn::Linear(5, 7));
@@ -15,7 +15,7 @@ struct MlpImpl : nn::Module {
 };
 TANDEM_MODULE(Mlp);
 
-// One matrix under two names, and a parameter that nothing uses.
+// One matrix under two names, and an unused parameter.
 struct TiedImpl : nn::Cloneable<TiedImpl> {
   TiedImpl() { reset(); }
   void reset() override {
@@ -44,7 +44,7 @@ struct NormedImpl : nn::Module {
 };
 TANDEM_MODULE(Normed);
 
-// Net and loss in one: a number a replica.
+// Net and loss in one module: one scalar per replica.
 struct WithLossImpl : nn::Module {
   WithLossImpl() { net = register_module("net", Mlp()); }
   Tensor forward(Tensor x, Tensor y) { return mse_loss(net(x), y); }

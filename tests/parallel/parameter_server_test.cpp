@@ -25,7 +25,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(int kind, std::vector<Tensor> p
   return std::make_unique<optim::Adam>(std::move(parameters), optim::AdamOptions(0.01));
 }
 
-// Steps with a server from seed 1; the batches have 13 samples.
+// Steps with a server, from seed 1; batches of 13 samples.
 Tensor trained(std::vector<Device> devices, ServerOptions options, int kind = 0, double dropout = 0,
                int steps = 4) {
   manual_seed(1);
@@ -60,7 +60,7 @@ Tensor trained_alone(int kind, double dropout = 0) {
 
 }  // namespace
 
-TEST_CASE("a server trains as one device does") {
+TEST_CASE("training with a server equals training on one device") {
   LogicalDevices eight(8);
   for (const int kind : {0, 1}) {
     const Tensor alone = trained_alone(kind);
@@ -75,7 +75,7 @@ TEST_CASE("a server trains as one device does") {
 }
 
 namespace {
-// Tells how many gradients it was given to sum, and fails where asked to.
+// Reports how many gradients it was given to sum, and throws on request.
 struct Told : optim::Adam {
   using Adam::Adam;
   bool sums_gradients() const override { return true; }
@@ -89,8 +89,8 @@ struct Told : optim::Adam {
 };
 }  // namespace
 
-TEST_CASE("sums taken in the optimizer's pass are those taken before it") {
-  LogicalDevices ten(10);  // more peers than one pass sums
+TEST_CASE("sums in the optimizer's pass equal separate sums") {
+  LogicalDevices ten(10);  // more peers than one pass can sum
   for (const bool one_by_one : {false, true})
     for (const int devices : {2, 3, 10}) {
       const auto run = [&](bool together) {
@@ -119,7 +119,7 @@ TEST_CASE("sums taken in the optimizer's pass are those taken before it") {
     }
 }
 
-TEST_CASE("an optimizer of a part of the model gets the sums before its step") {
+TEST_CASE("an optimizer of part of the model sees the sums before its step") {
   LogicalDevices two(2);
   Net net;
   ParameterServer server(net, cpu_devices(2));
@@ -141,7 +141,7 @@ TEST_CASE("an optimizer of a part of the model gets the sums before its step") {
   CHECK(furthest(values(*net), before) > 0);
 }
 
-TEST_CASE("buckets, and the root, change no bit on two devices") {
+TEST_CASE("buckets and the choice of root change no bit on two devices") {
   LogicalDevices three(3);
   const Tensor direct = trained(cpu_devices(2), {});
   for (const int buckets : {1, 2, 3, 100})
@@ -161,15 +161,15 @@ TEST_CASE("shards: the same bits on any number of devices and threads") {
       CHECK(identical(trained(cpu_devices(2), {.root = cpu_device(1), .shards = shards}, kind, 0.5), one));
     }
   const Tensor one = trained(cpu_devices(1), {.shards = 8}, 0, 0.5);
-  set_num_threads(24);  // three a device
+  set_num_threads(24);  // three per device
   CHECK(identical(trained(cpu_devices(1), {.shards = 8}, 0, 0.5), one));
   CHECK(identical(trained(cpu_devices(2), {.shards = 8}, 0, 0.5), one));
   set_num_threads(threads);
 }
 
-TEST_CASE("the tree of sums") {
+TEST_CASE("sums in tree order") {
   const auto leaf = [](float v) { return full({1}, v); };
-  // 1e8 + 1 loses the 1 in float, so that the order shows.
+  // 1e8 + 1 loses the 1 in float, which makes the order visible.
   const std::vector<float> numbers{1e8F, 1, -1e8F, 1, 1, 1};
   const auto sum = [&](const std::vector<int64_t>& cuts) {
     TreeSum root;
@@ -209,13 +209,13 @@ TEST_CASE("accumulation without communication") {
       server.backward({a.x, a.y}, loss_of);
       CHECK(has(error_of([&] { server.update(optimizer); }), shards ? "held back" : "no gradient"));
     }
-    server.backward({c.x, c.y}, loss_of);  // one sample: the other device has its earlier sum alone
+    server.backward({c.x, c.y}, loss_of);  // one sample: the other device has only its earlier sum
     loss_of(*other, a.x, a.y).backward();
     loss_of(*other, c.x, c.y).backward();
     for (std::size_t i = 0; i < net->parameters().size(); ++i)
       CHECK(furthest(net->parameters()[i].grad(), other->parameters()[i].grad()) < 1e-6);
     server.update(optimizer);
-    server.backward({b.x, b.y}, loss_of);  // from zero again
+    server.backward({b.x, b.y}, loss_of);  // starts from zero again
     optim::SGD(other->parameters(), 0.1).step();
     other->zero_grad();
     loss_of(*other, b.x, b.y).backward();
@@ -224,7 +224,7 @@ TEST_CASE("accumulation without communication") {
   }
 }
 
-TEST_CASE("the model's frozen parameters, buffers and modes reach the replicas") {
+TEST_CASE("frozen parameters, buffers and modes reach the replicas") {
   LogicalDevices two(2);
   manual_seed(5);
   nn::Sequential net(nn::Linear(4, 6), nn::BatchNorm1d(6), nn::Linear(6, 2));
@@ -246,14 +246,14 @@ TEST_CASE("the model's frozen parameters, buffers and modes reach the replicas")
   net->eval();
   CHECK(furthest(y, net->forward(x.to(cpu_device(1)))) < 1e-6);
   {
-    NoGradGuard no_grad;  // values that are changed from outside are handed out
+    NoGradGuard no_grad;  // external changes of values reach the replicas
     net->parameters()[1].fill_(3);
   }
   CHECK(identical(values(server.replica(0)), values(*net)));
 }
 
 namespace {
-// No clone(), a parameter used twice, one never.
+// No clone(), one parameter used twice, one unused.
 struct Plain : nn::Module {
   Plain() {
     a = register_module("a", nn::Linear(6, 6));
@@ -265,7 +265,7 @@ struct Plain : nn::Module {
 };
 }  // namespace
 
-TEST_CASE("replicas by a factory; a parameter used twice, one never") {
+TEST_CASE("replicas from a factory; one parameter used twice, one unused") {
   LogicalDevices two(2);
   const Tensor x = randn({5, 6});
   const auto loss = [](Plain& n, const Tensors& t) { return n.forward(t[0]).pow(2).sum(); };
@@ -290,7 +290,7 @@ TEST_CASE("replicas by a factory; a parameter used twice, one never") {
   }
 }
 
-TEST_CASE("parameters in groups, optimizer and server saved and loaded") {
+TEST_CASE("parameter groups; saving and loading the optimizer and the server") {
   LogicalDevices two(2);
   const auto run = [&](bool interrupted) {
     manual_seed(6);

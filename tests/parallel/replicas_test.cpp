@@ -1,4 +1,4 @@
-// replicate, parallel_apply, nested containers, Scatter and Gather; and all that fails, with its text.
+// replicate, parallel_apply, nested containers, Scatter and Gather; failures and their messages.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct Thrower : nn::Module {
 
 }  // namespace
 
-TEST_CASE("replicas compute what the module does, and their gradients reach it") {
+TEST_CASE("replicas compute what the module does, and their gradients reach the module") {
   LogicalDevices three(3);
   manual_seed(1);
   Normed net;
@@ -106,7 +106,7 @@ TEST_CASE("parallel_apply: LibTorch's form and the general one") {
   CHECK(parallel_apply(std::vector<Device>{}, [](std::size_t i) { return i; }).empty());
 }
 
-TEST_CASE("modes, default device, dtype and random state travel") {
+TEST_CASE("replicas inherit modes, the default device and dtype, and the random state") {
   LogicalDevices three(3);
   const auto modes = [] {
     return parallel_apply(cpu_devices(3), [](std::size_t i) {
@@ -144,7 +144,7 @@ TEST_CASE("modes, default device, dtype and random state travel") {
   }
 }
 
-TEST_CASE("nested containers are cut and joined tensor by tensor") {
+TEST_CASE("nested containers are split and joined tensor by tensor") {
   LogicalDevices three(3);
   using Inner = std::pair<Tensor, std::string>;
   using Nested = std::tuple<std::vector<Inner>, std::map<std::string, std::optional<Tensor>>,
@@ -174,10 +174,10 @@ TEST_CASE("nested containers are cut and joined tensor by tensor") {
       [&] {
         scatter_nested(std::vector<Tensor>{x, ones({3})}, cpu_devices(3));
       },
-      "one that every replica needs as it is is given as parallel::whole(tensor)");
+      "wrap a tensor that every replica needs whole in parallel::whole(tensor)");
 }
 
-TEST_CASE("Scatter and Gather, LibTorch's functions") {
+TEST_CASE("LibTorch's Scatter and Gather") {
   LogicalDevices three(3);
   const Tensor x = randn({5, 4}, kDouble).requires_grad_();
   autograd::Scatter chunks(cpu_devices(3));
@@ -195,7 +195,7 @@ TEST_CASE("Scatter and Gather, LibTorch's functions") {
   says([&] { chunks.apply({x, x}); }, "Scatter: expected one tensor, got 2");
 }
 
-TEST_CASE("what a replica throws comes with its device and its text; the others end") {
+TEST_CASE("a replica's exception names its device; the other replicas finish") {
   LogicalDevices three(3);
   const auto thrower = std::make_shared<Thrower>();
   nn::DataParallel model(thrower, cpu_devices(3));
@@ -226,7 +226,7 @@ TEST_CASE("what a replica throws comes with its device and its text; the others 
   CHECK(bytes() == used);
 }
 
-TEST_CASE("what cannot be wrapped, and where") {
+TEST_CASE("modules and devices that DataParallel rejects") {
   LogicalDevices three(3);
   Mlp net;
   const Tensor x = ones({6, 5});
@@ -234,16 +234,16 @@ TEST_CASE("what cannot be wrapped, and where") {
       [&] {
         nn::DataParallel(net, {cpu_device(0), cpu_device(1), cpu_device(0)});
       },
-      "DataParallel: device cpu:0 comes twice");
+      "DataParallel: device cpu:0 appears twice");
   says([&] { nn::DataParallel(net, {cpu_device(0), cpu_device(7)}); }, "no device cpu:7");
   says([&] { nn::DataParallel(net, std::vector<Device>{}); }, "DataParallel: no devices given");
   says([&] { nn::DataParallel(std::shared_ptr<MlpImpl>(), cpu_devices(2)); },
        "DataParallel: the module is empty");
   nn::DataParallel elsewhere(net, {cpu_device(1), cpu_device(2)});
   says([&] { elsewhere(x); },
-       "MlpImpl is on cpu:0, which is none of the devices cpu:1, cpu:2; call model->to");
+       "MlpImpl is on cpu:0, which is not one of the devices cpu:1, cpu:2; call model->to");
   nn::DataParallel other(net, {cpu_device(1)});
-  says([&] { other(x); }, "is on cpu:0, which is none of the devices cpu:1");
+  says([&] { other(x); }, "is on cpu:0, which is not one of the devices cpu:1");
   nn::DataParallel model(net, cpu_devices(3));
   net->fc2->to(cpu_device(1));
   says([&] { model(x); }, "fc1.weight is on cpu:0 and fc2.weight on cpu:1; call model->to(device)");
@@ -252,10 +252,10 @@ TEST_CASE("what cannot be wrapped, and where") {
       [&] {
         nn::DataParallel(std::make_shared<WithLossImpl>(), cpu_devices(3))(x, ones({5, 3}));
       },
-      "DataParallel: tensors of different sizes along dimension 0");
+      "DataParallel: tensors differ in size along dimension 0");
 }
 
-TEST_CASE("modules that cannot be copied are refused with what to do") {
+TEST_CASE("the error for a module that cannot be copied names the cure") {
   LogicalDevices two(2);
   struct Sized : nn::Module {
     explicit Sized(int n) { fc = register_module("fc", nn::Linear(n, 2)); }

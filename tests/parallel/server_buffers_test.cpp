@@ -1,4 +1,4 @@
-// ParameterServer: buffers of modules, whose bits do not depend on the devices where there are shards.
+// ParameterServer: module buffers, which with shards have the same bits on any number of devices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +15,8 @@ using testing::identical;
 
 namespace {
 
-// A user's own statistics: a running maximum by update_buffers; a mean, and a count, that forward writes.
+// User-defined statistics: a running maximum with update_buffers; a mean and a count that forward writes
+// directly.
 struct ObserverImpl : nn::Cloneable<ObserverImpl> {
   ObserverImpl() { reset(); }
   void reset() override {
@@ -38,7 +39,7 @@ struct ObserverImpl : nn::Cloneable<ObserverImpl> {
 };
 TANDEM_MODULE(Observer);
 
-// Every kind of running statistics, and dropout between them.
+// All kinds of running statistics, with dropout in between.
 struct StatisticsImpl : nn::Cloneable<StatisticsImpl> {
   StatisticsImpl() { reset(); }
   void reset() override {
@@ -73,7 +74,7 @@ const auto loss_of_statistics = [](StatisticsImpl& net, const Tensor& x, const T
 
 using Named = OrderedDict<std::string, Tensor>;
 
-// The state of the net after `steps` steps from seed 1, and its loss on other data, with its rows.
+// The state of the net after `steps` steps from seed 1, plus its loss and outputs on other data.
 Named trained(const std::vector<Device>& devices, const ServerOptions& options, int steps = 4) {
   manual_seed(1);
   Statistics net;
@@ -81,7 +82,7 @@ Named trained(const std::vector<Device>& devices, const ServerOptions& options, 
   optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.05).momentum(0.9));
   manual_seed(2);
   for (int i = 0; i < steps; ++i) {
-    const Data batch(i % 2 == 0 ? 32 : 29);  // shards of 3 and 4 samples
+    const Data batch(i % 2 == 0 ? 32 : 29);  // shards of 3 and of 4 samples
     server.step(optimizer, batch.x, batch.y, loss_of_statistics);
   }
   Named out("Entry");
@@ -106,7 +107,8 @@ void check_same(const Named& got, const Named& expected) {
 
 }  // namespace
 
-TEST_CASE("shards: parameters, buffers and evaluation have the same bits on any devices and threads") {
+TEST_CASE(
+    "shards: parameters, buffers and evaluation have the same bits on any number of devices and threads") {
   const int threads = get_num_threads();
   LogicalDevices eight(8);
   for (const int64_t shards : {8, 5, 2}) {
@@ -121,16 +123,16 @@ TEST_CASE("shards: parameters, buffers and evaluation have the same bits on any 
       check_same(trained(cpu_devices(n), {.root = cpu_device(n - 1), .shards = shards}), one);
     }
     if (shards != 8) continue;
-    set_num_threads(24);  // three a device
+    set_num_threads(24);  // three per device
     check_same(trained(cpu_devices(1), {.shards = shards}), one);
     check_same(trained(cpu_devices(4), {.shards = shards}), one);
     set_num_threads(threads);
   }
 }
 
-TEST_CASE("shards: training goes on with the same bits on other devices") {
+TEST_CASE("shards: resuming on other devices yields the same bits") {
   LogicalDevices four(4);
-  const auto run = [](const std::vector<int>& counts) {  // devices, by part of the training
+  const auto run = [](const std::vector<int>& counts) {  // number of devices for each part of the training
     manual_seed(5);
     Statistics net;
     serialize::OutputArchive of_server, of_optimizer;
@@ -161,7 +163,7 @@ TEST_CASE("shards: training goes on with the same bits on other devices") {
   check_same(run({2, 2, 2}), expected);
 }
 
-TEST_CASE("shards: running statistics are those of one forward after the other") {
+TEST_CASE("shards: running statistics equal those of sequential forward passes") {
   LogicalDevices three(3);
   for (const int n : {1, 3}) {
     CAPTURE(n);
@@ -172,14 +174,14 @@ TEST_CASE("shards: running statistics are those of one forward after the other")
     ParameterServer server(net, cpu_devices(n), {.shards = 4});
     const Tensor x = randn({12, 4});
     const auto loss = [](nn::SequentialImpl& m, const Tensors& t) { return m.forward(t[0]).pow(2).mean(); };
-    for (int step = 0; step < 2; ++step) {  // without an update, so that parameters stay
+    for (int step = 0; step < 2; ++step) {  // without an update, so the parameters do not change
       server.backward({x}, loss);
       for (int i = 0; i < 4; ++i) alone->forward(x.narrow(0, 3 * i, 3));
     }
     const auto expected = alone->named_buffers();
     for (const auto& item : net->named_buffers()) {
       CAPTURE(item.key());
-      if (item.key() == "3.calls")  // a value written by forward itself is that of the last shard
+      if (item.key() == "3.calls")  // a value written directly by forward comes from the last shard
         CHECK(item.value().item<int64_t>() == 2);
       else
         CHECK(identical(item.value(), expected[item.key()]));
@@ -187,11 +189,11 @@ TEST_CASE("shards: running statistics are those of one forward after the other")
   }
 }
 
-TEST_CASE("shards: a step that fails or is skipped leaves the buffers as they were") {
+TEST_CASE("shards: a step that fails or is skipped leaves the buffers unchanged") {
   LogicalDevices three(3);
   manual_seed(4);
   for (const int root : {0, 2})
-    for (const int64_t shards : {2, 6}) {  // with two, the root at cpu:2 has none
+    for (const int64_t shards : {2, 6}) {  // with two shards, the root cpu:2 has none
       Statistics net;
       ParameterServer server(net, cpu_devices(3),
                              {.root = cpu_device(root), .shards = shards, .not_finite = NotFinite::kSkip});
@@ -225,7 +227,7 @@ TEST_CASE("shards: a step that fails or is skipped leaves the buffers as they we
     }
 }
 
-TEST_CASE("without shards the root's buffers are kept") {
+TEST_CASE("without shards the root keeps its buffers") {
   LogicalDevices two(2);
   nn::Sequential net(nn::BatchNorm1d(4));
   nn::BatchNorm1d alone(4);

@@ -1,4 +1,4 @@
-// ParameterServer: failing steps, refusals, memory.
+// ParameterServer: failing steps, errors, memory.
 #include "tandem/parallel/parameter_server.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace tandem::parallel;
 using namespace tandem::server_testing;
 using testing::identical;
 
-TEST_CASE("a failing step leaves everything as it was, and the next one works") {
+TEST_CASE("a failing step changes nothing, and the next one works") {
   LogicalDevices three(3);
   manual_seed(4);
   Net net;
@@ -52,7 +52,7 @@ TEST_CASE("a failing step leaves everything as it was, and the next one works") 
   const int64_t before_failure = held();
   CHECK(error_of([&] {
           server.step(optimizer, batch.x, batch.y, [&](NetImpl& n, const Tensor& x, const Tensor& y) {
-            if (x.device() == cpu_device(2)) x.new_empty({int64_t{1} << 50});  // more than there is
+            if (x.device() == cpu_device(2)) x.new_empty({int64_t{1} << 50});  // more memory than available
             return loss_of(n, x, y);
           });
         }).find("cpu:2") != std::string::npos);
@@ -70,7 +70,7 @@ TEST_CASE("a failing step leaves everything as it was, and the next one works") 
               server.step(optimizer, batch.x, batch.y,
                           [](NetImpl& n, const Tensor& x, const Tensor&) { return n.forward(x); });
             }),
-            "must be a number"));
+            "must be a scalar"));
   CHECK(identical(values(*net), before));
   optim::SGD foreign(Net()->parameters(), 0.1);
   CHECK(has(error_of([&] { server.step(foreign, batch.x, batch.y, loss_of); }), "not the server's"));
@@ -79,10 +79,10 @@ TEST_CASE("a failing step leaves everything as it was, and the next one works") 
   CHECK(furthest(values(*net), before) > 0);
   server.step(optimizer, batch.x.narrow(0, 0, 1), batch.y.narrow(0, 0, 1), loss_of);  // one sample
   net->to(cpu_device(0));
-  CHECK(has(error_of([&] { server.step(optimizer, batch.x, batch.y, loss_of); }), "make a new server"));
+  CHECK(has(error_of([&] { server.step(optimizer, batch.x, batch.y, loss_of); }), "create a new server"));
 }
 
-TEST_CASE("a loss that is not finite can be skipped or let through") {
+TEST_CASE("a non-finite loss can be skipped or ignored") {
   LogicalDevices two(2);
   Net net;
   Data batch(4);
@@ -101,13 +101,13 @@ TEST_CASE("a loss that is not finite can be skipped or let through") {
   CHECK(std::isnan(values(*wild)[0].item<float>()));
 }
 
-TEST_CASE("what cannot be served is refused") {
+TEST_CASE("invalid models, devices and options throw") {
   LogicalDevices two(2);
   Net net;
   const auto refused = [&](std::vector<Device> devices, ServerOptions options = {}) {
     return error_of([&] { ParameterServer server(net, devices, options); });
   };
-  CHECK(has(refused({cpu_device(0), cpu_device(0)}), "comes twice"));
+  CHECK(has(refused({cpu_device(0), cpu_device(0)}), "appears twice"));
   CHECK(has(refused({cpu_device(0), cpu_device(5)}), "cpu:5"));
   CHECK(has(refused({}), "no devices"));
   CHECK(has(refused(cpu_devices(1), {.root = cpu_device(1)}), "not one of the devices"));
@@ -116,7 +116,7 @@ TEST_CASE("what cannot be served is refused") {
   CHECK(has(refused(cpu_devices(2)), "require a gradient"));
 }
 
-TEST_CASE("the server has one gradient buffer and the optimizer's state more than the others, at most") {
+TEST_CASE("the root needs at most one gradient buffer and the optimizer state on top of the others") {
   LogicalDevices two(2);
   const auto held = [](int i) { return memory_stats(cpu_device(i)).current_bytes; };
   const int64_t before[] = {held(0), held(1)};
@@ -135,7 +135,7 @@ TEST_CASE("the server has one gradient buffer and the optimizer's state more tha
   }
 }
 
-TEST_CASE("a thousand steps hold no more memory than ten") {
+TEST_CASE("a thousand steps need no more memory than ten") {
   LogicalDevices two(2);
   for (const int64_t shards : {0, 4}) {
     nn::Linear net(4, 3);

@@ -1,4 +1,4 @@
-// What the tests of the parameter server share: a small net, its data, and comparisons.
+// Shared by the parameter server tests: a small net, its data, and comparisons.
 #pragma once
 #include <string>
 

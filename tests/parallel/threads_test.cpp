@@ -1,5 +1,5 @@
-// Several threads at once: calls and backwards of one DataParallel, of one plain module, of models of their
-// own, and what is for one thread at a time.
+// Several threads at once: forward and backward of one DataParallel, of one plain module, and of separate
+// models, and operations that allow one thread at a time.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kThreads = 8;
 
-// body(t) on threads that begin together; what they throw, by thread ("" for nothing).
+// Runs body(t) on threads that start together; returns each thread's error message ("" for none).
 template <class Body>
 std::vector<std::string> together(int count, const Body& body) {
   std::vector<std::string> errors(static_cast<std::size_t>(count));
@@ -45,7 +45,7 @@ void all_well(int count, const Body& body) {
   for (const std::string& error : together(count, body)) CHECK(error == "");
 }
 
-// Sizes that differ, so that calls use different numbers of replicas.
+// Different sizes, so calls use different numbers of replicas.
 std::vector<Tensor> inputs(int count) {
   std::vector<Tensor> out;
   for (int t = 0; t < count; ++t) out.push_back(randn({1 + (3 * t) % 7, 5}, kDouble));
@@ -57,7 +57,8 @@ void backward(Model& model, const Tensor& x) {
   model(x).sin().sum().backward();
 }
 
-// Outputs and gradients of `rounds` calls on each of kThreads threads against those of one thread and net.
+// Compares outputs and gradients of `rounds` calls on each of kThreads threads with those of one thread and
+// net.
 template <class Model, class Net>
 void check_threads(Model& model, Net& net, const std::vector<Tensor>& in, int rounds) {
   net->zero_grad();
@@ -86,7 +87,7 @@ void check_threads(Model& model, Net& net, const std::vector<Tensor>& in, int ro
   }
 }
 
-// Refuses inputs whose first number is large.
+// Throws for inputs with a large first element.
 struct PickyImpl : nn::Module {
   PickyImpl() { mlp = register_module("mlp", Mlp()); }
   Tensor forward(Tensor x) {
@@ -97,7 +98,7 @@ struct PickyImpl : nn::Module {
 };
 TANDEM_MODULE(Picky);
 
-// Has a DataParallel inside.
+// Contains a DataParallel.
 struct OuterImpl : nn::Module {
   OuterImpl() {
     inner = register_module("inner", nn::DataParallel(Mlp(), cpu_devices(3)));
@@ -111,7 +112,7 @@ TANDEM_MODULE(Outer);
 
 }  // namespace
 
-TEST_CASE("threads call one DataParallel and go backward") {
+TEST_CASE("threads run forward and backward of one DataParallel") {
   LogicalDevices three(3);
   manual_seed(1);
   Mlp net;
@@ -120,7 +121,7 @@ TEST_CASE("threads call one DataParallel and go backward") {
   const auto in = inputs(kThreads);
   check_threads(model, net, in, 20);
   optim::SGD sgd(net->parameters(), optim::SGDOptions(0.01));
-  for (int root = 2; root >= 0; --root) {  // what changes between calls is followed
+  for (int root = 2; root >= 0; --root) {  // replicas follow changes between calls
     sgd.step();
     model->to(cpu_device(root));
     std::vector<Tensor> there;
@@ -128,7 +129,7 @@ TEST_CASE("threads call one DataParallel and go backward") {
     model->train(root % 2 == 0);
     check_threads(model, net, there, 3);
   }
-  Tied tied;  // one matrix under two names, another root
+  Tied tied;  // one matrix under two names; another root
   tied->to(cpu_device(1), kDouble);
   nn::DataParallel other(tied, cpu_devices(3));
   std::vector<Tensor> there;
@@ -136,7 +137,7 @@ TEST_CASE("threads call one DataParallel and go backward") {
   check_threads(other, tied, there, 5);
 }
 
-TEST_CASE("threads call one DataParallel without recording, some evaluate while others record") {
+TEST_CASE("threads call one DataParallel, some with recording and some without") {
   LogicalDevices three(3);
   manual_seed(2);
   Normed net;
@@ -163,10 +164,10 @@ TEST_CASE("threads call one DataParallel without recording, some evaluate while 
   });
   CHECK(wrong == 0);
   const Tensor got = net->fc->bias.grad();
-  CHECK(close(got, full({2}, 7.0 * 20 * 2, kDouble), 1e-9));  // by threads 2 and 5
+  CHECK(close(got, full({2}, 7.0 * 20 * 2, kDouble), 1e-9));  // from threads 2 and 5
 }
 
-TEST_CASE("calls that throw leave the others alone") {
+TEST_CASE("calls that throw do not affect the others") {
   LogicalDevices three(3);
   manual_seed(3);
   Picky net;
@@ -185,7 +186,7 @@ TEST_CASE("calls that throw leave the others alone") {
   check_threads(model, net, in, 3);
 }
 
-TEST_CASE("a DataParallel inside of a DataParallel, and one that replicas share") {
+TEST_CASE("a DataParallel inside a DataParallel, and one shared by replicas") {
   LogicalDevices three(3);
   manual_seed(4);
   Outer net;
@@ -217,7 +218,7 @@ TEST_CASE("a DataParallel inside of a DataParallel, and one that replicas share"
   for (std::size_t k = 0; k < got.size(); ++k) CHECK(close(got[k], expected[k], 1e-9));
 }
 
-TEST_CASE("no_sync holds the gradients of all threads back") {
+TEST_CASE("no_sync holds back the gradients of all threads") {
   LogicalDevices three(3);
   manual_seed(5);
   Mlp net;
@@ -235,13 +236,13 @@ TEST_CASE("no_sync holds the gradients of all threads back") {
   for (std::size_t k = 0; k < got.size(); ++k) CHECK(close(got[k], expected[k], 1e-9));
 }
 
-TEST_CASE("calls one after the other use one set of replicas") {
+TEST_CASE("sequential calls use one set of replicas") {
   LogicalDevices two(2);
   manual_seed(6);
   Mlp net;
   nn::DataParallel model(net, cpu_devices(2));
   const Tensor x = randn({4, 5});
-  std::vector<Tensor> kept;  // graphs that live on need no replicas of their own
+  std::vector<Tensor> kept;  // graphs that stay alive need no separate replicas
   int64_t before = 0;
   for (int i = 0; i < 20; ++i) {
     kept.push_back(model(x).sum());
@@ -253,7 +254,7 @@ TEST_CASE("calls one after the other use one set of replicas") {
   CHECK(memory_stats(cpu_device(1)).current_bytes == before);
 }
 
-TEST_CASE("threads go backward through one plain module") {
+TEST_CASE("threads run backward through one plain module") {
   manual_seed(7);
   Mlp net;
   net->to(kDouble);
@@ -269,7 +270,7 @@ TEST_CASE("threads go backward through one plain module") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("threads train models of their own, each on its device, as one thread does") {
+TEST_CASE("threads train separate models, each on its device, with the same result as one thread") {
   LogicalDevices four(4);
   const auto train = [](int number, Device device) {
     const Generator stream(static_cast<uint64_t>(number));
@@ -299,7 +300,7 @@ TEST_CASE("threads train models of their own, each on its device, as one thread 
   }
 }
 
-TEST_CASE("devices, threads, profiles and seeds change while others compute on cpu:0") {
+TEST_CASE("devices, thread counts, profiles and seeds may change while others compute on cpu:0") {
   const int threads = get_num_threads();
   LogicalDevices two(2);
   manual_seed(8);
@@ -334,7 +335,7 @@ TEST_CASE("devices, threads, profiles and seeds change while others compute on c
   set_num_threads(threads);
 }
 
-TEST_CASE("a device that is taken away while a guard stands ends nothing") {
+TEST_CASE("removing a device while a guard is active is harmless") {
   LogicalDevices four(4);
   {
     const DeviceGuard last(cpu_device(3));
@@ -347,7 +348,7 @@ TEST_CASE("a device that is taken away while a guard stands ends nothing") {
   CHECK(test::error_of([] { const DeviceGuard guard(cpu_device(3)); }).find("cpu:3") != std::string::npos);
 }
 
-TEST_CASE("threads that share a generator get draws of their own, the same ones together") {
+TEST_CASE("threads that share a generator get distinct draws, together the same ones") {
   const Generator stream(9);
   std::vector<Tensor> drawn(kThreads);
   all_well(kThreads, [&](int t) {
@@ -366,7 +367,7 @@ TEST_CASE("threads that share a generator get draws of their own, the same ones 
   CHECK(std::count(found.begin(), found.end(), true) == kThreads);
 }
 
-TEST_CASE("a server refuses a second thread, and goes on") {
+TEST_CASE("a server rejects a second thread and continues") {
   LogicalDevices two(2);
   nn::Linear net(4, 2);
   ParameterServer server(net, cpu_devices(2));
