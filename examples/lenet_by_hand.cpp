@@ -1,5 +1,4 @@
-// LeNet from first principles: no modules and no optimizer; parameters are tensors, and each step is
-// explicit.
+// LeNet from first principles: no modules, no optimizer; parameters are tensors, and each step is explicit.
 //
 //   lenet_by_hand [--epochs N] [--batch N] [--lr X] [--images N] [--device cpu:0]
 //

@@ -82,8 +82,7 @@ void run_pipeline(nn::Sequential first, nn::Sequential second, const std::vector
     if (error) std::rethrow_exception(error);
 }
 
-// The largest difference between two modules' gradients relative to the largest gradient; 0 if all bits
-// agree.
+// The largest difference of two modules' gradients, relative to the largest gradient; 0 if all bits agree.
 double difference(const nn::Sequential& a, const nn::Sequential& b) {
   double most = 0, largest = 0;
   const auto left = a->parameters(), right = b->parameters();

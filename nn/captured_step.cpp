@@ -269,8 +269,7 @@ bool CapturedStep::State::gradients_fit(Graph& g) {
   return true;
 }
 
-// `first`: the host side of the function has already run, during recording. Returns false if nothing was
-// done.
+// `first`: the function's host side has already run, during recording. Returns false if nothing was done.
 bool CapturedStep::State::replay(Graph& g, const std::vector<Tensor>& inputs, bool first) {
   const CaptureKernels& kernels = g.capture->kernels();
   if (!first && !g.calls.empty()) {

@@ -103,8 +103,7 @@ struct CapturedStepOptions {
   TANDEM_ARG(int, warm_up) = 3;
   /// Maximum number of recorded signatures; further signatures run eagerly.
   TANDEM_ARG(int, most_graphs) = 8;
-  /// Whether to report a new signature on stderr. Turn it off if one is expected, as for a smaller last
-  /// batch.
+  /// Whether to report a new signature on stderr. Turn off if one is expected, as for a smaller last batch.
   TANDEM_ARG(bool, say_changes) = true;
 };
 

@@ -1,6 +1,5 @@
 // Folding as in V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
-// Instruction", Intel 2009: replaces blocks by a shorter congruent polynomial. zlib computes the CRC of the
-// remainder.
+// Instruction", Intel 2009: replaces blocks by a shorter congruent polynomial. zlib does the rest.
 #include "tandem/nn/crc32.h"
 
 #include <zlib.h>
@@ -72,8 +71,7 @@ uint32_t by_folding(uint32_t before, const unsigned char* data, std::size_t byte
   const __m128i whole = narrow(fold(fold(fold(a, lane, b), lane, c), lane, d));
   unsigned char congruent[16];
   _mm_storeu_si128(reinterpret_cast<__m128i*>(congruent), whole);
-  // zlib complements its initial value, so ~0 starts with a zero register: `before` is already in the first
-  // block.
+  // zlib complements its initial value: ~0 clears the register, since the first block includes `before`.
   return by_zlib(by_zlib(~0u, congruent, sizeof congruent), data + done, bytes - done);
 }
 #endif

@@ -61,8 +61,7 @@ const std::string& detail::span_name(const Module& module) {
   return name;
 }
 
-// Cached per type rather than in the module, since several threads may ask one module, as errors of forward
-// do.
+// Cached per type, not in the module: several threads may call this on one module, as errors in forward do.
 const std::string& Module::name() const {
   if (name_) return *name_;
   static std::mutex mutex;

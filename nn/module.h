@@ -62,8 +62,8 @@ class Module : public std::enable_shared_from_this<Module> {
   OrderedDict<std::string, Tensor> named_parameters(bool recurse = true) const;
   std::vector<Tensor> buffers(bool recurse = true) const;
   OrderedDict<std::string, Tensor> named_buffers(bool recurse = true) const;
-  /// All descendants, preceded by this module itself (which must then be owned by a shared_ptr), named
-  /// `name_prefix`.
+  /// All descendants. With include_self this module comes first, named `name_prefix`; a shared_ptr must then
+  /// own it.
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
                                                                   bool include_self = true) const;

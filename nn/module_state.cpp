@@ -1,5 +1,4 @@
-// Module: the state dict, which load_state_dict writes only after checking every name and shape; clone
-// support.
+// Module: state dicts and cloning. load_state_dict writes values only after checking every name and shape.
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/module.h"
 

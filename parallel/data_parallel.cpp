@@ -121,8 +121,7 @@ std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
   }
 
   std::vector<nn::Module*> out(count, model_.module_.get());
-  for (std::size_t i = count;
-       i-- > 1;) {  // the engine adds the latest node first, so gradients are added in device order
+  for (std::size_t i = count; i-- > 1;) {  // descending: the node linked last adds its gradient first
     replicas[i - 1].follow_modes(master);
     replicas[i - 1].link(master, i, model_.sync_);
     out[i] = replicas[i - 1].module().get();

@@ -1,5 +1,4 @@
-// Traverses the module tree without building names, since every forward does so; gradients travel as one flat
-// buffer.
+// Every forward traverses the module tree, so it builds no names; gradients travel as one flat buffer.
 #include "tandem/parallel/replicas.h"
 
 #include <algorithm>
@@ -17,8 +16,7 @@ struct Members : nn::Module {
   static const auto& children(const nn::Module& m) { return m.*(&Members::children_); }
 };
 
-// Calls f(tensor, is_parameter, key) for every defined tensor of the tree; `path` receives the enclosing
-// names.
+// Calls f(tensor, is_parameter, key) for every defined tensor of the tree; `path` holds the names above it.
 template <class F>
 void visit(const nn::Module& module, const F& f, std::vector<const std::string*>* path = nullptr) {
   for (const auto& item : Members::parameters(module))

@@ -13,7 +13,7 @@ std::vector<std::shared_ptr<nn::Module>> replicate_all(const std::shared_ptr<nn:
   for (const Device& device : where) all.push_back(&replicas.emplace_back(master, device));
   send(master, all);
   for (std::size_t i = replicas.size();
-       i-- > 0;) {  // the engine adds the latest node first, so gradients are added in device order
+       i-- > 0;) {  // descending: the node linked last adds its gradient first
     replicas[i].follow_modes(master);
     replicas[i].link(master, i, nullptr);
   }

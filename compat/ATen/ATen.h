@@ -1,3 +1,3 @@
-// LibTorch's name for everything.
+// ATen's main header; includes all of torch/torch.h.
 #pragma once
 #include "torch/torch.h"

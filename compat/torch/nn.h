@@ -1,3 +1,3 @@
-// LibTorch's name for everything.
+// LibTorch's header for modules; includes all of torch/torch.h.
 #pragma once
 #include "torch/torch.h"

@@ -8,7 +8,7 @@ namespace tandem::nn::functional {
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options) {
   check(options.momentum().has_value() || !options.training() || !running_mean.defined(),
-        "batch_norm: running statistics need a momentum");
+        "batch_norm: updating running statistics requires a momentum");
   return tandem::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
                             options.training(), options.momentum().value_or(0), options.eps());
 }

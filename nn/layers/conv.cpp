@@ -51,7 +51,7 @@ ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(opti
   check(!options.padding().is_same() || options.stride().all(1), layer,
         ": padding kSame is not supported with a stride, got stride ", options.stride());
   check(options.padding_mode() != kConstant, layer,
-        ": padding_mode is kZeros, kReflect, kReplicate or kCircular");
+        ": padding_mode must be kZeros, kReflect, kReplicate or kCircular");
   ConvNdImpl::reset();
 }
 

@@ -1,7 +1,7 @@
 // Options of modules and of torch::nn::functional.
 #include "overloads.h"
 
-// One call per line.
+// Calls are packed densely, several per line.
 // clang-format off
 
 namespace overloads {

@@ -1,7 +1,7 @@
 // Factories, pointwise operations, functional forms and products.
 #include "overloads.h"
 
-// One call per line.
+// Calls are packed densely, several per line.
 // clang-format off
 
 #define FACTORY(f) \

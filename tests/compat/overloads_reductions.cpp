@@ -1,7 +1,7 @@
 // Reductions over all dimensions, one dimension or several.
 #include "overloads.h"
 
-// One call per line.
+// Calls are packed densely, several per line.
 // clang-format off
 
 // f with each argument list, called as a member and as a free function.

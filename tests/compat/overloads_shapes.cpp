@@ -1,7 +1,7 @@
 // Sizes, views, concatenation and indexing.
 #include "overloads.h"
 
-// One call per line.
+// Calls are packed densely, several per line.
 // clang-format off
 
 #define SIZES(f) \

@@ -97,8 +97,7 @@ TEST_CASE("a flipped bit anywhere either throws or has no effect") {
   CHECK(whole.metadata.keys() == std::vector<std::string>{"config", "format"});
   int refused = 0, same = 0, different = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    for (int change = 1; change < 256;
-         change = change < 128 ? change * 2 : change + 127) {  // one bit, or all
+    for (int change = 1; change < 256; change = change < 128 ? change * 2 : change + 127) {  // a bit, or all
       std::string flipped = bytes;
       flipped[i] = static_cast<char>(flipped[i] ^ change);
       try {

@@ -1,5 +1,4 @@
-// DataParallel: gradients equal to one device's, updates of replicas, running statistics, the Module
-// interface.
+// DataParallel: gradients equal to one device's, replica updates, running statistics, Module interface.
 #include "tandem/parallel/data_parallel.h"
 
 #include <doctest/doctest.h>

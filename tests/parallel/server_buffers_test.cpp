@@ -15,8 +15,7 @@ using testing::identical;
 
 namespace {
 
-// User-defined statistics: a running maximum with update_buffers; a mean and a count that forward writes
-// directly.
+// User-defined statistics: a running maximum by update_buffers; a mean and a count written by forward.
 struct ObserverImpl : nn::Cloneable<ObserverImpl> {
   ObserverImpl() { reset(); }
   void reset() override {

@@ -57,8 +57,7 @@ void backward(Model& model, const Tensor& x) {
   model(x).sin().sum().backward();
 }
 
-// Compares outputs and gradients of `rounds` calls on each of kThreads threads with those of one thread and
-// net.
+// Compares outputs and gradients of `rounds` calls on each of kThreads threads with those on one thread.
 template <class Model, class Net>
 void check_threads(Model& model, Net& net, const std::vector<Tensor>& in, int rounds) {
   net->zero_grad();
