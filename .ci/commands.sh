@@ -113,6 +113,7 @@ do_sanitize() {
       export TANDEM_CUDA_DEVICES=${TANDEM_CUDA_DEVICES:-2}
       export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
       export UBSAN_OPTIONS=print_stacktrace=1
+      export LSAN_OPTIONS=suppressions=$root/tests/leaks_of_others.txt:print_suppressions=0
       run_tests "$@"
       ;;
     thread)

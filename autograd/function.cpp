@@ -10,6 +10,7 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/fork.h"
 
 namespace tandem {
 
@@ -36,7 +37,7 @@ class CustomNode final : public Node {
     for (const Tensor* argument : arguments) is_tensor_.push_back(argument != nullptr);
     context.node_ = this;
   }
-  const char* name() const override { return function_.backward_name; }
+  const char* name() const override { return function_.backward_name(); }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   void release() override {
     for (SavedTensor& tensor : saved_) tensor.release();
@@ -74,12 +75,12 @@ void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad
   const variable_list given = function_.backward(&context, std::move(grads));
   std::size_t count = given.size();
   while (count > is_tensor_.size() && !given[count - 1].defined()) --count;
-  check(count == is_tensor_.size(), function_.name, ": backward gave ", given.size(),
+  check(count == is_tensor_.size(), function_.name(), ": backward gave ", given.size(),
         " gradients, but forward has ", is_tensor_.size(), " arguments");
   std::size_t edge = 0;
   for (std::size_t i = 0; i < is_tensor_.size(); ++i) {
     if (!is_tensor_[i])
-      check(!given[i].defined(), function_.name, ": backward gave a gradient for argument ", i,
+      check(!given[i].defined(), function_.name(), ": backward gave a gradient for argument ", i,
             ", which is not a Tensor: give Tensor() for it");
     else if (const std::size_t j = edge++; needs(j))
       grad_inputs[j] = given[i];
@@ -88,12 +89,12 @@ void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad
 
 void CustomNode::check_dirty(const variable_list& outs) const {
   for (const Tensor& t : context.dirty_) {
-    check(contains(outs, t), function_.name, ": a tensor marked dirty is not an output: ", t);
+    check(contains(outs, t), function_.name(), ": a tensor marked dirty is not an output: ", t);
     if (!t.requires_grad()) continue;
-    check(!t.is_leaf(), function_.name, ": forward wrote a leaf that requires a gradient in place: ", t);
+    check(!t.is_leaf(), function_.name(), ": forward wrote a leaf that requires a gradient in place: ", t);
     const AutogradMeta* m = find_meta(t);
     check(m == nullptr || !m->view_base.defined() || !m->view_base.requires_grad() || !m->view_base.is_leaf(),
-          function_.name, ": forward wrote a view of a leaf that requires a gradient in place: ", t);
+          function_.name(), ": forward wrote a view of a leaf that requires a gradient in place: ", t);
   }
 }
 
@@ -137,7 +138,7 @@ void CustomNode::save(const variable_list& outs) {
 
 void CustomNode::finish(variable_list& outs, const variable_list& inputs) {
   check_dirty(outs);
-  for (const Tensor& t : context.dirty_) wrote(t, function_.name);
+  for (const Tensor& t : context.dirty_) wrote(t, function_.name());
   for (Tensor& out : outs) out = attach(out, contains(inputs, out));
   save(outs);
 }
@@ -187,8 +188,16 @@ const char* short_name(const std::type_info& type, const char* suffix) {
 }
 }  // namespace
 
-CustomFunction::CustomFunction(const std::type_info& type, BackwardFunction backward)
-    : name(short_name(type, "")), backward_name(short_name(type, "Backward")), backward(backward) {}
+const char* CustomFunction::name() const {
+  const char* text = name_.load(std::memory_order_relaxed);
+  if (text == nullptr) name_.store(text = short_name(*type, ""), std::memory_order_relaxed);
+  return text;
+}
+const char* CustomFunction::backward_name() const {
+  const char* text = backward_name_.load(std::memory_order_relaxed);
+  if (text == nullptr) backward_name_.store(text = short_name(*type, "Backward"), std::memory_order_relaxed);
+  return text;
+}
 
 CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> arguments) {
   for (const Tensor* argument : arguments)

@@ -17,13 +17,13 @@
 // differentiable operations it can be differentiated again. The same function may run on several threads at
 // once; backward of one call runs on one thread at a time.
 #pragma once
+#include <atomic>
 #include <map>
 #include <type_traits>
 #include <typeinfo>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ivalue.h"
-#include "tandem/core/fork.h"
 #include "tandem/core/intrusive_ptr.h"
 #include "tandem/core/small_vector.h"
 
@@ -67,11 +67,20 @@ class AutogradContext {
 namespace detail {
 using BackwardFunction = variable_list (*)(AutogradContext* ctx, variable_list grads);
 
-/// What is known of a function; its names live as long as the program.
+/// A function as its module holds it: constant, so that nothing is left behind when the module is unloaded.
 struct CustomFunction {
-  CustomFunction(const std::type_info& type, BackwardFunction backward);
-  const char *name, *backward_name;  // "Square", "SquareBackward"
+  constexpr CustomFunction(const std::type_info& type, BackwardFunction backward)
+      : type(&type), backward(backward) {}
+  /// "Square"
+  const char* name() const;
+  /// "SquareBackward"
+  const char* backward_name() const;
+
+  const std::type_info* type;
   BackwardFunction backward;
+
+ private:
+  mutable std::atomic<const char*> name_{nullptr}, backward_name_{nullptr};
 };
 
 /// One call of apply.
@@ -117,12 +126,11 @@ struct Function {
   static auto apply(Args&&... arguments) {
     SmallVector<const Tensor*, 8> tensors;
     (detail::add_argument(tensors, arguments), ...);
-    static constinit tandem::detail::OnFirstUse<const detail::CustomFunction> function;
     constexpr auto backward = [](AutogradContext* ctx, variable_list grads) -> variable_list {
       return F::backward(ctx, std::move(grads));
     };
-    const auto make = [&] { return new detail::CustomFunction(typeid(F), backward); };
-    detail::CustomCall call(function.get(make), {tensors.data(), tensors.size()});
+    static constinit const detail::CustomFunction function(typeid(F), backward);
+    detail::CustomCall call(function, {tensors.data(), tensors.size()});
     auto result = [&] {
       AutoGradMode unrecorded(false);
       return F::forward(call.context(), std::forward<Args>(arguments)...);

@@ -12,7 +12,6 @@
 #include "tandem/autograd/ops/einsum.h"
 #include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/flip.h"
 #include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/image.h"

@@ -46,4 +46,22 @@ struct Concat<TypeList<As...>, TypeList<Bs...>> {
 template <class A, class B>
 using concat_t = typename Concat<A, B>::type;
 
+namespace detail {
+template <class List, class Selected, std::size_t index, std::size_t part, std::size_t parts>
+struct Part;
+template <class... Selected, std::size_t index, std::size_t part, std::size_t parts>
+struct Part<TypeList<>, TypeList<Selected...>, index, part, parts> {
+  using type = TypeList<Selected...>;
+};
+template <class T, class... Ts, class... Selected, std::size_t index, std::size_t part, std::size_t parts>
+struct Part<TypeList<T, Ts...>, TypeList<Selected...>, index, part, parts>
+    : Part<TypeList<Ts...>,
+           std::conditional_t<index % parts == part, TypeList<Selected..., T>, TypeList<Selected...>>,
+           index + 1, part, parts> {};
+}  // namespace detail
+
+/// Every `parts`-th type of List, from position `part` on.
+template <class List, std::size_t part, std::size_t parts>
+using part_t = typename detail::Part<List, TypeList<>, 0, part, parts>::type;
+
 }  // namespace tandem

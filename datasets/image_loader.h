@@ -6,8 +6,8 @@
 #pragma once
 #include <optional>
 
-#include "tandem/core/backend/data.h"
 #include "tandem/core/exclusive.h"
+#include "tandem/core/pixel_scale.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/loader.h"
 

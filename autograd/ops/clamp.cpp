@@ -16,20 +16,6 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-struct ClampRule {
-  using Op = ops::Clamp;
-  static constexpr const char *name = "clamp_", *backward_name = "ClampBackward";
-  static constexpr Saves saves = Saves::kInput;
-  static Tensor gradient(const Tensor& g, const Tensor& x, const Parameters& p) {
-    // A bound that is not given is the infinity that no element passes; the other infinity bounds all of
-    // them.
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const Tensor above = p[0].toDouble() == -infinity ? x == x : x > p[0];
-    const Tensor below = p[1].toDouble() == infinity ? x == x : x < p[1];
-    return where(logical_and(above, below), g, 0);
-  }
-};
-
 // Both bounds given. Where they cross, the upper one holds; where they are equal, self at them has all of g.
 struct ClampTensorsBackward final : Node {
   const char* name() const override { return "ClampBackward"; }
@@ -81,7 +67,7 @@ ScalarType clamp_type(const Tensor& self, const optional<Scalar>& min, const opt
 
 Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {
   const ScalarType type = clamp_type(self, min, max);
-  return unary<ClampRule>(as_type(self, type), bounds(min, max, type));
+  return unary<ops::Clamp>(as_type(self, type), bounds(min, max, type));
 }
 Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, optional<Scalar>(min)); }
 Tensor clamp_max(const Tensor& self, const Scalar& max) {
@@ -111,7 +97,7 @@ Tensor Tensor::clamp_min(const Scalar& min) const { return tandem::clamp_min(*th
 Tensor Tensor::clamp_max(const Scalar& max) const { return tandem::clamp_max(*this, max); }
 Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) {
   check_result_fits("clamp_", *this, clamp_type(*this, min, max));
-  return unary_<ClampRule>(*this, bounds(min, max, dtype()));
+  return unary_<ops::Clamp>(*this, bounds(min, max, dtype()));
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) { return clamp_(optional<Scalar>(min)); }
 Tensor& Tensor::clamp_max_(const Scalar& max) { return clamp_(nullopt, optional<Scalar>(max)); }

@@ -10,9 +10,11 @@
 #include <concepts>
 #include <string_view>
 
-#include "tandem/core/backend/conv.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
+
+struct Conv2dParameters;
 
 /// input [N, C, H, W] or [C, H, W]; weight [O, C / groups, kernel_h, kernel_w]; bias [O] or undefined.
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,

@@ -1,7 +1,6 @@
 // What operations share that overwrite a tensor with values that do not depend on it: its gradient is 0.
 #pragma once
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
 
 namespace tandem::autograd {
 

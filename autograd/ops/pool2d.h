@@ -4,9 +4,11 @@
 #pragma once
 #include <tuple>
 
-#include "tandem/core/backend/pool.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
+
+struct Pool2dParameters;
 
 /// divisor_override, unless it is nullopt, replaces the number of elements of a window.
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},

@@ -1,7 +1,7 @@
 // Type promotion: dimensioned tensors first, then 0-dimensional ones, then numbers; a later group matters
 // only when its category (bool < integer < floating point) is higher. PyTorch's rule.
 #pragma once
-#include "tandem/core/backend/kernel.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 

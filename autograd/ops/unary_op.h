@@ -1,32 +1,51 @@
-// What elementwise operations of one argument share. An operation is a rule:
-//
-//   struct ExpRule {
-//     using Op = ops::Exp;
-//     static constexpr const char *name = "exp_", *backward_name = "ExpBackward";
-//     static constexpr Saves saves = Saves::kOutput;
-//     static Tensor gradient(const Tensor& g, const Tensor& saved) { return g * saved; }
-//   };
-//
-// gradient() is made of differentiable operations and serves create_graph; without it the fused Op::gradient
-// runs instead, where there is one. A rule with parameters takes them behind `saved`, as
-// std::array<Scalar, 2>.
+// Operations on one argument: unary<ops::Exp>(x) runs the kernel and records the node, whose gradient is
+// ops::Exp::gradient, fused or as differentiable operations. An operation with parameters takes two Scalars.
 #pragma once
 #include <array>
+#include <string_view>
 
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
+#include "tandem/core/formulas/apply.h"
+#include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::autograd {
 
-enum class Saves { kNothing, kInput, kOutput };
 using Parameters = std::array<Scalar, 2>;
-
-/// Whether backends have a fused gradient of Op.
+struct NoParameters {
+  NoParameters& operator=(const Parameters&) { return *this; }
+};
 template <class Op>
-inline constexpr bool has_fused_gradient = contains<Op, AlgebraicOps> || contains<Op, ExponentialOps> ||
-                                           contains<Op, TrigonometricOps> || contains<Op, ActivationOps>;
+inline constexpr bool has_parameters = !requires {
+  Op::apply(0.0f);
+};
+
+/// "ExpBackward" of "exp", "LogSigmoidBackward" of "log_sigmoid".
+template <class Op>
+struct BackwardName {
+  static constexpr auto make() {
+    constexpr std::string_view name = Op::name, end = "Backward";
+    std::array<char, name.size() + end.size() + 1> text{};
+    char* to = text.data();
+    bool upper = true;
+    for (const char c : name) {
+      if (c != '_') *to++ = static_cast<char>(upper && c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+      upper = c == '_';
+    }
+    end.copy(to, end.size());
+    return text;
+  }
+  static constexpr auto text = make();
+};
+template <class Op>
+inline constexpr const char* inplace_name = tandem::detail::SuffixedName<Op, "_">::text.data();
 
 /// A fused gradient: one pass over g and what the forward saved (one shape). Not recorded.
 template <class Op>
@@ -37,69 +56,60 @@ Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* paramete
   return out;
 }
 
-template <class Rule>
-inline constexpr bool has_parameters = requires(const Tensor& t, const Parameters& p) {
-  Rule::gradient(t, t, p);
-};
-struct NoParameters {
-  NoParameters& operator=(const Parameters&) { return *this; }
-};
-
-template <class Rule>
+template <class Op>
 struct UnaryNode final : Node {
-  const char* name() const override { return Rule::backward_name; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+  const char* name() const override { return BackwardName<Op>::text.data(); }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = gradient(g[0]); }
+  Tensor gradient(const Tensor& g) {
     const Tensor x = saved.unpack(*this);
-    if constexpr (has_fused_gradient<typename Rule::Op>) {
-      if (!GradMode::is_enabled()) {
-        const Scalar* p = nullptr;
-        if constexpr (has_parameters<Rule>) p = parameters.data();
-        out[0] = gradient_raw<typename Rule::Op>(g[0], x, p);
-        return;
-      }
-    }
-    if constexpr (has_parameters<Rule>)
-      out[0] = Rule::gradient(g[0], x, parameters);
+    const Scalar* p = nullptr;
+    if constexpr (has_parameters<Op>) p = parameters.data();
+    if constexpr (contains<Op, ops::GradientOps>)
+      if (!GradMode::is_enabled()) return gradient_raw<Op>(g, x, p);
+    if constexpr (has_parameters<Op>)
+      return ops::apply_gradient<Op>(g, x, p[0].toDouble(), p[1].toDouble());
+    else if constexpr (contains<Op, ops::GradientOps> || requires { Op::gradient(g); })
+      return ops::apply_gradient<Op>(g, x, 0, 0);
     else
-      out[0] = Rule::gradient(g[0], x);
+      return zeros(g.sizes(), g.options());
   }
   void release() override { saved.release(); }
   SavedTensor saved;
-  [[no_unique_address]] std::conditional_t<has_parameters<Rule>, Parameters, NoParameters> parameters;
+  [[no_unique_address]] std::conditional_t<has_parameters<Op>, Parameters, NoParameters> parameters;
 };
 
-/// Rule of one tensor; the input's dtype is kept.
-template <class Rule>
+/// The input's dtype is kept.
+template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-  backend(x).pointwise.unary.get<typename Rule::Op>()(out, x, parameters.data());
-  if (auto* node = record<UnaryNode<Rule>>(out, x)) {
-    if constexpr (Rule::saves == Saves::kInput) node->saved.save(x);
-    if constexpr (Rule::saves == Saves::kOutput) node->saved.save_output(out);
+  backend(x).pointwise.unary.get<Op>()(out, x, parameters.data());
+  if (auto* node = record<UnaryNode<Op>>(out, x)) {
+    if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
+    if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
     node->parameters = parameters;
   }
   return out;
 }
 
 /// The same for functions whose values are real: integers are converted to the default dtype.
-template <class Rule>
+template <class Op>
 Tensor unary_float(const Tensor& x) {
-  return unary<Rule>(as_float(x));
+  return unary<Op>(as_float(x));
 }
 
-template <class Rule>
+template <class Op>
 Tensor& unary_(Tensor& x, const Parameters& parameters = {}) {
   return inplace(
-      x, Rule::name, Rule::saves == Saves::kInput ? Before::kClone : Before::kAlias,
-      [&] { backend(x).pointwise.unary.get<typename Rule::Op>()(x, x, parameters.data()); },
-      [&](const Tensor& before) { return unary<Rule>(before, parameters); });
+      x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
+      [&] { backend(x).pointwise.unary.get<Op>()(x, x, parameters.data()); },
+      [&](const Tensor& before) { return unary<Op>(before, parameters); });
 }
 
-/// For float functions: an integer tensor cannot hold the result.
-template <class Rule>
+/// For functions with real values: an integer tensor cannot hold the result.
+template <class Op>
 Tensor& unary_float_(Tensor& x) {
-  check(x.is_floating_point(), Rule::name, ": the result is floating point, the tensor is ", x);
-  return unary_<Rule>(x);
+  check(x.is_floating_point(), inplace_name<Op>, ": the result is floating point, the tensor is ", x);
+  return unary_<Op>(x);
 }
 
 }  // namespace tandem::autograd

@@ -1,13 +1,9 @@
 // Batches from an in-memory data set: one pass from bytes to model inputs.
 #pragma once
 #include "tandem/core/backend/kernel.h"
+#include "tandem/core/pixel_scale.h"
 
 namespace tandem {
-
-/// Maps pixels to (pixel - shift) / scale, in float32.
-struct PixelScale {
-  float scale = 255, shift = 0;
-};
 
 struct DataKernels {
   /// out[i] = images[index[i]], scaled; label_out[i] = labels[index[i]]. images uint8 [N, …], labels int64

@@ -14,8 +14,8 @@ struct RandomParameters {
 };
 
 /// out is row-major, with a dtype of the op's Types.
-using FillRandomKernels =
-    KernelArray<RandomOps, void(const Tensor& out, const Generator::Draw& draw, const RandomParameters& p)>;
+using FillRandomKernels = KernelArray<ops::RandomOps, void(const Tensor& out, const Generator::Draw& draw,
+                                                           const RandomParameters& p)>;
 
 struct RandomKernels {
   const FillRandomKernels& fill;

@@ -1,7 +1,8 @@
-// Two-argument functions as entries of kernel tables: tensors or numbers on either side. The hot ones (add,
+// Functions of two arguments: tensors or numbers on either side. The hot ones (add,
 // mul and div of floating point) have loops of their own for a number on either side and for strides.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
+#include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/formulas/apply.h"
 
 namespace tandem::cpu {
@@ -65,22 +66,18 @@ void check_divisor(const Operand& b, const char* operation) {
   check(!zero, operation, ": integer division by zero");
 }
 
-/// Ops with a result of the arguments' type.
-struct BinaryMaker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        if constexpr (std::is_integral_v<T> && requires { Op::divides; })
-          if (out.numel() != 0) check_divisor<T>(b, Op::name);
-        const T p = parameter.to<T>();
-        if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
-          hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
-        else
-          elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
-      });
-    };
-  }
-};
+/// Op with a result of the arguments' type.
+template <class Op>
+void binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
+  dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+    if constexpr (std::is_integral_v<T> && requires { Op::divides; })
+      if (out.numel() != 0) check_divisor<T>(b, Op::name);
+    const T p = parameter.to<T>();
+    if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
+      hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
+    else
+      elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
+  });
+}
 
 }  // namespace tandem::cpu

@@ -92,15 +92,6 @@ void convert_loop(void* to, const void* const* in, int64_t n, const void*) {
   for (int64_t i = 0; i < n; ++i) out[i] = ops::convert<To>(from[i]);
 }
 
-void copy(const Tensor& out, const Tensor& in) {
-  if (out.numel() == 0) return;
-  if (out.dtype() == in.dtype()) return copy_same(out, in);
-  dispatch(out.dtype(), AllTypes{}, "copy_", [&]<class To>(Type<To>) {
-    dispatch(in.dtype(), AllTypes{}, "copy_",
-             [&]<class From>(Type<From>) { elementwise(out, {in}, in.dtype(), convert_loop<To, From>); });
-  });
-}
-
 template <class Bits>
 void fill_bits(const Tensor& out, const void* value) {
   parallel_runs(make_plan<1>({&out}),
@@ -113,31 +104,22 @@ void fill_bits(const Tensor& out, const void* value) {
                 });
 }
 
+}  // namespace
+
+void copy(const Tensor& out, const Tensor& in) {
+  if (out.numel() == 0) return;
+  if (out.dtype() == in.dtype()) return copy_same(out, in);
+  dispatch(out.dtype(), AllTypes{}, "copy_", [&]<class To>(Type<To>) {
+    dispatch(in.dtype(), AllTypes{}, "copy_",
+             [&]<class From>(Type<From>) { elementwise(out, {in}, in.dtype(), convert_loop<To, From>); });
+  });
+}
+
 void fill(const Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
   alignas(8) char bits[8];
   store(value, out.dtype(), bits);
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { fill_bits<Bits>(out, bits); });
 }
-
-}  // namespace
-
-constinit const PointwiseKernels pointwise_kernels{
-    .unary = {.rounding = rounding_kernels,
-              .algebraic = algebraic_kernels,
-              .exponential = exponential_kernels,
-              .trigonometric = trigonometric_kernels,
-              .activation = activation_kernels},
-    .gradient = {.algebraic = algebraic_gradients,
-                 .exponential = exponential_gradients,
-                 .trigonometric = trigonometric_gradients,
-                 .activation = activation_gradients},
-    .binary = {.arithmetic = arithmetic_kernels, .bitwise = bitwise_kernels},
-    .compare = compare_kernels,
-    .ternary = ternary_kernels,
-    .where = where,
-    .copy = copy,
-    .fill = fill,
-};
 
 }  // namespace tandem::cpu

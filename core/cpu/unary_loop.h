@@ -1,7 +1,9 @@
-// One-argument functions and their gradients as entries of kernel tables.
+// Functions of one argument and their gradients. Include it in unary_N.cpp alone.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
+#include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/formulas/apply.h"
+#include "tandem/core/formulas/unary_ops.h"
 
 namespace tandem::cpu {
 
@@ -41,29 +43,21 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
   for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_gradient<Op>(g[i], saved[i], p, q);
 }
 
-struct UnaryMaker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Tensor& in, const Scalar* parameters) {
-      dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        T pq[2] = {};
-        if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
-        elementwise(out, {in}, in.dtype(), unary_loop<Op, T>, pq);
-      });
-    };
-  }
-};
-struct GradientMaker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
-      dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
-        T pq[2] = {};
-        if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
-        elementwise(out, {g, saved}, out.dtype(), gradient_loop<Op, T>, pq);
-      });
-    };
-  }
-};
+template <class Op>
+void unary(const Tensor& out, const Tensor& in, const Scalar* parameters) {
+  dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+    T pq[2] = {};
+    if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
+    elementwise(out, {in}, in.dtype(), unary_loop<Op, T>, pq);
+  });
+}
+template <class Op>
+void gradient(const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
+  dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
+    T pq[2] = {};
+    if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
+    elementwise(out, {g, saved}, out.dtype(), gradient_loop<Op, T>, pq);
+  });
+}
 
 }  // namespace tandem::cpu

@@ -2,7 +2,7 @@
 // or its output y; p and q are the parameters of both.
 #pragma once
 #include <cmath>
-#include "tandem/core/formulas/math_angles.h"
+#include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
@@ -12,114 +12,124 @@ namespace tandem::ops {
 struct Sigmoid {
   static constexpr const char* name = "sigmoid";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kOutput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return math::sigmoid(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T y) {
-    return g * ((T(1) - y) * y);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& y) {
+    return g * ((1 - y) * y);
   }
 };
 /// log(sigmoid(x))
 struct LogSigmoid {
   static constexpr const char* name = "log_sigmoid";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return (x < T(0) ? x : T(0)) - math::log1p(math::exp(-std::fabs(x)));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    return g * math::sigmoid(-x);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    return g * sigmoid(-x);
   }
 };
 /// x sigmoid(x)
 struct Silu {
   static constexpr const char* name = "silu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * math::sigmoid(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    const T s = math::sigmoid(x);
-    return g * (s * (T(1) + x * (T(1) - s)));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    const V s = sigmoid(x);
+    return g * (s * (x * (1 - s) + 1));
   }
 };
 /// log(1 + e^(p x)) / p, or x where p x > q.
 struct Softplus {
   static constexpr const char* name = "softplus";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     const T b = x * p;
     return b > q ? x : math::log1p(math::exp(b)) / p;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    const T b = x * p;
-    return b > q ? g : g * math::sigmoid(b);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
+    const V b = x * p;
+    return select(b > q, g, g * sigmoid(b));
   }
 };
 /// q max(0, x) + q min(0, p (e^x - 1))
 struct Elu {
   static constexpr const char* name = "elu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     return x > T(0) ? x * q : q * p * math::expm1(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    return x > T(0) ? g * q : g * (q * p * math::exp(x));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
+    const V low = exp(select(x > 0, 0, x));  // of large x it would overflow in the second derivative
+    return select(x > 0, g * q, g * (low * (p * q)));
   }
 };
 /// max(0, x) + min(0, p (e^(x/p) - 1))
 struct Celu {
   static constexpr const char* name = "celu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p) {
     return x > T(0) ? x : p * math::expm1(x / p);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p) {
-    return x > T(0) ? g : g * math::exp(x / p);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p) {
+    return select(x > 0, g, g * exp(select(x > 0, 0, x / p)));
   }
 };
 /// x Φ(x), Φ the normal distribution (Hendrycks and Gimpel, arXiv:1606.08415).
 struct Gelu {
   static constexpr const char* name = "gelu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * (T(0.5) * math::erfc(x * T(-0.70710678118654752)));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    const T cdf = T(0.5) * math::erfc(x * T(-0.70710678118654752));
-    return g * (cdf + x * (T(0.3989422804014327) * math::exp(T(-0.5) * x * x)));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    const V cdf = Number<V>(0.5) * erfc(x * Number<V>(-0.70710678118654752));
+    return g * (cdf + x * (Number<V>(0.3989422804014327) * exp(Number<V>(-0.5) * x * x)));
   }
 };
 /// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, as x sigmoid(2 √(2/π) (x + 0.044715 x³)): nothing cancels.
 struct GeluTanh {
   static constexpr const char* name = "gelu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * math::sigmoid(inner(math::limit(x, -bound<T>, bound<T>)));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    const T y = math::limit(x, -bound<T>, bound<T>), s = math::sigmoid(inner(y));
-    const T slope = T(1.5957691216057308) * (T(1) + T(0.134145) * y * y);
-    return g * (s + y * (s * (T(1) - s) * slope));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    const Number<V> high = bound<Number<V>>;
+    const V y = select(x < -high, -high, select(x > high, high, x)), s = sigmoid(inner(y));
+    const V slope = Number<V>(1.5957691216057308) * (Number<V>(0.134145) * y * y + 1);
+    return g * (s + y * (s * (1 - s) * slope));
   }
-  template <class T>
-  TANDEM_HD static T inner(T x) {
-    return T(1.5957691216057308) * (x + T(0.044715) * x * x * x);
+  template <class V>
+  TANDEM_HD static V inner(const V& x) {
+    return Number<V>(1.5957691216057308) * (x + Number<V>(0.044715) * x * x * x);
   }
   /// From here on the sigmoid is 0 or 1.
   template <class T>
@@ -129,14 +139,15 @@ struct GeluTanh {
 struct Mish {
   static constexpr const char* name = "mish";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * math::tanh(math::log1p(math::exp(x)));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    const T t = math::tanh(math::log1p(math::exp(x)));
-    return g * (t + x * ((T(1) - t * t) * math::sigmoid(x)));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    const V t = tanh(log1p(exp(x)));
+    return g * (t + x * ((1 - t * t) * sigmoid(x)));
   }
 };
 

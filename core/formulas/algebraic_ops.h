@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include "tandem/core/formulas/arithmetic_ops.h"
+#include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
@@ -12,6 +13,7 @@ namespace tandem::ops {
 struct Abs {
   static constexpr const char* name = "abs";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     if constexpr (std::is_integral_v<T>)
@@ -19,70 +21,75 @@ struct Abs {
     else
       return std::fabs(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    return g * static_cast<T>((x > T(0)) - (x < T(0)));
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    return g * sign(x);
   }
 };
 struct Sqrt {
   static constexpr const char* name = "sqrt";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kOutput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return std::sqrt(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T y) {
-    return g / (T(2) * y);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& y) {
+    return g / (y * 2);
   }
 };
 struct Rsqrt {
   static constexpr const char* name = "rsqrt";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kOutput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return T(1) / std::sqrt(x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T y) {
-    return T(-0.5) * g * (y * y * y);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& y) {
+    return g * (y * y * y * Number<V>(-0.5));
   }
 };
 struct Reciprocal {
   static constexpr const char* name = "reciprocal";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kOutput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return T(1) / x;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T y) {
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& y) {
     return -g * y * y;
   }
 };
 struct Square {
   static constexpr const char* name = "square";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return Mul::apply(x, x);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    return T(2) * g * x;
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    return g * (x * 2);
   }
 };
 /// max(x, 0); NaN stays. The gradient is the same from input and output.
 struct Relu {
   static constexpr const char* name = "relu";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kOutput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x < T(0) ? T(0) : x;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T y) {
-    return y <= T(0) ? T(0) : g;
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& y) {
+    return select(y <= 0, 0, g);
   }
 };
 /// x not below p and not above q, which wins; NaN, also as a bound, stays. The gradient is 0 at the bounds
@@ -90,93 +97,99 @@ struct Relu {
 struct Clamp {
   static constexpr const char* name = "clamp";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     const T y = (bool(x >= p) | bool(x != x)) ? x : p;
     return (bool(y <= q) | bool(y != y)) ? y : q;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    if constexpr (std::is_integral_v<T>) return x > p && x < q ? g : T(0);
-    const bool above = x > p || (p == -std::numeric_limits<T>::infinity() && x == x);
-    const bool below = x < q || (q == std::numeric_limits<T>::infinity() && x == x);
-    return above && below ? g : T(0);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
+    constexpr auto infinity = std::numeric_limits<Number<V>>::infinity();
+    const auto above = p == -infinity ? x == x : x > p, below = q == infinity ? x == x : x < q;
+    return select(above & below, g, 0);
   }
 };
 /// clamp with a gradient that is 0 at the bounds themselves.
 struct Hardtanh {
   static constexpr const char* name = "hardtanh";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     return Clamp::apply(x, p, q);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    return x > p && x < q ? g : T(0);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
+    return select((x > p) & (x < q), g, 0);
   }
 };
 /// x above p, else q; NaN stays.
 struct Threshold {
   static constexpr const char* name = "threshold";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
     return x <= p ? q : x;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p, T q) {
-    return x <= p ? T(0) : g;
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p) {
+    return select(x <= p, 0, g);
   }
 };
 struct LeakyRelu {
   static constexpr const char* name = "leaky_relu";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p) {
     return x > T(0) ? x : x * p;
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x, T p) {
-    return x > T(0) ? g : g * p;
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p) {
+    return select(x > 0, g, g * p);
   }
 };
 /// min(max(x + 3, 0), 6) / 6
 struct Hardsigmoid {
   static constexpr const char* name = "hardsigmoid";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return Clamp::apply(x + T(3), T(0), T(6)) / T(6);
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    return x > T(-3) && x < T(3) ? g / T(6) : T(0);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    return select((x > -3) & (x < 3), g / 6, 0);
   }
 };
 /// x hardsigmoid(x)
 struct Hardswish {
   static constexpr const char* name = "hardswish";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x * (Clamp::apply(x + T(3), T(0), T(6)) / T(6));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    return x <= T(-3) ? T(0) : x < T(3) ? g * (x / T(3) + T(0.5)) : g;
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    return select(x <= -3, 0, select(x < 3, g * (x / 3 + Number<V>(0.5)), g));
   }
 };
 struct Softsign {
   static constexpr const char* name = "softsign";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x / (T(1) + std::fabs(x));
   }
-  template <class T>
-  TANDEM_HD static T gradient(T g, T x) {
-    const T d = T(1) + std::fabs(x);
+  template <class V>
+  TANDEM_HD static V gradient(const V& g, const V& x) {
+    const V d = abs(x) + 1;
     return g / (d * d);
   }
 };

@@ -1,5 +1,6 @@
 // Elementwise operations applied with those parameters that they take: what the loops of both backends call.
 #pragma once
+#include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"
 
 namespace tandem::ops {
@@ -14,10 +15,12 @@ TANDEM_HD inline T apply_unary(T x, T p, T q) {
   else
     return Op::apply(x, p, q);
 }
-/// g times the derivative of Op, from what its forward saved.
-template <class Op, class T>
-TANDEM_HD inline T apply_gradient(T g, T saved, T p, T q) {
-  if constexpr (requires { Op::gradient(g, saved); })
+/// g times the derivative of Op, from what its forward saved; V is a number or Tensor.
+template <class Op, class V>
+TANDEM_HD inline V apply_gradient(const V& g, const V& saved, Number<V> p, Number<V> q) {
+  if constexpr (requires { Op::gradient(g); })
+    return Op::gradient(g);
+  else if constexpr (requires { Op::gradient(g, saved); })
     return Op::gradient(g, saved);
   else if constexpr (requires { Op::gradient(g, saved, p); })
     return Op::gradient(g, saved, p);

@@ -24,6 +24,20 @@ TANDEM_HD inline T fma(T a, T b, T c) {
 #endif
 }
 
+template <class T>
+TANDEM_HD inline T abs(T x) {
+  return std::fabs(x);
+}
+template <class T>
+TANDEM_HD inline T sqrt(T x) {
+  return std::sqrt(x);
+}
+/// -1, 0 or 1; 0 for NaN.
+template <class T>
+TANDEM_HD inline T sign(T x) {
+  return static_cast<T>((x > T(0)) - (x < T(0)));
+}
+
 /// c0 + c1 x + c2 x² + …
 template <class T>
 TANDEM_HD inline T polynomial(T, double c0) {

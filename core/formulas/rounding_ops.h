@@ -1,7 +1,8 @@
-// One-argument functions without a gradient of their own (zero, or that of neg).
+// Signs, roundings and complements: no fused gradient. Where gradient() is missing it is zero.
 #pragma once
 #include <cmath>
 #include "tandem/core/formulas/arithmetic_ops.h"
+#include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
 
@@ -10,6 +11,7 @@ namespace tandem::ops {
 struct Neg {
   static constexpr const char* name = "neg";
   using Types = NumericTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     if constexpr (std::is_integral_v<T>)
@@ -17,11 +19,16 @@ struct Neg {
     else
       return -x;
   }
+  template <class V>
+  TANDEM_HD static V gradient(const V& g) {
+    return -g;
+  }
 };
 /// -1, 0 or 1; 0 for NaN.
 struct Sign {
   static constexpr const char* name = "sign";
   using Types = ComputedTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return static_cast<T>((x > T(0)) - (x < T(0)));
@@ -30,6 +37,7 @@ struct Sign {
 struct Floor {
   static constexpr const char* name = "floor";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return std::floor(x);
@@ -38,6 +46,7 @@ struct Floor {
 struct Ceil {
   static constexpr const char* name = "ceil";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return std::ceil(x);
@@ -47,6 +56,7 @@ struct Ceil {
 struct Round {
   static constexpr const char* name = "round";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return std::nearbyint(x);
@@ -55,6 +65,7 @@ struct Round {
 struct Trunc {
   static constexpr const char* name = "trunc";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return std::trunc(x);
@@ -64,14 +75,20 @@ struct Trunc {
 struct Frac {
   static constexpr const char* name = "frac";
   using Types = FloatTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     return x - std::trunc(x);
+  }
+  template <class V>
+  TANDEM_HD static V gradient(const V& g) {
+    return g;
   }
 };
 struct BitNot {
   static constexpr const char* name = "bitwise_not";
   using Types = BitTypes;
+  static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
     if constexpr (std::is_same_v<T, bool>)

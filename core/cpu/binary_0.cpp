@@ -1,0 +1,7 @@
+// Part 0 of 2 of the functions of two arguments on the CPU.
+#include "tandem/core/cpu/binary_loop.h"
+#include "tandem/core/formulas/binary_ops.h"
+
+namespace tandem::cpu {
+[[gnu::used]] constexpr auto kernels = instantiate<BinaryMaker>(part_t<ops::BinaryOps, 0, 2>{});
+}  // namespace tandem::cpu

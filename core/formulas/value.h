@@ -1,0 +1,41 @@
+// The vocabulary of derivatives: each is one template for float, double and Tensor, so that the fused kernels
+// and create_graph share it. Names that are not in this file (exp, where, …) are found beside the Tensor.
+#pragma once
+#include <type_traits>
+
+#include "tandem/core/formulas/math_angles.h"
+#include "tandem/core/host_device.h"
+
+namespace tandem::ops {
+
+/// What the forward saves for the gradient, whose second argument it is.
+enum class Saves { kNothing, kInput, kOutput };
+
+/// A constant or parameter in a formula of V: the same type for numbers, double for Tensor.
+template <class V>
+using Number = std::conditional_t<std::is_arithmetic_v<V>, V, double>;
+
+/// condition ? a : b for numbers, where(condition, a, b) for tensors. Both values are computed; join
+/// conditions by & and |, which numbers and tensors share.
+template <class C, class A, class B>
+TANDEM_HD inline auto select(const C& condition, const A& a, const B& b) {
+  if constexpr (std::is_arithmetic_v<C>)
+    return condition ? a : b;
+  else
+    return where(condition, a, b);
+}
+
+using math::abs;
+using math::cos;
+using math::cosh;
+using math::erfc;
+using math::exp;
+using math::log1p;
+using math::sigmoid;
+using math::sign;
+using math::sin;
+using math::sinh;
+using math::sqrt;
+using math::tanh;
+
+}  // namespace tandem::ops

@@ -1,0 +1,46 @@
+// Functions of two arguments, tensors or numbers on either side. Include it in binary_N.cu alone.
+#pragma once
+#include "tandem/core/formulas/apply.h"
+#include "tandem/cuda/elementwise.h"
+#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/raise_fault.h"
+
+namespace tandem::cuda_impl {
+
+template <class Op, class T>
+struct Binary {
+  using In = T;
+  using Out = T;
+  T p;
+  __device__ T operator()(T a, T b) const { return ops::apply_binary<Op>(a, b, p); }
+};
+
+/// Integer division: a zero divisor is reported and produces 0.
+template <class Op, class T>
+struct Division {
+  using In = T;
+  using Out = T;
+  Fault* fault;
+  HostText operation;
+  __device__ T operator()(T a, T b) const {
+    if (b != T(0)) return Op::apply(a, b);
+    raise_fault(fault, {static_cast<int32_t>(FaultKind::kDivisionByZero), 0, operation, 0, 0, 0, {}});
+    return T(0);
+  }
+};
+
+template <class Op>
+void binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
+  dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+    if constexpr (std::is_integral_v<T> && requires { Op::divides; }) {
+      if (out.numel() == 0) return;
+      check(b.tensor != nullptr || b.scalar.to<T>() != T(0), Op::name, ": integer division by zero");
+      const Division<Op, T> f{context(out.device()).fault(), Op::name};
+      elementwise(Op::name, f, out, {&a, &b});
+    } else {
+      elementwise(Op::name, Binary<Op, T>{parameter.to<T>()}, out, {&a, &b});
+    }
+  });
+}
+
+}  // namespace tandem::cuda_impl
