@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tandem/cli/recipe.h"
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/nn/nn.h"
 #include "tandem/nn/optim/optim.h"
 

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/ordered_dict.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/hooks.h"
-#include "tandem/nn/ordered_dict.h"
 
 namespace tandem {
 namespace serialize {

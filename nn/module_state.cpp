@@ -1,5 +1,6 @@
 // Module: state dicts and cloning. load_state_dict writes values only after checking every name and shape.
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
@@ -110,5 +111,10 @@ void Module::copy_members(const Module& from, const optional<Device>& device) {
 void Module::differs_from(const Module& other) const {
   fail("clone: child modules differ in type: ", name(), " and ", other.name());
 }
+
+void Module::save(serialize::OutputArchive& archive) const {
+  for (const auto& item : state_dict()) archive.write(item.key(), item.value());
+}
+void Module::load(serialize::InputArchive& archive) { load_state_dict(archive.tensors()); }
 
 }  // namespace tandem::nn

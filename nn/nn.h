@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/nn/buffer_updates.h"
 #include "tandem/nn/captured_step.h"
+#include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/flat.h"
 #include "tandem/nn/functional.h"
 #include "tandem/nn/init.h"
@@ -22,7 +23,6 @@
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"
 #include "tandem/nn/parameter_list.h"
-#include "tandem/nn/safetensors.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/serialize.h"
 #include "tandem/nn/utils.h"

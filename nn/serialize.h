@@ -2,7 +2,7 @@
 //
 //   save(net, "net.safetensors"); load(net, "net.safetensors");
 #pragma once
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/optim/optimizer.h"
 

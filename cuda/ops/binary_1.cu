@@ -1,7 +1,7 @@
 // Part 1 of 2 of the functions of two arguments on CUDA devices.
 #include "tandem/core/formulas/binary_ops.h"
-#include "tandem/cuda/ops/binary.h"
 #include "tandem/cuda/device.h"
+#include "tandem/cuda/ops/binary.h"
 
 namespace tandem::cuda_impl {
 [[gnu::used]] constexpr auto kernels = instantiate<BinaryMaker>(part_t<ops::BinaryOps, 1, 2>{});

@@ -9,7 +9,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/backend/optim.h"
 #include "tandem/core/profile.h"
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 
 namespace tandem::optim {
 

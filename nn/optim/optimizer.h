@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tandem/core/arg.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/arg.h"
 
 namespace tandem {
 namespace serialize {

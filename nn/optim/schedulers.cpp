@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 
 namespace tandem::optim {
 

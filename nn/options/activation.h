@@ -1,7 +1,7 @@
 // Options of activations and dropout.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/options.h"
-#include "tandem/nn/arg.h"
 #include "tandem/nn/enums.h"
 
 namespace tandem::nn {

@@ -1,7 +1,7 @@
 // Options of distances and of normalize.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/options.h"
-#include "tandem/nn/arg.h"
 
 namespace tandem::nn {
 

@@ -1,7 +1,7 @@
 // Options of resampling, patch extraction and pixel shuffling.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/arg.h"
 #include "tandem/nn/enums.h"
 #include "tandem/nn/expanding_array.h"
 

@@ -1,7 +1,7 @@
 // Options of Linear, Bilinear, Flatten, Unflatten, Embedding.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/arg.h"
 
 namespace tandem::nn {
 

@@ -1,7 +1,7 @@
 // Options of losses. reduction: kNone, kMean or kSum.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/arg.h"
 #include "tandem/nn/enums.h"
 
 namespace tandem::nn {

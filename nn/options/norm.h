@@ -1,7 +1,7 @@
 // Options of normalisation.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/arg.h"
 
 namespace tandem::nn {
 

@@ -1,7 +1,7 @@
 // Options of pooling.
 #pragma once
+#include "tandem/core/arg.h"
 #include "tandem/core/options.h"
-#include "tandem/nn/arg.h"
 #include "tandem/nn/expanding_array.h"
 
 namespace tandem::nn {

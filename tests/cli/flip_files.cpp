@@ -8,7 +8,7 @@
 #include <iterator>
 #include <random>
 
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 
 using namespace tandem;
 using serialize::SafeTensors;

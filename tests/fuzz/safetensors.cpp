@@ -1,5 +1,5 @@
 // Safetensors files.
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 
 #include "tandem/tests/fuzz/fuzz.h"
 

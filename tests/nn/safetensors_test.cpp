@@ -1,6 +1,6 @@
 // Safetensors: round trips, exact bytes, a file from Python's safetensors, and errors that name the file and
 // the rule. The full set of malformed files is in tests/fuzz/corpus/safetensors.
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/nn/optim/sgd.h"
 
 using namespace tandem;

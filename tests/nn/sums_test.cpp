@@ -6,8 +6,8 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/view.h"
-#include "tandem/nn/crc32.h"
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/crc32.h"
+#include "tandem/nn/files/safetensors.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 #include "tandem/tests/ops/cases.h"
 
 using namespace tandem;

@@ -10,7 +10,7 @@
 // the second ones, of the leaves and then of the cotangents.
 #include <cstdio>
 
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {

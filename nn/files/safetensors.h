@@ -6,15 +6,15 @@
 //              "data_offsets": [begin, end]}, …}
 //   the rest  the elements, little-endian, row-major, without gaps or overlaps
 //
-// Saved files contain a checksum of each tensor and metadata entry (nn/safetensors_sums.h), verified when
+// Saved files contain a checksum of each tensor and metadata entry (nn/files/safetensors_sums.h), verified when
 // loading. Anything without a checksum loads unverified: other programs' files, and what they have added to
 // ours. A program that changes or removes something but keeps __metadata__ invalidates the checksums: remove
 // the entry "tandem.crc32" there, or load with Checksums::kIgnore or TANDEM_IGNORE_CHECKSUMS=1.
 #pragma once
 #include <string>
 
+#include "tandem/core/ordered_dict.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/ordered_dict.h"
 
 namespace tandem::serialize {
 

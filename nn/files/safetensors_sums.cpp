@@ -1,9 +1,9 @@
 // CRC-32 checksums of tensors and metadata entries.
-#include "tandem/nn/safetensors_sums.h"
+#include "tandem/nn/files/safetensors_sums.h"
 
-#include "tandem/nn/crc32.h"
-#include "tandem/nn/json_reader.h"
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/crc32.h"
+#include "tandem/nn/files/json_reader.h"
+#include "tandem/nn/files/safetensors.h"
 
 namespace tandem::serialize {
 namespace {

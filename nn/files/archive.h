@@ -4,8 +4,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "tandem/core/ordered_dict.h"
 #include "tandem/core/tensor.h"
-#include "tandem/nn/ordered_dict.h"
 
 namespace tandem::serialize {
 

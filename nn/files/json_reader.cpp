@@ -1,5 +1,5 @@
 // Reader for the JSON subset used by safetensors headers.
-#include "tandem/nn/json_reader.h"
+#include "tandem/nn/files/json_reader.h"
 
 #include "tandem/core/error.h"
 

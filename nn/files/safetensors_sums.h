@@ -11,7 +11,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "tandem/nn/safetensors_header.h"
+#include "tandem/nn/files/safetensors_header.h"
 
 namespace tandem::serialize {
 

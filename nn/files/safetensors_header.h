@@ -6,7 +6,7 @@
 
 #include "tandem/core/dims.h"
 #include "tandem/core/dtype.h"
-#include "tandem/nn/ordered_dict.h"
+#include "tandem/core/ordered_dict.h"
 
 namespace tandem::serialize {
 

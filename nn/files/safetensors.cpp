@@ -1,5 +1,5 @@
 // Reading and writing safetensors files.
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,9 +15,9 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/parallel_for.h"
-#include "tandem/nn/crc32.h"
-#include "tandem/nn/json_reader.h"
-#include "tandem/nn/safetensors_sums.h"
+#include "tandem/nn/files/crc32.h"
+#include "tandem/nn/files/json_reader.h"
+#include "tandem/nn/files/safetensors_sums.h"
 
 namespace tandem::serialize {
 namespace {

@@ -1,5 +1,5 @@
 // Archives stored as safetensors files.
-#include "tandem/nn/archive.h"
+#include "tandem/nn/files/archive.h"
 
 #include <charconv>
 #include <istream>
@@ -7,8 +7,7 @@
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/nn/module.h"
-#include "tandem/nn/safetensors.h"
+#include "tandem/nn/files/safetensors.h"
 
 namespace tandem::serialize {
 namespace {
@@ -110,12 +109,3 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
 }
 
 }  // namespace tandem::serialize
-
-namespace tandem::nn {
-
-void Module::save(serialize::OutputArchive& archive) const {
-  for (const auto& item : state_dict()) archive.write(item.key(), item.value());
-}
-void Module::load(serialize::InputArchive& archive) { load_state_dict(archive.tensors()); }
-
-}  // namespace tandem::nn

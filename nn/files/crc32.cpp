@@ -1,6 +1,6 @@
 // Folding as in V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 // Instruction", Intel 2009: replaces blocks by a shorter congruent polynomial. zlib does the rest.
-#include "tandem/nn/crc32.h"
+#include "tandem/nn/files/crc32.h"
 
 #include <zlib.h>
 

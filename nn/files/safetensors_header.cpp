@@ -1,10 +1,10 @@
 // Parsing and validation of safetensors headers.
-#include "tandem/nn/safetensors_header.h"
+#include "tandem/nn/files/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "tandem/nn/json_reader.h"
+#include "tandem/nn/files/json_reader.h"
 
 namespace tandem::serialize {
 namespace {
