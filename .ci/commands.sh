@@ -1,7 +1,7 @@
-# The developers' commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, fuzz, docs.
+# The developer commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, fuzz, docs.
 # shellcheck shell=bash disable=SC2154,SC2086
 
-# What an air-gapped machine gets. It brings g++ and python3 itself. Without libcurl: there is nothing to download from.
+# Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
 bundle="libeigen3-dev zlib1g-dev zlib1g doctest-dev libcli11-dev nlohmann-json3-dev libpng-dev libpng16-16
   meson ninja-build pkgconf-bin libpkgconf3 dataset-fashion-mnist"
 
@@ -25,13 +25,12 @@ do_deps() {
   (cd "$to" && cat new/versions && find root bin data -type f -print0 | sort -z | xargs -0 sha256sum) >"$work/MANIFEST"
   mv "$work/MANIFEST" "$to" && rm -rf "$work"
   echo "$to: $(du -sb --apparent-size "$to" | awk '{printf "%.1f MiB", $1 / 1048576}') in $(find "$to" -type f | wc -l) files"
-  echo "copy it to the other machine; there: ./run --deps DIR test"
+  echo "copy it to the other machine and run there: ./run --deps DIR test"
 }
 
 download() { apt-get -q -o APT::Sandbox::User=root download $bundle >>"$state/apt.log" 2>&1; }
 
-# trim WORK MULTIARCH: keeps what compiling, linking and training need, at places that do not depend on where the folder
-# lies.
+# trim WORK MULTIARCH: keeps what compiling, linking and training need, and makes the folder relocatable.
 trim() {
   local root=$1/root lib=$1/root/usr/lib/$2 link tool
   mv "$root"/usr/share/datasets/* "$1/data"
@@ -69,9 +68,9 @@ do_format() {
     find . -path './build*' -prune -o -regex '.*\.\(h\|cpp\|cu\|cuh\)' -print0; } | xargs -0r -n 40 clang-format $mode
 }
 
-# with_clang FOLDER: the commands that follow build there with clang++.
+# with_clang FOLDER: makes the following commands build in FOLDER with clang++.
 with_clang() {
-  need clang clang llvm  # llvm: the symbols in a sanitizer's report
+  need clang clang llvm  # llvm: symbolizes sanitizer reports
   need clang-rt "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
   build=$root/$1
   mkdir -p "$build"
@@ -80,14 +79,14 @@ with_clang() {
 
 run_tests() { exec python3 "$root/tests/run.py" "$build" -j "$(jobs)" "$@"; }
 
-sanitized() {  # -O1: a report names lines that exist, and the suite takes minutes
+sanitized() {  # -O1: reports name the right lines, and the suite still takes only minutes
   need build "$packages" "$wished"
   with_clang "$1"
   export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"
   configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" "${@:3}"
 }
 
-# The CUDA backend on the host wherever the toolkit's headers are; two devices on its one card.
+# Emulates the CUDA backend on the host if the toolkit's headers are found.
 emulated_or_not() {
   if python3 "$root/cuda/find_toolkit.py" --headers | grep -q '^missing'; then
     echo -Dcuda=disabled
@@ -118,7 +117,7 @@ do_sanitize() {
       ;;
     thread)
       sanitized build-tsan thread -Dcuda=disabled
-      ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # its shadow memory needs the usual address layout
+      ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # the shadow memory needs the usual address layout
       exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" -j "$(jobs)" --suite tsan "$@"
       ;;
     *) stop "usage: ./run sanitize address|thread" ;;
@@ -132,7 +131,7 @@ do_clang() {
   run_tests "$@"
 }
 
-# Every target in tests/fuzz for so many seconds, from its corpus in tests/fuzz/corpus/NAME; finds stay in build-asan.
+# Runs every target in tests/fuzz for SECONDS, from its corpus in tests/fuzz/corpus/NAME; findings stay in build-asan.
 do_fuzz() {
   local seconds=${1:-10} passed=0 failed=0 target name
   [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
@@ -146,7 +145,7 @@ do_fuzz() {
     if (cd "$build/fuzz" && "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
       -artifact_prefix="$build/fuzz/$name-" "$build/fuzz/$name" >"$name.log" 2>&1); then
       passed=$((passed + 1))
-      echo "fuzz $name: $(awk '/number_of_executed_units/ {print $2}' "$build/fuzz/$name.log") inputs, nothing found"
+      echo "fuzz $name: $(awk '/number_of_executed_units/ {print $2}' "$build/fuzz/$name.log") inputs, no findings"
     else
       failed=$((failed + 1))
       tail -30 "$build/fuzz/$name.log"
@@ -160,7 +159,7 @@ do_fuzz() {
 do_docs() {
   need docs doxygen
   mkdir -p "$build/docs/include"
-  ln -sfn "$root" "$build/docs/include/tandem"  # includes are written "tandem/..."
+  ln -sfn "$root" "$build/docs/include/tandem"  # sources include "tandem/..."
   cd "$root" || exit
   FOLDERS=$(find core autograd nn datasets parallel -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
     doxygen docs/Doxyfile && echo "$build/docs/html/index.html"

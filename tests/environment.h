@@ -1,4 +1,4 @@
-// An environment variable for the length of a scope.
+// Sets an environment variable for the duration of a scope.
 #pragma once
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// A process that can start a few threads and then no more, for the length of a scope: each takes so much
-// address space for its stack that it soon runs out.
+// Limits the process to a few new threads for the duration of a scope: each thread's stack takes so much address
+// space that it soon runs out.
 #pragma once
 #include <pthread.h>
 
@@ -29,7 +29,7 @@ class FewThreads {
   }
   FewThreads(const FewThreads&) = delete;
   FewThreads& operator=(const FewThreads&) = delete;
-  /// False where stacks cannot be set so, and under sanitizers, which keep books of every stack.
+  /// False where stack sizes cannot be set, and under sanitizers, which track every stack.
   bool works() const {
 #ifdef TANDEM_TEST_SANITIZED
     return false;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# All that needs a GPU, and one table of it for docs/results/.
+# Runs everything that needs a GPU and writes one table of the results for docs/results/.
 #
 #   tests/gpu.sh tests|sanitizers|bench|all --out FILE [--limit SECONDS] [--deps DIR] [--arch sm_90]
 #
-#   tests        the whole suite on cuda:0; the same with two logical devices on the card
+#   tests        the whole suite on cuda:0; the same with two logical devices on the GPU
 #   sanitizers   compute-sanitizer's memcheck, racecheck, initcheck and synccheck over the operation tests
-#   bench        Tandem, PyTorch, and cuBLAS and cuDNN called directly, side by side
+#   bench        Tandem, PyTorch, and direct calls of cuBLAS and cuDNN, side by side
 #
-# FILE is written anew after every step from FILE.json, which keeps the steps of earlier calls: the three parts may be run
-# one by one, each within --limit (default 580; a step that does not fit is ended, or not begun, and the table says
-# so). --deps takes a folder of `./run deps --to DIR`. Exit code 77: no CUDA device; 1: a step failed.
+# FILE is rewritten after every step from FILE.json, which keeps the steps of earlier calls, so the three parts can be run
+# separately, each within --limit seconds (default 580; a step that does not fit is killed or not started, and the table
+# says so). --deps takes a folder filled by `./run deps --to DIR`. Exit code 77: no CUDA device; 1: a step failed.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 report=$root/tests/gpu_report.py
@@ -19,9 +19,9 @@ stop() { echo "gpu.sh: $*" >&2; exit 2; }
 
 while [ $# -gt 0 ]; do
   case $1 in
-    tests | sanitizers | bench | all) [ -z "$part" ] || stop "one part at a time, or all"; part=$1; shift ;;
+    tests | sanitizers | bench | all) [ -z "$part" ] || stop "name one part, or all"; part=$1; shift ;;
     --out | --limit | --deps | --arch)
-      [ $# -ge 2 ] || stop "$1 needs a value"
+      [ $# -ge 2 ] || stop "$1 requires a value"
       declare "${1#--}=$2"
       shift 2
       ;;
@@ -29,11 +29,11 @@ while [ $# -gt 0 ]; do
     *) stop "unknown argument $1 (see tests/gpu.sh --help)" ;;
   esac
 done
-[ -n "$part" ] || stop "which part? tests, sanitizers, bench or all"
-[ -n "$out" ] || stop "--out FILE says where the table goes"
+[ -n "$part" ] || stop "name a part to run: tests, sanitizers, bench or all"
+[ -n "$out" ] || stop "--out FILE is required: the file for the table"
 [[ $limit =~ ^[1-9][0-9]*$ ]] || stop "--limit $limit: expected a number of seconds"
-[ -z "$deps" ] || { [ -f "$deps/MANIFEST" ] || stop "--deps $deps: no MANIFEST there"; deps=$(cd "$deps" && pwd); }
-mkdir -p "$(dirname "$out")" || stop "--out $out: its folder cannot be made"
+[ -z "$deps" ] || { [ -f "$deps/MANIFEST" ] || stop "--deps $deps: has no MANIFEST (fill it with ./run deps --to $deps)"; deps=$(cd "$deps" && pwd); }
+mkdir -p "$(dirname "$out")" || stop "--out $out: cannot create its folder"
 out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out")
 state=$out.json
 facts=$(python3 "$report" probe)
@@ -55,19 +55,19 @@ write() {
   python3 "$report" table "$state" >"$out.new" && mv "$out.new" "$out"
 }
 
-# facts_of FILE: lines of JSON facts go to the state.
+# facts_of FILE: adds the JSON facts in FILE to the state.
 facts_of() {
   python3 "$report" add "$state" --group facts --name facts --code 0 --seconds 0 --log "$1" -- true
 }
 
-# step GROUP NAME LIMIT COMMAND...: one line of the table; sets code. A step that fails does not stop the others.
+# step GROUP NAME LIMIT COMMAND...: runs one step (a line of the table) and sets code. A failed step does not stop the others.
 step() {
   local group=$1 name=$2 most=$3 began=$SECONDS
   shift 3
   [ "$most" -le "$(left)" ] || most=$(left)
   echo "==== $group: $name"
   if [ "$most" -lt 5 ]; then
-    echo "no time was left for this step" | tee "$work/log"
+    echo "no time left for this step" | tee "$work/log"
     code=124
   else
     timeout -k 10 "$most" "$@" </dev/null >"$work/log" 2>&1
@@ -82,14 +82,14 @@ step() {
 
 # ---- the build
 
-# built TARGET...: false when the build failed; the table tells.
+# built TARGET...: builds; false if that failed, which the table reports.
 built() {
   local option
   option=$(sed -n "s/^option('\(cuda[-_]arch\)'.*/\1/p" "$root/meson_options.txt")
   step build "${*/%all/everything}" 540 "${run[@]}" build -Dcuda=enabled ${arch:+"-D${option:-cuda-arch}=$arch"} "$@" cli/tandem
   [ "$code" = 0 ] || return
   # shellcheck disable=SC2016
-  step build "Tandem finds the card" 60 bash -c '"$0" devices | tee /dev/stderr | grep -q "^ *cuda:0"' "$build/cli/tandem"
+  step build "Tandem finds the GPU" 60 bash -c '"$0" devices | tee /dev/stderr | grep -q "^ *cuda:0"' "$build/cli/tandem"
   [ "$code" = 0 ]
 }
 
@@ -98,13 +98,13 @@ built() {
 tests_part() {
   built all || return
   step tests "the whole suite on cuda:0" 400 "${run[@]}" test
-  step tests "the whole suite, two logical devices on the card" 400 env TANDEM_CUDA_DEVICES=2 "${run[@]}" test
+  step tests "the whole suite, two logical devices on the GPU" 400 env TANDEM_CUDA_DEVICES=2 "${run[@]}" test
 }
 
 sanitizers_part() {
   built tests/ops/test_ops || return
   local tool parts seconds
-  for tool in memcheck:4 racecheck:3 initcheck:2 synccheck:1; do  # an equal part of the time that is left
+  for tool in memcheck:4 racecheck:3 initcheck:2 synccheck:1; do  # an equal share of the remaining time
     parts=${tool#*:}
     seconds=$((($(left) - 15) / parts))
     step sanitizers "${tool%:*}" $((seconds + 15)) \

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What tests/gpu.sh measured, as one table.
+"""Collects the results of tests/gpu.sh and prints them as one table.
 
-  gpu_report.py probe                  is there a GPU: its facts as JSON; else "no CUDA device: ..." and exit code 77
+  gpu_report.py probe                  prints the GPU's facts as JSON, or "no CUDA device: ..." with exit code 77
   gpu_report.py add STATE --group G --name NAME --code N --seconds S --log FILE -- COMMAND...
-  gpu_report.py table STATE            the table, from all steps of STATE (a JSON file)
-  gpu_report.py merge STATE FROM...    takes over the steps and facts of other states
+  gpu_report.py table STATE            prints the table of all steps in STATE (a JSON file)
+  gpu_report.py merge STATE FROM...    adds the steps and facts of other states
 
-A step's log tells its result by its last line "N passed, N failed"; lines of JSON in it are rows of the benchmarks
+A step's log reports its result in its last line "N passed, N failed"; JSON lines in it are benchmark rows
 ({"source", "row", "value", "part"} or "absent") or facts ({"fact", "value"}).
 """
 import argparse
@@ -22,22 +22,22 @@ import time
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
-# Rows of the table: key, what, kind of value, goals. A goal: (what it is compared with, how, number).
+# Rows of the table: key, description, unit, goals. A goal is (what the value is compared with, how, number).
 #   ("value", "most", x)    Tandem's value is at most x
-#   ("torch", "times", x)   at most x times PyTorch's time
-#   ("direct", "speed", x)  at least x times the speed of cuBLAS or cuDNN called directly
-#   ("copy", "speed", x)    at least x times the bandwidth of a copy on the device
+#   ("torch", "times", x)   Tandem's time is at most x times PyTorch's
+#   ("direct", "speed", x)  at least x times the speed of a direct call of cuBLAS or cuDNN
+#   ("copy", "speed", x)    at least x times the bandwidth of a device-to-device copy
 SPEED = [("direct", "speed", 0.95)]
 BANDWIDTH = [("copy", "speed", 0.85)]
 ROWS = [
-    ("p2_epoch_eager", "P2 epoch, eager", "s", [("value", "most", 0.08), ("torch", "times", 0.5)]),
-    ("p2_epoch_captured", "P2 epoch, captured", "s", [("value", "most", 0.03), ("torch", "times", 0.6)]),
+    ("p2_epoch_eager", "LeNet epoch, eager", "s", [("value", "most", 0.08), ("torch", "times", 0.5)]),
+    ("p2_epoch_captured", "LeNet epoch, captured", "s", [("value", "most", 0.03), ("torch", "times", 0.6)]),
     ("small_op", "host time to issue a small operation", "us", [("value", "most", 2e-6)]),
-    ("captured_launches", "launches a captured step", "count", [("value", "most", 1)]),
-    ("captured_syncs", "host syncs a step", "count", [("value", "most", 0)]),
-    ("captured_allocations", "allocations a step after warm-up", "count", [("value", "most", 0)]),
-    ("matmul_fp32", "product 8192³, float32", "matmul", SPEED),
-    ("matmul_tf32", "product 8192³, TF32", "matmul", SPEED),
+    ("captured_launches", "launches per captured step", "count", [("value", "most", 1)]),
+    ("captured_syncs", "host syncs per step", "count", [("value", "most", 0)]),
+    ("captured_allocations", "allocations per step after warm-up", "count", [("value", "most", 0)]),
+    ("matmul_fp32", "matrix product 8192³, float32", "matmul", SPEED),
+    ("matmul_tf32", "matrix product 8192³, TF32", "matmul", SPEED),
     ("conv_forward", "ResNet-50 convolutions, batch 32, forward", "ms", SPEED),
     ("conv_input", "their data gradients", "ms", SPEED),
     ("conv_weight", "their weight gradients", "ms", SPEED),
@@ -64,17 +64,17 @@ def output_of(*command):
 
 
 def probe():
-    """(facts, "") or (None, why there is no device). Asks the driver itself, which every card has."""
+    """(facts, "") or (None, why there is no device). Asks the driver, which is present with every GPU."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
         return None, "no driver (libcuda.so.1)"
     code = driver.cuInit(0)
     if code != 0:
-        return None, f"cuInit gives {code}"
+        return None, f"cuInit returned {code}"
     count, device, text, version = ctypes.c_int(0), ctypes.c_int(0), ctypes.create_string_buffer(256), ctypes.c_int(0)
     if driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
-        return None, "the driver finds none"
+        return None, "the driver reports none"
     driver.cuDeviceGet(ctypes.byref(device), 0)
     driver.cuDeviceGetName(text, len(text), device)
     driver.cuDriverGetVersion(ctypes.byref(version))
@@ -102,7 +102,7 @@ def save(path, state):
 
 
 def put_step(state, step):
-    """In the place of an earlier step of that name, else at the end."""
+    """Replaces the earlier step of that name, or appends the step."""
     for i, old in enumerate(state["steps"]):
         if (old["group"], old["name"]) == (step["group"], step["name"]):
             state["steps"][i] = step
@@ -111,7 +111,7 @@ def put_step(state, step):
 
 
 def read_log(text):
-    """(facts, rows, result) that a log tells."""
+    """(facts, rows, result) found in a log."""
     facts, rows = {}, []
     for line in text.splitlines():
         if not line.startswith("{"):
@@ -133,7 +133,7 @@ def verdict_of(code, result, may_skip):
     if code == 77 and may_skip:
         return "skipped"
     if code in (124, 137):
-        return "ENDED BY THE TIME LIMIT"
+        return "TIME LIMIT EXCEEDED"
     return "passed" if code == 0 and " 0 failed" in (result or " 0 failed") else "FAILED"
 
 
@@ -144,7 +144,7 @@ def add(args):
     state = load(args.state)
     state["facts"].update(facts)
     if args.group != "facts":
-        # The card is there: Tandem not finding it is a failure. PyTorch and the sanitizers may be absent.
+        # A GPU is present, so Tandem not finding it is a failure. PyTorch and the sanitizers may be absent.
         verdict = verdict_of(args.code, result, args.group == "sanitizers" or args.name == "PyTorch")
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith("{")]
         put_step(state, {"group": args.group, "name": args.name, "code": args.code, "seconds": args.seconds,
@@ -158,7 +158,7 @@ def add(args):
 # ---- the table
 
 class Figures:
-    """Values by (source, row): a number, or the sum over parts; reasons where there is none."""
+    """Values by (source, row): a number, or the sum over parts; otherwise the reason why there is none."""
 
     def __init__(self, state):
         self.parts, self.why = {}, {}
@@ -175,7 +175,7 @@ class Figures:
         return None if parts is None or (source, row) in self.why else sum(parts.values())
 
     def pair(self, row, other_source, other_row):
-        """Both values over the parts that both have; None when there are none."""
+        """(sum, other sum, ratios by part) if both sources have all parts; otherwise None."""
         a, b = self.parts.get(("tandem", row), {}), self.parts.get((other_source, other_row), {})
         common = [part for part in a if part in b]
         broken_off = ("tandem", row) in self.why or (other_source, other_row) in self.why
@@ -185,7 +185,7 @@ class Figures:
 
 
 def judge(figures, row, unit, goal):
-    """(text of the goal, text of what was found, whether reached; None: cannot be told)."""
+    """(text of the goal, text of the result, whether it is reached or None if unknown)."""
     against, how, number = goal
     if against == "value":
         value = figures.value("tandem", row)
@@ -212,7 +212,7 @@ def speed_table(state):
     figures = Figures(state)
     if not figures.parts and not figures.why:
         return ["No benchmark has run.", ""], (0, 0, 0)
-    lines = ["| what | Tandem | PyTorch | called directly | goal | found | |", "|---|---|---|---|---|---|---|"]
+    lines = ["| what | Tandem | PyTorch | direct calls | goal | result | |", "|---|---|---|---|---|---|---|"]
     reached = missed = unknown = 0
     for key, what, unit, goals in ROWS:
         shown = []
@@ -238,7 +238,7 @@ def table(state):
     bad = [s for s in steps if s["verdict"] not in ("passed", "skipped")]
     facts = state["facts"]
     out = [f"# On a GPU: {facts.get('GPU', 'none')}, {facts.get('date', time.strftime('%Y-%m-%d'))}", "",
-           f"Made by `tests/gpu.sh`. {len(steps)} steps: {sum(s['verdict'] == 'passed' for s in steps)} passed, {len(bad)} "
+           f"Generated by `tests/gpu.sh`. {len(steps)} steps: {sum(s['verdict'] == 'passed' for s in steps)} passed, {len(bad)} "
            f"failed, {sum(s['verdict'] == 'skipped' for s in steps)} skipped. "
            f"Speed: {reached} goals reached, {missed} MISSED, {unknown} not measured.", ""]
     out += [f"- {name}: {value}" for name, value in facts.items()] + [""]
@@ -247,7 +247,7 @@ def table(state):
         result = s["result"] or s["last"]
         cells = [s["verdict"], f"{s['group']}: {s['name']}", result, f"{s['seconds']:.0f}", f"`{s['command']}`"]
         out.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
-    out += ["", "## Speed", "", "Medians; the same work in each column, in the same run.", "", *speed]
+    out += ["", "## Speed", "", "Medians; every column does the same work, in the same run.", "", *speed]
     for s in bad:
         out += [f"## {s['group']}: {s['name']}: {s['verdict']} (exit code {s['code']})", "", "```", *s["tail"], "```", ""]
     return "\n".join(out)

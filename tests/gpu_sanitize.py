@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the operation tests under one tool of compute-sanitizer: eight operations a process, several processes at a time.
+"""Runs the operation tests under one compute-sanitizer tool: eight operations per process, several processes at a time.
 
-  gpu_sanitize.py TEST_OPS TOOL SECONDS     ends with "N passed, N failed", of operations; exit code 77: no such tool
+  gpu_sanitize.py TEST_OPS TOOL SECONDS     ends with "N passed, N failed" (operations); exit code 77: tool not installed
 
-The operations of a process that fails run once more, each alone, to find which it was; all count as failed when none
-fails alone. What is not reached within SECONDS counts as skipped.
+If a process fails, its operations run again one by one to find the culprit; if none fails alone, all of them count as
+failed. Operations that are not reached within SECONDS count as skipped.
 """
 import concurrent.futures
 import os
@@ -17,7 +17,7 @@ AT_ONCE = 8
 
 
 def run_group(command, names, until):
-    """(outcome, report) of these operations in one process."""
+    """(outcome, report) of running these operations in one process."""
     seconds = until - time.monotonic()
     if seconds < 1:
         return "skipped", ""

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Builds and runs tests of a Meson build folder and counts their cases: the one place that counts.
+"""Builds and runs the tests of a Meson build folder and counts their cases. Only this script counts.
 
     tests/run.py BUILD [--suite NAME] [-j N] [NAME...] [-- ARGUMENT FOR THE TESTS...]
 
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
-A test tells its count by doctest's summary or by such a line of its own. A test that ends without a count (a crash, a
-time-out, an early exit) is one failure; exit code 77 is one skipped. A line `[skipped] NAME: reason`, or doctest's
-MESSAGE("skipped: reason"), of a passing case counts that case as skipped, not as passed.
+A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash, a
+time-out, an early exit) is one failure; exit code 77 is one skipped case. A line `[skipped] NAME: reason`, or doctest's
+MESSAGE("skipped: reason"), from a passing case counts that case as skipped, not as passed.
 """
 import argparse
 import fnmatch
@@ -47,7 +47,7 @@ def chosen(args):
     for name in args.names:
         if not any(fnmatch.fnmatch(t["name"], name) for t in tests):
             known = " ".join(sorted(t["name"] for t in tests))
-            print(f'run: no test is named "{name}"; there are: {known}', file=sys.stderr)
+            print(f'run: no test is named "{name}"; available tests: {known}', file=sys.stderr)
             sys.exit(2)
     if args.names:
         tests = [t for t in tests if any(fnmatch.fnmatch(t["name"], n) for n in args.names)]
@@ -59,12 +59,12 @@ def ninja(args, *targets):
     command = ["ninja", "-C", str(args.build)]
     dry = subprocess.run([*command, "-n", *targets], capture_output=True, text=True).stdout
     if "no work to do" not in dry and subprocess.run([*command, "-j", str(args.j), *targets]).returncode:
-        print("run: the build failed (above)", file=sys.stderr)
+        print("run: the build failed (see above)", file=sys.stderr)
         sys.exit(1)
 
 
 def targets_of(build, tests):
-    """Ninja's names of what the tests run and depend on."""
+    """Ninja's names of the programs that the tests run and depend on."""
     files = {t["id"]: t["filename"] for t in info(build, "targets")}
     paths = {path for t in tests for dep in t["depends"] for path in files.get(dep, [])}
     paths |= {t["cmd"][0] for t in tests if t["cmd"][0].startswith(str(build.resolve()))}
@@ -82,10 +82,10 @@ def count(result):
         return 0, 1, 0, f"ended without a count ({result['result']}, exit code {code})"
     passed, failed = (sum(int(row[i]) for row in found) for i in (0, 1))
     notes = SKIPPED.findall(text)
-    own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)  # doctest's are filtered out
+    own_skips = 0 if DOCTEST.search(text) else sum(int(row[2] or 0) for row in found)  # doctest's skipped cases are filtered-out ones
     remark = ""
     if code != 0 and failed == 0:
-        failed, remark = 1, f"counted no failure, yet {result['result']}, exit code {code}"
+        failed, remark = 1, f"reported no failure, but ended with {result['result']}, exit code {code}"
     notes_count = min(len(notes), passed)
     return passed - notes_count, failed, own_skips + notes_count, remark or "\n".join(notes)
 
@@ -105,7 +105,7 @@ def run(args, tests):
 
 def main():
     args = arguments()
-    ninja(args, "build.ninja")  # reconfigures where a meson.build has changed: `chosen` reads what that writes
+    ninja(args, "build.ninja")  # reconfigures if a meson.build has changed: `chosen` reads the result
     tests = chosen(args)
     if args.names or args.suite:
         ninja(args, *targets_of(args.build, tests))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the counting in run.py, where a lost count would hide a failure, and of what ./run says to mistakes."""
+"""Tests of the counting in run.py, where a lost count would hide a failure, and of ./run's error messages."""
 import importlib.util
 import pathlib
 import subprocess
@@ -26,18 +26,18 @@ def said(*words):
 CASES = [
     ("doctest, all passed", counted(SUMMARY.format(5, 5, 0, 0)), (5, 0, 0)),
     ("doctest, one failed", counted(SUMMARY.format(5, 4, 1, 0), 1), (4, 1, 0)),
-    ("filtered cases are no skipped ones", counted(SUMMARY.format(1, 1, 0, 4)), (1, 0, 0)),
-    ("a script's own line", counted("hello\n3 passed, 0 failed, 2 skipped\n"), (3, 0, 2)),
+    ("filtered cases do not count as skipped", counted(SUMMARY.format(1, 1, 0, 4)), (1, 0, 0)),
+    ("a script's count line", counted("hello\n3 passed, 0 failed, 2 skipped\n"), (3, 0, 2)),
     ("a crash has no count", counted("starting\n", -11), (0, 1, 0)),
     ("an early exit with code 0 has no count", counted("starting\n"), (0, 1, 0)),
-    ("a sanitizer's report after the summary", counted(SUMMARY.format(5, 5, 0, 0), 66, "WARNING: data race"), (5, 1, 0)),
+    ("a sanitizer report after the summary", counted(SUMMARY.format(5, 5, 0, 0), 66, "WARNING: data race"), (5, 1, 0)),
     ("exit code 77", counted("no GPU here\n", 77), (0, 0, 1)),
-    ("a count in the middle of a line is none", counted("it said 3 passed, 0 failed\n"), (0, 1, 0)),
-    ("a skipped case did not pass", counted("a.cpp:1: MESSAGE: skipped: no data\n" + SUMMARY.format(5, 5, 0, 0)), (4, 0, 1)),
-    ("a near miss", said("trian"), (2, 'run: unknown command "trian"; did you mean "train"? (./run --help lists them)')),
-    ("far from any", said("xyzzy"), (2, 'run: unknown command "xyzzy" (./run --help lists them)')),
-    ("--deps without a folder", said("--deps"), (2, "run: --deps needs a folder: ./run --deps DIR COMMAND")),
-    ("--deps with a folder that is none", said("--deps", "/nowhere", "test")[0], 2),
+    ("a count in the middle of a line is ignored", counted("it said 3 passed, 0 failed\n"), (0, 1, 0)),
+    ("a skipped case does not count as passed", counted("a.cpp:1: MESSAGE: skipped: no data\n" + SUMMARY.format(5, 5, 0, 0)), (4, 0, 1)),
+    ("a misspelt command", said("trian"), (2, 'run: unknown command "trian"; did you mean "train"? (./run --help lists them)')),
+    ("an unknown command", said("xyzzy"), (2, 'run: unknown command "xyzzy" (./run --help lists them)')),
+    ("--deps without a folder", said("--deps"), (2, "run: --deps requires a folder: ./run --deps DIR COMMAND")),
+    ("--deps with a folder that does not exist", said("--deps", "/nowhere", "test")[0], 2),
     ("deps without a folder", said("deps"), (2, "run: usage: ./run deps --to DIR")),
     ("an unknown sanitizer", said("sanitize", "adress"), (2, "run: usage: ./run sanitize address|thread")),
     ("--help", said("--help"), (0, "")),
@@ -47,6 +47,6 @@ failed = 0
 for name, found, wanted in CASES:
     if found != wanted:
         failed += 1
-        print(f"FAILED: {name}\n  found  {found}\n  wanted {wanted}")
+        print(f"FAILED: {name}\n  found    {found}\n  expected {wanted}")
 print(f"{len(CASES) - failed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

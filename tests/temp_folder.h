@@ -1,5 +1,5 @@
-// A folder for one test, removed with all it holds at the end of the scope; and whole-file reading and
-// writing.
+// A temporary folder for one test, removed with its contents at the end of the scope, and helpers that read and
+// write whole files.
 #pragma once
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The message of what `body` throws; "" when it throws nothing.
+/// The message of the exception that `body` throws; "" if it throws nothing.
 template <class Body>
 std::string error_of(Body&& body) {
   try {

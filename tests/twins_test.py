@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Finds definitions that share a mangled name: an inline function in one object, an ordinary one in another.
+"""Finds definitions that share a mangled name: an inline function in one object file, an ordinary one in another.
 
-    tests/twins_test.py FOLDER...     objects below the folders, as one program links them
+    tests/twins_test.py FOLDER...     checks all object files below the folders, which one program links
 
-The linker takes one of such a pair without a word (a violation of the one-definition rule). The last line is
+The linker silently keeps one of such a pair (a violation of the one-definition rule). The last line is
 `N passed, N failed`.
 """
 import pathlib
@@ -15,7 +15,7 @@ INLINE, ORDINARY = set("WVu"), set("TDBR")
 
 
 def twins(objects):
-    """Lines that name what is defined as inline in one of the objects and as ordinary in another."""
+    """One line per symbol that is inline in one object and ordinary in another."""
     found = {}
     text = subprocess.run(["nm", "-A", "-P", "--defined-only", *map(str, objects)], check=True, capture_output=True, text=True)
     for line in text.stdout.splitlines():
@@ -38,9 +38,9 @@ def finds_a_pair():
 
 def main():
     objects = [o for folder in sys.argv[1:] for o in pathlib.Path(folder).rglob("*.o")]
-    bad = twins(objects) if objects else ["no objects in " + " ".join(sys.argv[1:])]
+    bad = twins(objects) if objects else ["no object files in " + " ".join(sys.argv[1:])]
     if not finds_a_pair():
-        bad.append("the check finds no pair where there is one")
+        bad.append("the check misses a known pair")
     print(*bad, sep="\n")
     print(f"{0 if bad else 1} passed, {1 if bad else 0} failed")
     return bool(bad)

@@ -1,4 +1,4 @@
-// PNG and PNM pictures.
+// PNG and PNM images.
 #include "tandem/cli/image.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// libFuzzer's entry, or a program that replays a folder of broken files: each must be refused with an error.
+// libFuzzer's entry point, or a program that replays a folder of broken files, each of which must be refused.
 #include "tandem/tests/fuzz/fuzz.h"
 
 #ifdef TANDEM_FUZZ
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
 
 namespace {
 
-// Empty when the file is refused as it should be.
+// What is wrong; empty if the file is refused, as it must be.
 std::string complaint(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -28,7 +28,7 @@ std::string complaint(const std::filesystem::path& path) {
                ? "was accepted"
                : "";
   } catch (const std::exception& e) {
-    return std::string("was refused by a foreign exception: ") + e.what();
+    return std::string("was refused with an exception other than tandem::Error: ") + e.what();
   }
 }
 
