@@ -1,4 +1,4 @@
-// Round steps: 1, 2 and 5 times powers of ten.
+// Axis steps are 1, 2 or 5 times a power of ten.
 #include "tandem/cli/axis.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ std::vector<int> count_ticks(int count, int most_ticks) {
   for (int index = 2; (count - 1) / step + 2 > most_ticks && count > most_ticks; ++index)  // 5, 10, 20, 50 …
     step = static_cast<int>(step_at(index));
   std::vector<int> ticks{1};
-  // A round tick that crowds the first or the last one gives way to it.
+  // Drop round ticks that are too close to the first or the last one.
   const int least = (step + 1) / 2;
   for (int tick = step == 1 ? 2 : step; tick < count; tick += step)
     if (tick - 1 >= least && count - tick >= least) ticks.push_back(tick);

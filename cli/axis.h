@@ -7,23 +7,23 @@
 namespace tandem::cli {
 
 struct Axis {
-  double low = 0, high = 1;   ///< the ends, both ticks
+  double low = 0, high = 1;   ///< the ends, which are ticks
   std::vector<double> ticks;  ///< ascending, steps of 1, 2 or 5 times a power of ten
-  int decimals = 0;           ///< of every label
+  int decimals = 0;           ///< decimal places of the labels
   std::string label(double tick) const;
 };
 
-/// What no value can pass, so that no room is given beyond it: 100 % of accuracy.
+/// Limits that no value can exceed (accuracy: 100 %), so the axis is not padded beyond them.
 struct AxisLimits {
   double least = -INFINITY, most = INFINITY;
 };
 
-/// False for what is not finite, and for values of a run that diverges, next to which all others would
-/// vanish.
+/// False for values that are not finite, and for huge values of a diverging run, next to which all others
+/// would vanish.
 bool can_be_drawn(double value);
 
-/// Encloses the finite values with at most `most_ticks` (3 or more) ticks. Values that are all equal, or
-/// none, get some room around them, within the limits (which must be round numbers).
+/// Encloses the finite values with at most `most_ticks` (3 or more) ticks. If the values are all equal, or if
+/// there are none, the axis is padded around them, within the limits (which must be round numbers).
 Axis make_axis(const std::vector<double>& values, int most_ticks, const AxisLimits& limits = {});
 
 /// Whole numbers from 1 to `count`, at most `most_ticks` (2 or more) of them, the first and the last

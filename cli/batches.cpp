@@ -1,4 +1,4 @@
-// Pictures on a GPU are gathered and scaled there; others by the loader's threads.
+// Images on a GPU are gathered and scaled there; others are processed by the loader's threads.
 #include "tandem/cli/batches.h"
 
 #include "tandem/cli/evaluate.h"

@@ -1,4 +1,4 @@
-// The batches of an epoch on the device that trains, wherever the data set lies.
+// The batches of an epoch on the training device, wherever the data set is stored.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace tandem::cli {
 
-/// On the device, where it takes up no more than a quarter of what is free there.
+/// Copies the data to the device, unless that is a GPU and would take more than a quarter of its free memory.
 data::ImageData placed(const data::ImageData& data, Device device);
 
 class Batches {
  public:
-  /// `side`: a stream that copies batches to a device on which the data set does not lie.
+  /// `side`: a stream that copies batches to a device that does not hold the data set.
   Batches(const data::ImageData& data, const data::BatchLoaderOptions& options,
           const std::optional<Stream>& side);
-  /// Images and labels; empty at the end.
+  /// Images and labels; empty at the end of the epoch.
   std::vector<Tensor> next();
   int64_t count() const { return count_; }
 

@@ -1,5 +1,5 @@
-// tandem compare: the same training on several lists of devices, an epoch of each in turn, so that other work
-// on the machine meets all of them alike.
+// tandem compare: the same training on several lists of devices, alternating by epoch so that other load on
+// the machine affects all of them alike.
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -29,10 +29,10 @@ double now() {
 }
 double cpu_now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// One list of devices with one size of batch: a model of its own, and everything that it needs.
+// One list of devices with one batch size: its own model, and everything that the training needs.
 struct Contender {
   Placement placement;
-  int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads of each
+  int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads per device
   Recipe recipe;
   Generator generator;
   data::ImageDataPair data;
@@ -45,7 +45,7 @@ struct Contender {
   bool on_gpu() const { return placement.root.is_cuda(); }
 };
 
-// Devices, threads and random numbers are those of `c` while it lives.
+// Switches devices, threads and random numbers to those of `c` for its lifetime.
 class Turn {
  public:
   explicit Turn(const Contender& c) : random_(c.generator) {
@@ -70,15 +70,15 @@ struct Setting {
 std::vector<Placement> placements_of(const CompareOptions& o) {
   if (o.devices.size() < 2)
     throw UsageError(
-        concat("--devices: name the lists to compare, such as --devices cpu:0 --devices "
+        concat("--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
                "cpu:0,cpu:1",
-               o.devices.empty() ? "" : "; there is only one"));
+               o.devices.empty() ? "" : "; got only one"));
   std::vector<Placement> out;
   for (const std::string& list : o.devices) {
     Placement p = use_placement(split_names(list), "", o.shards);
     for (const Placement& other : out)
       if (other.devices == p.devices)
-        throw UsageError(concat("--devices ", list, ": this list is named twice"));
+        throw UsageError(concat("--devices ", list, ": this list is given twice"));
     out.push_back(std::move(p));
   }
   return out;
@@ -91,7 +91,8 @@ int logical_of(const Placement& p) {
   return count;
 }
 
-// As many threads a device in every run: the cores shared out among the most devices at once.
+// Threads per device, the same in every run: the cores divided by the largest number of CPU devices in a
+// list.
 int threads_of(const CompareOptions& o, const std::vector<Placement>& placements) {
   int most = 1;
   for (const Placement& p : placements)
@@ -100,7 +101,7 @@ int threads_of(const CompareOptions& o, const std::vector<Placement>& placements
   const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
   for (const Placement& p : placements)
     if (threads * logical_of(p) > 4096)
-      throw UsageError(concat("--threads ", threads, ": too many for ", names_of(p.devices)));
+      throw UsageError(concat("--threads ", threads, ": too many threads for ", names_of(p.devices)));
   return threads;
 }
 
@@ -126,7 +127,8 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   s.config.class_count = std::max<int64_t>(train.classes, static_cast<int64_t>(s.config.classes.size()));
   s.config.input = {1, train.images.size(1), train.images.size(2)};
   if (o.images > train.images.size(0))
-    throw UsageError(concat("--images ", o.images, ": there are only ", train.images.size(0)));
+    throw UsageError(
+        concat("--images ", o.images, ": the number of training images is only ", train.images.size(0)));
   if (o.images > 0)
     train = {train.images.narrow(0, 0, o.images), train.labels.narrow(0, 0, o.images), train.classes};
   return s;
@@ -139,7 +141,7 @@ nn::Sequential fresh_model(const Setting& s) {
   return model;
 }
 
-// The pools of all its devices start here rather than in the midst of a step.
+// Starts the thread pools of all devices here rather than in the middle of a step.
 void start_threads(const Contender& c) try {
   for (const Device& device : c.placement.devices) {
     if (!device.is_cpu()) continue;
@@ -180,7 +182,7 @@ Contender make_contender(const Setting& s, const Placement& placement, int threa
   return c;
 }
 
-// The first list, then each other list with the same batch, with more, or both.
+// The first list, then each other list with the same batch, a larger batch, or both.
 std::vector<Contender> make_contenders(const Setting& s, const std::vector<Placement>& placements,
                                        int threads) {
   const int64_t batch = s.recipe.batch_size;
@@ -206,7 +208,7 @@ data::BatchLoaderOptions loading(const Contender& c, const CompareOptions& o, in
           .pin_memory = c.side.has_value()};
 }
 
-// Mean seconds of the phases of `t`, added to those of `before` steps.
+// Updates the mean seconds of the phases with the steps of `t`.
 void add_timings(const parallel::ServerTimings& t, Contender& c) {
   if (t.steps == 0) return;
   PhaseSeconds sum{};
@@ -230,7 +232,7 @@ void add_timings(const parallel::ServerTimings& t, Contender& c) {
     c.measured.step[i] = (c.measured.step[i] * before + sum[i]) / static_cast<double>(c.timed_steps);
 }
 
-// False when a signal ended it: what was begun does not count.
+// Returns false if a signal ended the epoch, which is then not counted.
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
   const Turn turn(c);
   Stepper& stepper = *c.stepper;
@@ -249,22 +251,22 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
                 .fraction = static_cast<double>(done + 1) / static_cast<double>(loader.count()),
                 .fields = {}});
   }
-  stepper.loss_sum();  // waits for the devices
+  stepper.loss_sum();  // synchronises with the devices
   const double seconds = std::max(now() - begun, 1e-9);
   c.measured.seconds.push_back(seconds);
   c.measured.cores.push_back((cpu_now() - cpu_begun) / seconds);
   if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
   c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
-  bar.print(concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " a step)") : "",
-                   "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
-                   with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)),
-                   " images/s"));
+  bar.print(concat(
+      c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
+      "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
+      with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)), " images/s"));
   std::fflush(stdout);
   return true;
 }
 
-// A GPU works on while the host goes ahead: its phases are told apart by waiting after each, on a model that
-// is thrown away.
+// GPUs run asynchronously, so their phases are timed separately by waiting after each phase, on a model that
+// is discarded.
 void time_phases(Contender& c, const Setting& s) {
   const Turn turn(c);
   const auto stepper = make_stepper(fresh_model(s), c.recipe, c.placement, Timed::kDevices);
@@ -297,10 +299,10 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
   }
   out.note = concat(with_commas(out.images), " images, ", out.recipe,
                     out.shards > 0 ? concat(", ", counted(out.shards, "shard", "shards")) : "",
-                    cpu ? concat("; each CPU device has ", counted(threads, "thread", "threads"), " of ",
+                    cpu ? concat("; each CPU device uses ", counted(threads, "thread", "threads"), " of ",
                                  counted(out.cores, "core", "cores"))
                         : "",
-                    gpu ? "; steps of GPUs taken apart in a pass of their own" : "");
+                    gpu ? "; phases of GPU steps measured in a separate pass" : "");
   return out;
 }
 
@@ -309,9 +311,9 @@ void announce(const Setting& s, const std::vector<Contender>& contenders, int th
   const Comparison c = comparison_of(s, contenders, threads);
   std::printf("model    %s on %s\n", c.model.c_str(), c.data.c_str());
   for (const Measured& run : c.runs)
-    std::printf("devices  %s: %s, %s a step\n", run.label.c_str(), run.stands_on.c_str(),
+    std::printf("devices  %s: %s, %s per step\n", run.label.c_str(), run.stands_on.c_str(),
                 counted(run.batch, "image", "images").c_str());
-  std::printf("measured %s; %s, one of each list in turn\n", c.note.c_str(),
+  std::printf("measured %s; %s per list, alternating\n", c.note.c_str(),
               counted(c.epochs, "epoch", "epochs").c_str());
   std::printf("folder   %s\n", printable(folder).c_str());
   std::fflush(stdout);
@@ -328,14 +330,14 @@ void check_folder(const std::string& wanted) {
   for (const char* file : {"compare.json", "compare.svg"})
     if (!wanted.empty() &&
         std::filesystem::exists(std::filesystem::symlink_status(std::filesystem::path(wanted) / file, error)))
-      throw UsageError(concat("--out ", wanted, ": holds ", file, " already; choose another folder"));
+      throw UsageError(concat("--out ", wanted, ": already contains ", file, "; choose another folder"));
 }
 
-// Until all is measured, or a signal comes.
+// Measures all epochs, or stops at a signal.
 void measure(const Setting& s, std::vector<Contender>& contenders, int threads, const std::string& folder,
              const Terminal& terminal) {
   ProgressBar bar(terminal);
-  for (Contender& c : contenders) {  // threads start and memory is taken before anything is timed
+  for (Contender& c : contenders) {  // start threads and allocate memory before anything is timed
     const Turn turn(c);
     const int64_t few = std::min<int64_t>(64, c.data.test.images.size(0));
     c.stepper->evaluate({c.data.test.images.narrow(0, 0, few), c.data.test.labels.narrow(0, 0, few), 1});
@@ -366,7 +368,7 @@ int compare_command(const CompareOptions& o) {
 
   const Comparison c = comparison_of(setting, contenders, threads);
   if (c.runs.front().empty()) {
-    std::printf("stopped before the first epoch had ended: nothing was measured\n");
+    std::printf("stopped before the end of the first epoch; nothing was measured\n");
     return 128 + stop_signal;
   }
   std::printf("\n%s\n", comparison_table(c, terminal).c_str());
@@ -375,7 +377,7 @@ int compare_command(const CompareOptions& o) {
   for (const std::string& text : {sums_note(c), disturbance(c)})
     if (!text.empty()) std::printf("%s\n", text.c_str());
   write_files(c, folder);
-  std::printf("%severything is in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
+  std::printf("%sresults are in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
               printable(folder).c_str());
   return stop_signal != 0 ? 128 + stop_signal : 0;
 }

@@ -1,5 +1,5 @@
-// Perfect scaling divides every phase of a step by the factor of devices; what a phase takes beyond that is
-// what it costs, and the phase that costs most is what limits.
+// Perfect scaling divides every phase of a step by the ratio of device counts. The time that a phase takes
+// beyond that is its cost; the costliest phase is reported as the limit.
 #include "tandem/cli/comparison.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ double median_of(std::vector<double> values) {
 std::string ms(double seconds) { return fixed(1e3 * seconds, seconds < 0.1 ? 2 : 1); }
 std::string share(double part, double whole) { return concat(ms(part), " of ", ms(whole), " ms"); }
 
-// How many times the devices of the first list.
+// Number of devices relative to the first list.
 double factor(const Comparison& c, const Measured& run) {
   return static_cast<double>(run.devices.size()) / static_cast<double>(c.runs.front().devices.size());
 }
 
-// What each phase takes beyond perfect scaling.
+// Seconds of each phase beyond perfect scaling.
 PhaseSeconds beyond(const Comparison& c, const Measured& run) {
   const Measured& first = c.runs.front();
   const double work = static_cast<double>(run.batch) / static_cast<double>(first.batch) / factor(c, run);
@@ -40,23 +40,22 @@ PhaseSeconds beyond(const Comparison& c, const Measured& run) {
 std::string slow_compute(const Comparison& c, const Measured& run) {
   const int threads = run.threads * static_cast<int>(run.devices.size());
   if (run.on_cpu && threads > c.cores)
-    return concat("the devices share ", counted(c.cores, "core", "cores"), ", on which ", threads,
-                  " threads take turns");
+    return concat("the devices have only ", counted(c.cores, "core", "cores"), " for ", threads, " threads");
   if (run.disturbed(c.cores))
-    return concat("other programs hold the cores: it had ", fixed(median_of(run.cores), 2), " of the ",
+    return concat("other programs use the cores: the run had ", fixed(median_of(run.cores), 2), " of the ",
                   threads, " that it can use");
-  if (run.one_card) return "the devices are parts of one card and share its multiprocessors";
+  if (run.one_card) return "the devices are parts of one GPU and share its multiprocessors";
   const Measured& first = c.runs.front();
   const double part =
       (run.step[kForward] + run.step[kBackward]) / (first.step[kForward] + first.step[kBackward]);
   const double ideal = static_cast<double>(run.batch) / static_cast<double>(first.batch) / factor(c, run);
-  const std::string text = concat("forward and backward of a piece take ", fixed(part, 2), " of what ",
-                                  first.label, " takes for its own, not ", fixed(ideal, 2));
-  return text + (run.on_cpu ? ": the devices share one processor's clock, caches and memory"
+  const std::string text = concat("forward and backward on each device take ", fixed(part, 2),
+                                  " of the time on ", first.label, ", not ", fixed(ideal, 2));
+  return text + (run.on_cpu ? ": the devices share one CPU's clock, caches and memory"
                             : ": pieces this small do not fill a device");
 }
 
-// The costliest part beyond perfect scaling, in words.
+// Describes the costliest part beyond perfect scaling.
 std::string main_cost(const Comparison& c, const Measured& run) {
   const PhaseSeconds b = beyond(c, run), &s = run.step;
   const double whole = run.step_seconds();
@@ -65,14 +64,14 @@ std::string main_cost(const Comparison& c, const Measured& run) {
   const double most = std::max({compute, data, idle, talk});
   if (most == compute) return slow_compute(c, run);
   if (most == data)
-    return concat("a step waits ", share(s[kDataWait] + s[kCopyIn], whole),
+    return concat("each step waits ", share(s[kDataWait] + s[kCopyIn], whole),
                   " for its images (--workers loads batches ahead)");
   if (most == idle)
-    return concat("the devices wait for one another, ", share(s[kIdle], whole),
-                  " a step: they are not equally fast");
-  return concat("summing gradients, the optimizer and handing out parameters take ",
+    return concat("the devices wait for each other for ", share(s[kIdle], whole),
+                  " per step: they are not equally fast");
+  return concat("summing gradients, the optimizer and broadcasting parameters take ",
                 share(s[kReduce] + s[kOptimizer] + s[kBroadcast] + s[kOther], whole),
-                " a step; a larger batch makes it rarer");
+                " per step; a larger batch needs fewer steps");
 }
 
 std::string spread(const Measured& run) {
@@ -91,7 +90,7 @@ double Measured::median() const { return median_of(seconds); }
 double Measured::least() const { return empty() ? NAN : *std::min_element(seconds.begin(), seconds.end()); }
 double Measured::most() const { return empty() ? NAN : *std::max_element(seconds.begin(), seconds.end()); }
 const char* Measured::parts() const {
-  return one_card ? "parts of one card" : on_cpu && devices.size() > 1 ? "parts of one processor" : "";
+  return one_card ? "parts of one GPU" : on_cpu && devices.size() > 1 ? "parts of one CPU" : "";
 }
 bool Measured::disturbed(int most_cores) const {
   if (!on_cpu || threads != 1 || empty()) return false;
@@ -118,7 +117,7 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
     for (const Measured& run : c.runs) cells.push_back(run.empty() ? "-" : text(run));
     table.add_row(std::move(cells));
   };
-  row("images a step", [](const Measured& r) {
+  row("images per step", [](const Measured& r) {
     const auto each = static_cast<int64_t>(r.devices.size());
     return concat(r.batch, each > 1 ? concat(" = ", each, " x ",
                                              fixed(static_cast<double>(r.batch) / static_cast<double>(each),
@@ -128,14 +127,14 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
   if (std::any_of(c.runs.begin(), c.runs.end(), [](const Measured& r) { return *r.parts() != '\0'; }))
     row("devices are", [](const Measured& r) { return std::string(r.parts()); });
   row("epochs measured", [](const Measured& r) { return std::to_string(r.seconds.size()); });
-  row("seconds an epoch, median", [](const Measured& r) { return fixed(r.median(), 2); });
-  row("  least to most", spread);
-  row("processor seconds", [](const Measured& r) { return fixed(r.cpu_seconds(), 2); });
+  row("seconds per epoch (median)", [](const Measured& r) { return fixed(r.median(), 2); });
+  row("  min to max", spread);
+  row("CPU seconds per epoch", [](const Measured& r) { return fixed(r.cpu_seconds(), 2); });
   row("images/s", [&](const Measured& r) { return with_commas(std::llround(c.images_per_second(r))); });
   row("speed-up", [&](const Measured& r) { return fixed(c.speed_up(r), 2); });
   row("test accuracy", [](const Measured& r) { return fixed(r.accuracy, 4); });
   table.add_rule();
-  row("a step, ms", [](const Measured& r) { return ms(r.step_seconds()); });
+  row("ms per step", [](const Measured& r) { return ms(r.step_seconds()); });
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
     row(("  " + std::string(kPhaseNames[i])).c_str(), [i](const Measured& r) { return ms(r.step[i]); });
   return table.text(terminal);
@@ -146,12 +145,12 @@ std::string what_limits(const Comparison& c, const Measured& run) {
   if (run.empty() || first.empty() || &run == &first) return "";
   const double speed = c.speed_up(run), most = factor(c, run);
   std::string name = run.label;
-  if (run.weak) name += concat(", ", run.batch, " images a step");
+  if (run.weak) name += concat(", ", run.batch, " images per step");
   std::string text = concat(name, ": ", fixed(speed, 2), " times as fast as ", first.label);
   if (most <= 1) return text + ", with no more devices.";
-  text += concat(", of at most ", fixed(most, most == std::floor(most) ? 0 : 2), ". ");
+  text += concat(", out of a possible ", fixed(most, most == std::floor(most) ? 0 : 2), ". ");
   if (speed >= most) return text + "Nothing is lost.";
-  return text + (speed >= 0.95 * most ? "Little is lost; most of it: " : "What limits it: ") +
+  return text + (speed >= 0.95 * most ? "Little is lost; the main cost: " : "What limits it: ") +
          main_cost(c, run) + ".";
 }
 
@@ -163,14 +162,14 @@ std::string disturbance(const Comparison& c) {
                     std::min(c.cores, static_cast<int>(run.devices.size())));
   return who.empty()
              ? ""
-             : concat("Other programs held the cores (", who, "): compare again when they have ended.");
+             : concat("Other programs used the cores (", who, "): compare again when they have finished.");
 }
 
 std::string sums_note(const Comparison& c) {
   const bool any = std::any_of(c.runs.begin(), c.runs.end(),
                                [](const Measured& r) { return r.devices.size() > 1 && !r.empty(); });
   return any && c.shards == 0
-             ? "The optimizer sums the gradients in its own pass: reduce is waiting for them."
+             ? "The optimizer sums the gradients in its own pass; reduce is only the wait for them."
              : "";
 }
 

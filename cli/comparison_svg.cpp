@@ -1,4 +1,5 @@
-// A row a list: on the left seconds an epoch with least and most, on the right a step's phases end to end.
+// One row per list: on the left the seconds per epoch with minimum and maximum, on the right a step's phases,
+// stacked.
 #include <algorithm>
 
 #include "tandem/cli/axis.h"
@@ -36,7 +37,7 @@ struct Panel {
   double x(double value) const { return left + kPanel * (value - axis.low) / (axis.high - axis.low); }
 };
 
-// Axis, ticks and lines of grid behind the rows.
+// Axis, ticks and grid lines behind the rows.
 Panel make_panel(double left, const std::string& head, double most, std::size_t rows, std::string& out) {
   const Panel panel{left, make_axis({0, most > 0 ? most : 1}, 7, {0, INFINITY})};
   const double bottom = row_top(rows) - 8;
@@ -58,7 +59,7 @@ std::string epoch_bar(const Comparison& c, const Measured& run, const Panel& pan
            svg_line(most, middle - 5, most, middle + 5, "spread");
   }
   const std::string text = concat(fixed(run.median(), 2), " s, ", fixed(c.speed_up(run), 2), " x");
-  // Within the bar where there is room, else behind it.
+  // To the right of the bar and its spread.
   return out + svg_text(std::max(end, panel.x(run.most())) + 6, middle + 4, "start", "tick", text);
 }
 
@@ -84,7 +85,7 @@ std::string legend(double y) {
   return out;
 }
 
-// Cut between words.
+// Breaks `text` into lines between words.
 void add_lines(const std::string& text, std::vector<std::string>& lines) {
   constexpr std::size_t kMost = 142;
   for (std::size_t at = 0; at < text.size();) {
@@ -108,7 +109,7 @@ std::string comparison_svg(const Comparison& c) {
     slowest = std::max(slowest, run.most());
     longest = std::max(longest, 1e3 * run.step_seconds());
   }
-  const std::string title = concat(c.model, " on ", c.data, ": several devices compared");
+  const std::string title = concat(c.model, " on ", c.data, ": comparison of devices");
   std::vector<std::string> lines;
   for (const Measured& run : c.runs) add_lines(what_limits(c, run), lines);
   add_lines(sums_note(c), lines);
@@ -116,15 +117,14 @@ std::string comparison_svg(const Comparison& c) {
   const int height = static_cast<int>(row_top(rows)) + 90 + 19 * static_cast<int>(lines.size());
   std::string out = svg_begin(kWidth, height, title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", title) + svg_text(20, 53, "start", "note", c.note);
-  // Room for the figures behind the longest bar.
-  const Panel epochs =
-      make_panel(kLeft, "seconds an epoch (median, least to most)", 1.3 * slowest, rows, out);
-  const Panel steps = make_panel(kRight, "where a step's time goes (ms)", 1.2 * longest, rows, out);
+  // The axes leave space for the text to the right of the longest bar.
+  const Panel epochs = make_panel(kLeft, "seconds per epoch (median, min to max)", 1.3 * slowest, rows, out);
+  const Panel steps = make_panel(kRight, "time per step by phase (ms)", 1.2 * longest, rows, out);
   for (std::size_t i = 0; i < rows; ++i) {
     const Measured& run = c.runs[i];
     const double y = row_top(i);
     out += svg_text(20, y + 8, "start", "head", run.label);
-    out += svg_text(20, y + 24, "start", "tick", concat(run.batch, " images a step"));
+    out += svg_text(20, y + 24, "start", "tick", concat(run.batch, " images per step"));
     out += svg_text(20, y + 39, "start", "tick", run.parts());
     if (!run.empty()) out += epoch_bar(c, run, epochs, y) + step_bar(run, steps, y);
   }

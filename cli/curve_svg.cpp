@@ -1,5 +1,5 @@
-// Two panels side by side. Colours are CSS classes with a second set for prefers-color-scheme: dark; a line's
-// dash pattern tells training from test where colours do not.
+// Two panels side by side. Colours are CSS classes with a second set for prefers-color-scheme: dark; dash
+// patterns distinguish training from test where colours do not.
 #include "tandem/cli/curve_svg.h"
 
 #include <algorithm>
@@ -58,8 +58,8 @@ std::string axes(const Panel& panel) {
   return out + svg_text(panel.left + kPanelWidth / 2.0, bottom + 40, "middle", "tick", "epoch");
 }
 
-// One path; a value that is not finite lifts the pen. A lone point becomes a short stroke, drawn as a dot by
-// its cap.
+// One path, interrupted at values that are not finite. An isolated point becomes a short stroke, which its
+// round cap draws as a dot.
 std::string curve(const Panel& panel, const std::vector<double>& values, const char* css) {
   std::string path;
   bool pen_down = false;
@@ -114,7 +114,7 @@ std::string legend() {
 std::string curve_svg(const Curves& curves) {
   const Panel accuracy =
       make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
-  const Panel loss = make_panel("loss (nats an image)", 530, curves.train_loss, curves.test_loss);
+  const Panel loss = make_panel("loss (nats per image)", 530, curves.train_loss, curves.test_loss);
   std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", curves.title);
   out += svg_text(20, 51, "start", "note", curves.note) + legend();

@@ -1,5 +1,5 @@
-// A logical CPU device is a share of the cores, so the tool may make as many as a command asks for: it is a
-// program of its own.
+// A logical CPU device is a share of the cores. The tool owns its process, so it may create as many as a
+// command asks for.
 #include "tandem/cli/device_list.h"
 
 #include <algorithm>
@@ -33,19 +33,20 @@ bool count_is_fixed() {
   return text != nullptr && *text != '\0';
 }
 
-// "there is cpu:0", "there are cuda:0 to cuda:3"
+// "available: cpu:0", "available: cuda:0 to cuda:3"
 std::string those_present(DeviceType type) {
   const int count = device_count(type);
   const auto name = [type](int i) { return Device(type, static_cast<DeviceIndex>(i)).str(); };
-  if (count == 1) return "there is " + name(0);
-  return concat("there are ", name(0), count == 2 ? " and " : " to ", name(count - 1));
+  if (count == 1) return "available: " + name(0);
+  return concat("available: ", name(0), count == 2 ? " and " : " to ", name(count - 1));
 }
 
 Device present(Device device) try { return resolve(device); } catch (const Error& error) {
-  if (device.is_cuda() && device_count(kCUDA) == 0) throw UsageError(error.what());  // it says why
+  if (device.is_cuda() && device_count(kCUDA) == 0)
+    throw UsageError(error.what());  // the message gives the reason
   const int wanted = device.index() + 1;
   throw UsageError(
-      concat("no device ", device, ": ", those_present(device.type()),
+      concat("no device ", device, "; ", those_present(device.type()),
              device.is_cpu() ? concat(" (TANDEM_CPU_DEVICES=", wanted, " makes ", wanted, ")") : ""));
 }
 
@@ -94,7 +95,7 @@ std::vector<Device> use_devices(const std::string& option, const std::vector<std
   for (const Device& device : devices) {
     out.push_back(present(device));
     if (std::count(out.begin(), out.end(), out.back()) > 1)
-      throw UsageError(concat("device ", out.back(), " is named twice"));
+      throw UsageError(concat("device ", out.back(), " is listed twice"));
   }
   return out;
 } catch (const UsageError& error) {
@@ -112,7 +113,7 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
   }
   if (!out.root.has_index()) out.root = Device(out.root.type(), 0);
   if (std::find(out.devices.begin(), out.devices.end(), out.root) == out.devices.end())
-    throw UsageError(concat("--root ", root, ": is not one of the devices ", names_of(out.devices)));
+    throw UsageError(concat("--root ", root, ": not one of the devices ", names_of(out.devices)));
   return out;
 }
 
@@ -136,12 +137,12 @@ std::string describe_devices(const std::vector<Device>& devices) {
   if (first.is_cpu()) {
     const std::string threads = counted(info.threads, "thread", "threads");
     if (devices.size() == 1) return info.name + ", " + threads;
-    return concat(devices.size(), " logical devices of one processor, ", info.name, ", ", threads, " each");
+    return concat(devices.size(), " logical devices on one CPU, ", info.name, ", ", threads, " each");
   }
   if (devices.size() == 1)
     return concat(info.name, info.detail.find("one of ") != std::string::npos ? ", " + info.detail : "", ", ",
                   counted(info.threads, "multiprocessor", "multiprocessors"));
-  return concat(devices.size(), share_a_card(devices) ? " logical devices, parts of one card, " : " cards, ",
+  return concat(devices.size(), share_a_card(devices) ? " logical devices on one GPU, " : " GPUs, ",
                 info.name);
 }
 

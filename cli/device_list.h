@@ -1,4 +1,4 @@
-// The devices that a command names: checked, made where they are logical, and described.
+// The devices that a command names: checks them, creates logical CPU devices, and describes them.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,26 +10,27 @@ namespace tandem::cli {
 /// Where a model is trained.
 struct Placement {
   std::vector<Device> devices;
-  Device root;         ///< one of them: keeps the parameters
-  int64_t shards = 0;  ///< fixed pieces of a batch; 0: a piece a device
+  Device root;         ///< the one of them that keeps the parameters
+  int64_t shards = 0;  ///< fixed number of pieces of a batch; 0: one piece per device
   bool by_server() const { return devices.size() > 1 || shards > 0; }
 };
 
 /// "cpu:0,cpu:1"
 std::string names_of(const std::vector<Device>& devices);
-/// The same, for people: "cuda:0 to cuda:7" where there are many.
+/// The same, shorter for display: "cuda:0 to cuda:7" for more than three consecutive devices.
 std::string short_names_of(const std::vector<Device>& devices);
-/// "cpu:0,cpu:1" → its parts; "" has one, which is empty.
+/// Splits "cpu:0,cpu:1" at commas; "" has one part, which is empty.
 std::vector<std::string> split_names(const std::string& list);
 
-/// The devices of these names; the best present where there are none. Makes as many logical CPU devices as
-/// are asked for, unless TANDEM_CPU_DEVICES says how many there are. Throws UsageError, which begins with
-/// `option`, on a name that is unknown, absent (it says which exist) or twice there.
+/// The devices with these names; the best available if there are none. Creates as many logical CPU devices as
+/// are asked for, unless TANDEM_CPU_DEVICES fixes their number. Throws UsageError, with a message that starts
+/// with `option`, if a name is unknown, does not exist (the message lists the devices that do), or is listed
+/// twice.
 std::vector<Device> use_devices(const std::string& option, const std::vector<std::string>& names);
-/// With a root among them: the first where `root` is empty. Throws UsageError.
+/// The same with a root among the devices: the first if `root` is empty. Throws UsageError.
 Placement use_placement(const std::vector<std::string>& names, const std::string& root, int64_t shards);
 
-/// What they stand on: "2 logical devices of one processor, AMD EPYC, 1 thread each".
+/// Their hardware: "2 logical devices on one CPU, AMD EPYC, 1 thread each".
 std::string describe_devices(const std::vector<Device>& devices);
 /// Whether several of them are parts of one GPU.
 bool share_a_card(const std::vector<Device>& devices);

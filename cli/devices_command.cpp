@@ -1,4 +1,4 @@
-// tandem devices: what there is.
+// tandem devices: lists the available devices.
 #include <cstdio>
 
 #include "tandem/cli/options.h"
@@ -11,7 +11,7 @@ namespace tandem::cli {
 int devices_command() {
   const Terminal terminal = detect_terminal();
   Table table({{"device"},
-               {"what"},
+               {"hardware"},
                {"threads, SMs", Table::Align::kRight},
                {"memory", Table::Align::kRight},
                {"free", Table::Align::kRight},

@@ -1,6 +1,6 @@
-// libcurl behind download_dataset. A part is only ever appended to; what is wrong with it shows when its
-// content is summed, and then it is fetched once more from the start. It outlives a process that is killed,
-// as no AtomicFile does.
+// download_dataset with libcurl. A partial file is only ever appended to. Errors in it are found when its
+// checksum is verified, and then it is fetched once more from the start. Unlike an AtomicFile it survives a
+// killed process.
 #include "tandem/cli/download.h"
 
 #include <curl/curl.h>
@@ -33,7 +33,7 @@ constexpr int64_t kGzipOverhead = 1 << 16;
 class PartFile {
  public:
   explicit PartFile(std::string path) : path_(std::move(path)) {
-    do {  // While we waited for the lock, another process may have removed or renamed what we opened.
+    do {  // While we waited for the lock, another process may have removed or renamed the file.
       if (fd_ >= 0) ::close(fd_);
       fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
       check(fd_ >= 0, "cannot write ", path_, ": ", std::strerror(errno));
@@ -130,8 +130,8 @@ void set_options(CURL* curl, const std::string& url, Transfer& transfer, char* m
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "tandem");
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 15L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 100L);  // bytes a second …
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);    // … for so many seconds: given up
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 100L);  // gives up below 100 bytes per second …
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);    // … for 30 seconds
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, message);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
@@ -143,37 +143,37 @@ void set_options(CURL* curl, const std::string& url, Transfer& transfer, char* m
 
 struct Outcome {
   CURLcode code;
-  std::string trouble;  // "" when the transfer ended well
+  std::string trouble;  // "" if the transfer succeeded
 };
 
 Outcome transfer_once(const std::string& url, Transfer& transfer) {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  check(started == CURLE_OK, "libcurl: cannot start");
+  check(started == CURLE_OK, "libcurl: initialisation failed");
   Curl curl(curl_easy_init(), curl_easy_cleanup);
-  check(curl != nullptr, "libcurl: cannot start");
+  check(curl != nullptr, "libcurl: initialisation failed");
   char message[CURL_ERROR_SIZE] = "";
   set_options(curl.get(), url, transfer, message);
   const CURLcode code = curl_easy_perform(curl.get());
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-  // 416: nothing follows what we have. It is all, or it is wrong: its sum will tell.
+  // 416: the server has nothing after what we have. The file is complete or wrong; its checksum decides.
   if (code == CURLE_OK || (status == 416 && transfer.start > 0)) return {code, ""};
   if (!transfer.trouble.empty()) return {code, transfer.trouble};
   return {code, message[0] != '\0' ? message : curl_easy_strerror(code)};
 }
 
-// "" when the part holds the file, else what is wrong with it.
+// "" if the part is the complete file, else what is wrong with it.
 std::string wrong_content(const PartFile& part, const KnownFile& file) {
   try {
     const std::string sum = sha256_of_content(part.path(), file.bytes);
-    return sum == file.sha256 ? "" : concat("wrong check sum: SHA-256 ", sum, ", expected ", file.sha256);
+    return sum == file.sha256 ? "" : concat("wrong checksum: SHA-256 ", sum, ", expected ", file.sha256);
   } catch (const Error& error) {
     return error.what();
   }
 }
 
-// Tries one URL until it succeeds or no longer gets further. Gives "" or the reason.
+// Retries one URL until it succeeds or makes no more progress. Returns "" or the reason.
 std::string fetch_from(const std::string& url, PartFile& part, const KnownFile& file,
                        OnDownloadProgress on_progress) {
   const std::string name = std::string(file.name) + ".gz";
@@ -188,7 +188,7 @@ std::string fetch_from(const std::string& url, PartFile& part, const KnownFile& 
       part.clear();
       if (transfer.start == 0) return trouble;
     } else if (outcome.code == CURLE_RANGE_ERROR || !transfer.trouble.empty()) {
-      // The server cannot resume, or what we have cannot be the beginning of this file.
+      // The server cannot resume, or the part cannot be the beginning of this file.
       part.clear();
       if (transfer.start == 0) return trouble;
     } else if (part.size() == transfer.start) {
@@ -216,7 +216,7 @@ void fetch_file(const std::vector<std::string>& urls, const std::string& folder,
   if (part.size() == 0)
     ::unlink(part.path().c_str());
   else
-    troubles += concat("\n      ", part.size(), " bytes are kept; the next run goes on from there");
+    troubles += concat("\n      ", part.size(), " bytes are kept; the next run resumes from there");
   fail(file.name, ".gz", troubles);
 }
 
@@ -235,7 +235,7 @@ void download_dataset(const KnownDataset& dataset, const std::string& folder,
                       OnDownloadProgress on_progress) {
   std::error_code error;
   fs::create_directories(folder, error);
-  check(!error, "cannot make the folder ", folder, ": ", error.message());
+  check(!error, "cannot create the folder ", folder, ": ", error.message());
   const std::vector<std::string> urls = download_urls(dataset);
   for (const KnownFile& file : dataset.files)
     if (!fs::exists(folder + "/" + file.name + ".gz")) fetch_file(urls, folder, file, on_progress);

@@ -1,7 +1,8 @@
-// Download of a known data set over HTTP: resumed, checked by SHA-256, then renamed into place.
+// Downloads a known data set over HTTP, with resumption: each file is checked by SHA-256, then renamed into
+// place.
 //
-// A file grows as NAME.gz.part; an interrupted download
-// goes on from there, now or in the next run. Two processes at once wait for one another.
+// A file grows as NAME.gz.part; an interrupted download resumes from there, immediately or in the next run.
+// Two processes that download the same file wait for each other.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,13 +23,13 @@ struct DownloadProgress {
 };
 using OnDownloadProgress = FunctionRef<void(const DownloadProgress&)>;
 
-/// Base URLs in the order in which they are tried: $TANDEM_DATA_URL/NAME alone when that is set, else the
-/// data set's.
+/// Base URLs in the order in which they are tried: only $TANDEM_DATA_URL/NAME if that is set, else the data
+/// set's.
 std::vector<std::string> download_urls(const KnownDataset& dataset);
 
-/// Makes `folder` and puts in it each of the four files, as NAME.gz, that is not there yet. Throws Error:
-/// each URL with what was wrong there. `on_progress` is called often; it may throw to stop, which keeps the
-/// part. A build without libcurl throws Error saying so.
+/// Creates `folder` and downloads into it each of the four files, as NAME.gz, that it does not contain yet.
+/// Throws Error that lists each URL with what failed. `on_progress` is called often; it may throw to stop,
+/// which keeps the partial file. A build without libcurl throws Error saying so.
 void download_dataset(const KnownDataset& dataset, const std::string& folder, OnDownloadProgress on_progress);
 
 }  // namespace tandem::cli

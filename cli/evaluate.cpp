@@ -1,4 +1,4 @@
-// Sums stay on the device until the end: nothing waits for a number in between.
+// Sums stay on the device until the end, so nothing synchronises in between.
 #include "tandem/cli/evaluate.h"
 
 namespace tandem::cli {

@@ -1,4 +1,4 @@
-// Loss and accuracy of a model on labelled pictures.
+// Loss and accuracy of a model on labelled images.
 #pragma once
 #include "tandem/datasets/image_data.h"
 #include "tandem/tandem.h"
@@ -6,14 +6,15 @@
 namespace tandem::cli {
 
 struct Score {
-  double loss = 0;      ///< mean cross entropy, nats an image
+  double loss = 0;      ///< mean cross entropy, nats per image
   double accuracy = 0;  ///< 0 to 1
 };
 
-/// Pictures as a model takes them: uint8 [N, H, W] → floating point [N, 1, H, W] in 0 to 1.
+/// Converts images to model input: uint8 [N, H, W] → float32 [N, 1, H, W] in 0 to 1.
 Tensor to_input(const Tensor& images);
 
-/// On the model's device, in evaluation mode, in steps of `batch_size`, without a tape.
+/// Evaluates on the model's device, in evaluation mode, in batches of `batch_size`, without recording
+/// gradients. Leaves the model in training mode.
 Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch_size);
 
 }  // namespace tandem::cli

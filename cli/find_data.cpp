@@ -1,4 +1,4 @@
-// The bar appears with the first byte and is gone when the files are there.
+// The progress bar appears with the first byte and disappears when the files are complete.
 #include "tandem/cli/find_data.h"
 
 #include <zlib.h>
@@ -61,8 +61,8 @@ std::string lasting_name(const std::string& name_or_folder) {
   namespace fs = std::filesystem;
   if (name_or_folder.empty() || data::known_dataset(name_or_folder) != nullptr) return name_or_folder;
   std::error_code error;
-  if (!fs::is_directory(name_or_folder, error)) return name_or_folder;  // refused under the name as typed
-  // Links stay as they were typed, unless ".." must be followed through them.
+  if (!fs::is_directory(name_or_folder, error)) return name_or_folder;  // the error names it as typed
+  // Links are kept as typed, unless ".." must be resolved through them.
   const fs::path typed(name_or_folder);
   const bool climbs = std::find(typed.begin(), typed.end(), "..") != typed.end();
   const fs::path path = climbs ? fs::canonical(typed, error) : fs::absolute(typed, error).lexically_normal();

@@ -1,4 +1,4 @@
-// The data set of a command's --data, downloaded with a progress bar where it must be.
+// Finds the data set of a command's --data; downloads it with a progress bar if necessary.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tandem::cli {
 
-/// data::find_dataset with a download whose progress goes to `out`. Throws UsageError where that throws
-/// Error.
+/// data::find_dataset with downloads whose progress is printed to `out`. Converts Error to UsageError.
 data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& terminal,
                              std::FILE* out = stdout);
 
-/// Of all pictures and labels, "60000+10000-1a2b3c4d": the same data gives the same text wherever it lies.
+/// A fingerprint of all images and labels, such as "60000+10000-1a2b3c4d"; it does not depend on the data's
+/// location.
 std::string sum_of(const data::ImageDataPair& data);
-/// What a run keeps of --data: a known name as it is, of a folder the absolute path.
+/// The form of --data that a run stores: a known name unchanged, the absolute path of a folder.
 std::string lasting_name(const std::string& name_or_folder);
 
 }  // namespace tandem::cli

@@ -1,4 +1,4 @@
-// libpng's simplified interface does PNG; PNM is a few lines (netpbm.sourceforge.net/doc/pnm.html).
+// PNG is decoded with libpng's simplified interface, PNM by hand (netpbm.sourceforge.net/doc/pnm.html).
 #include "tandem/cli/image.h"
 
 #include <png.h>
@@ -17,9 +17,9 @@ namespace {
 
 void check_size(int64_t width, int64_t height, const std::string& name) {
   check(width >= 1 && height >= 1 && width <= kMostPixelsASide && height <= kMostPixelsASide, name, ": ",
-        width, " x ", height, " pixels; 1 to ", kMostPixelsASide, " a side are read");
-  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; at most ", kMostPixels,
-        " in all are read");
+        width, " x ", height, " pixels; expected 1 to ", kMostPixelsASide, " per side");
+  check(width * height <= kMostPixels, name, ": ", width, " x ", height, " pixels; expected at most ",
+        kMostPixels, " in total");
 }
 
 std::size_t byte_count(const Image& image) {
@@ -27,7 +27,7 @@ std::size_t byte_count(const Image& image) {
          static_cast<std::size_t>(image.channels);
 }
 
-// Frees what libpng holds, however the scope is left.
+// Frees libpng's memory on every path out of the scope.
 struct PngImage : png_image {
   PngImage() : png_image{} { version = PNG_IMAGE_VERSION; }
   ~PngImage() { png_image_free(this); }
@@ -39,7 +39,7 @@ uint32_t big_endian(const uint8_t* at) {
   return uint32_t{at[0]} << 24 | uint32_t{at[1]} << 16 | uint32_t{at[2]} << 8 | at[3];
 }
 
-// One chunk of a PNG: length, type, content, sum.
+// One chunk of a PNG: length, type, content, CRC.
 struct Chunk {
   const uint8_t* begin;
   uint32_t length;
@@ -52,7 +52,7 @@ struct Chunk {
   }
 };
 
-// As far as a whole IEND; what follows it is no part of the picture.
+// The chunks up to and including a complete IEND; bytes after it are ignored.
 std::vector<Chunk> chunks_of(const std::vector<uint8_t>& file, const std::string& name) {
   std::vector<Chunk> out;
   for (std::size_t at = 8; file.size() - at >= 12; at += 12 + out.back().length) {
@@ -61,15 +61,15 @@ std::vector<Chunk> chunks_of(const std::vector<uint8_t>& file, const std::string
     out.push_back(chunk);
     if (chunk.type() == "IEND") return out;
   }
-  fail(name, ": truncated PNG: the end of the picture (IEND) is missing");
+  fail(name, ": truncated PNG: the end chunk (IEND) is missing");
 }
 
 bool has_chunk(const std::vector<Chunk>& chunks, std::string_view type) {
   return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& c) { return c.type() == type; });
 }
 
-// Whether an ancillary chunk, behind those that are kept, decides how a pixel looks, and is sound: the
-// transparency, and the gamma where no profile takes its place.
+// Whether an ancillary chunk that follows `kept` affects pixel values and is valid: transparency (tRNS), and
+// gamma (gAMA) unless a colour profile overrides it.
 bool is_of_use(const Chunk& chunk, const std::vector<Chunk>& kept, const std::vector<Chunk>& all) {
   if (kept.empty() || kept[0].type() != "IHDR" || kept[0].length != 13 || !chunk.has_right_sum())
     return false;
@@ -87,8 +87,8 @@ bool is_of_use(const Chunk& chunk, const std::vector<Chunk>& kept, const std::ve
   return palette != kept.end() && chunk.length >= 1 && chunk.length <= palette->length / 3;
 }
 
-// The file without the ancillary chunks that do not matter here: a time or a text that is broken breaks no
-// picture.
+// The file without the ancillary chunks that do not matter here, so a broken timestamp or text does not make
+// the image unreadable.
 std::vector<uint8_t> essence_of(const std::vector<uint8_t>& file, const std::string& name) {
   const std::vector<Chunk> all = chunks_of(file, name);
   std::vector<Chunk> kept;
@@ -110,15 +110,15 @@ Image decode_png(const std::vector<uint8_t>& whole, const std::string& name, uin
   Image image{static_cast<int>(png.width), static_cast<int>(png.height), color ? 3 : 1, {}};
   image.pixels.resize(byte_count(image));
   const png_color ground{background, background, background};
-  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are taken as linear light and brightened
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16-bit samples are treated as linear light and brightened
   check(png_image_finish_read(&png, &ground, image.pixels.data(), 0, nullptr) != 0, name,
         ": broken PNG: ", png.message);
-  // What is left is needed whole, though a wrong sum at its end is only a warning to libpng.
+  // The remaining chunks must be intact, but libpng only warns of a wrong checksum at the end of the data.
   check((png.warning_or_error & PNG_IMAGE_WARNING) == 0, name, ": broken PNG: ", png.message);
   return image;
 }
 
-// Numbers and samples of a PNM file.
+// Parses the numbers and samples of a PNM file.
 class PnmReader {
  public:
   PnmReader(const std::vector<uint8_t>& file, const std::string& name) : file_(file), name_(name) {}
@@ -135,7 +135,7 @@ class PnmReader {
     return value;
   }
 
-  // One plain bit: they need no space between them.
+  // One bit of the plain format; bits need no white space between them.
   int bit() {
     skip_space();
     check(at_ < file_.size() && (file_[at_] == '0' || file_[at_] == '1'), name_,
@@ -143,13 +143,13 @@ class PnmReader {
     return file_[at_++] - '0';
   }
 
-  // The raster begins after exactly one byte of white space. It must be all there.
+  // The raster, which begins after exactly one byte of white space and must be complete.
   const uint8_t* raster(std::size_t bytes) {
     check(at_ < file_.size() && is_space(file_[at_]), name_,
           ": broken PNM: no white space before the pixels");
     ++at_;
-    check(file_.size() - at_ >= bytes, name_, ": truncated PNM: ", bytes, " bytes of pixels are announced, ",
-          file_.size() - at_, " are there");
+    check(file_.size() - at_ >= bytes, name_, ": truncated PNM: expected ", bytes,
+          " bytes of pixels, got only ", file_.size() - at_, " bytes");
     return file_.data() + at_;
   }
 
@@ -183,8 +183,8 @@ void read_bits(PnmReader& reader, bool plain, Image& image) {  // 1 is black
 }
 
 void read_samples(PnmReader& reader, bool plain, const std::string& name, Image& image) {
-  const int most = reader.number("the largest value");
-  check(most >= 1 && most <= 65535, name, ": broken PNM: the largest value ", most, " is outside 1 to 65535");
+  const int most = reader.number("the maximum value");
+  check(most >= 1 && most <= 65535, name, ": broken PNM: the maximum value ", most, " is outside 1 to 65535");
   const std::size_t sample_bytes = most > 255 ? 2 : 1;
   const uint8_t* raster = plain ? nullptr : reader.raster(image.pixels.size() * sample_bytes);
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
@@ -193,7 +193,7 @@ void read_samples(PnmReader& reader, bool plain, const std::string& name, Image&
       value = reader.number("a sample");
     else
       value = sample_bytes == 1 ? raster[i] : raster[2 * i] << 8 | raster[2 * i + 1];
-    check(value <= most, name, ": broken PNM: sample ", value, " is above the largest value ", most);
+    check(value <= most, name, ": broken PNM: sample ", value, " is above the maximum value ", most);
     image.pixels[i] = to_eight_bits(value, most);
   }
 }
@@ -205,7 +205,7 @@ Image decode_pnm(const std::vector<uint8_t>& file, const std::string& name) {
   check_size(width, height, name);
   const bool plain = kind <= 3;
   Image image{width, height, kind % 3 == 0 ? 3 : 1, {}};
-  // A plain sample takes two bytes at least, but for bits, which take one.
+  // A plain sample takes at least two bytes, a plain bit one.
   if (plain)
     check(byte_count(image) <= file.size(), name, ": truncated PNM: ", width, " x ", height,
           " pixels do not fit a file of ", file.size(), " bytes");
@@ -217,7 +217,7 @@ Image decode_pnm(const std::vector<uint8_t>& file, const std::string& name) {
   return image;
 }
 
-// Source pixels under each new pixel, with the share of each.
+// The source pixels that a new pixel covers, with the weight of each.
 struct Span {
   int first;
   std::vector<double> shares;
@@ -239,17 +239,17 @@ std::vector<Span> spans(int from, int to) {
 }  // namespace
 
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
-  check(!file.empty(), name, ": not a picture: the file is empty");
+  check(!file.empty(), name, ": not an image: the file is empty");
   if (file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0) return decode_png(file, name, background);
   if (file.size() >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6') return decode_pnm(file, name);
   const bool jpeg = file.size() >= 2 && file[0] == 0xFF && file[1] == 0xD8;
-  fail(name, ": ", jpeg ? "a JPEG" : "not a picture that can be read", "; expected PNG, PGM, PPM or PBM");
+  fail(name, ": ", jpeg ? "a JPEG" : "not a supported image", "; expected PNG, PGM, PPM or PBM");
 }
 
 Image read_image(const std::string& path, uint8_t background) {
   data::GzInput input(path);
   check(input.file_bytes() <= static_cast<uint64_t>(kMostImageFileBytes), path, ": ", input.file_bytes(),
-        " bytes; pictures of at most ", kMostImageFileBytes, " bytes are read");
+        " bytes; an image file may have at most ", kMostImageFileBytes, " bytes");
   check(!input.is_gzip(), path, ": a gzip file; expected PNG, PGM, PPM or PBM");
   std::vector<uint8_t> file(input.file_bytes());
   file.resize(input.read(file.data(), file.size()));

@@ -1,4 +1,4 @@
-// JSON of files that anybody may have written: entries and depth are checked, text is made valid.
+// JSON from untrusted files: checks entries and nesting depth, and makes text valid.
 #pragma once
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,8 @@
 
 namespace tandem::cli {
 
-/// Throws Error on broken JSON and on nesting that would exhaust the stack of whoever walks through it.
+/// Parses `text`. Throws Error on nesting so deep that walking it could exhaust the stack; nlohmann's
+/// exception on invalid JSON.
 inline nlohmann::ordered_json parse_json(const std::string& text) {
   constexpr int kMostDepth = 64;
   int depth = 0;
@@ -28,22 +29,22 @@ inline nlohmann::ordered_json parse_json(const std::string& text) {
   return nlohmann::ordered_json::parse(text);
 }
 
-/// As text; bytes that are no UTF-8 become U+FFFD.
+/// Serialises `json`; bytes that are not UTF-8 become U+FFFD.
 inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-/// Throws Error when the entry is missing or of another type.
+/// Returns an entry. Throws Error if it is missing or has another type.
 template <class T>
 T get_entry(const nlohmann::ordered_json& json, const char* key) {
   const auto it = json.find(key);
-  check(it != json.end(), "no entry \"", key, "\"");
-  // JSON has no NaN: it is written as null.
+  check(it != json.end(), "missing entry \"", key, "\"");
+  // JSON has no NaN; it is written as null.
   if constexpr (std::is_same_v<T, double>)
     if (it->is_null()) return std::numeric_limits<double>::quiet_NaN();
-  // The library would round, wrap or cut a number of another kind.
+  // The library would round, wrap or truncate a number of another kind.
   if constexpr (std::is_unsigned_v<T>)
-    check(it->is_number_unsigned(), "entry \"", key, "\": expected a whole number that is not negative");
+    check(it->is_number_unsigned(), "entry \"", key, "\": expected a non-negative whole number");
   else if constexpr (std::is_integral_v<T>)
     check(it->is_number_integer() && (!it->is_number_unsigned() || it->template get<uint64_t>() <= INT64_MAX),
           "entry \"", key, "\": expected a whole number");

@@ -1,4 +1,4 @@
-// A canvas of dots behind line_plot: braille cells hold 2 x 4 dots, ASCII cells one.
+// line_plot draws on a canvas of dots: a braille cell holds 2 x 4 dots, an ASCII cell one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -72,7 +72,7 @@ class Canvas {
   std::vector<uint8_t> cells_;
 };
 
-// The first of `count` points stands at the left end, the last at the right; a single one in the middle.
+// The first of `count` points is at the left end, the last at the right end; a single point is in the middle.
 int dot_x(int index, int count, int width) {
   return count <= 1 ? width / 2
                     : static_cast<int>(std::lround(static_cast<double>(index) * (width - 1) / (count - 1)));
@@ -95,7 +95,7 @@ void draw(const std::vector<double>& values, const Axis& axis, Canvas& canvas) {
   }
 }
 
-// The axis line with its ticks, and the numbers under it.
+// The axis line with its ticks, and the numbers below it.
 std::string x_axis(int count, const std::string& label, const Canvas& canvas, int columns,
                    const Terminal& terminal) {
   std::vector<std::string> line(static_cast<std::size_t>(columns), terminal.unicode ? "─" : "-");
@@ -126,7 +126,7 @@ std::string line_plot(const LinePlot& plot, const Terminal& terminal) {
   for (double tick : axis.ticks)
     label_width = std::max(label_width, static_cast<int>(axis.label(tick).size()));
   const int room = std::min(terminal.columns - 1, plot.most_width);
-  // Left: labels, a space and the axis; right: the x label stands after the last number.
+  // Left: labels, a space and the axis. Right: the x label, after the last number.
   const int columns = std::max(room - label_width - 2 - static_cast<int>(plot.x_label.size()) - 2, 10);
   Canvas canvas(columns, rows, terminal.unicode);
   draw(plot.values, axis, canvas);

@@ -1,5 +1,4 @@
-// tandem: the command line tool. Mistakes of the caller end with one line and 2, failures with one line
-// and 1.
+// tandem: the command-line tool. Usage errors print one line and exit with code 2, failures with code 1.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -14,7 +13,7 @@
 namespace tandem::cli {
 namespace {
 
-// The options of a command, for suggestions.
+// Option names of a command, for suggestions.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -33,7 +32,7 @@ int mistake(const std::string& prefix, const std::string& text) {
   return 2;
 }
 
-// What is wrong with the number of an option's values, in fewer words than CLI11's.
+// Reports an option that was given more than once, in fewer words than CLI11.
 std::string count_error(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const int given = static_cast<int>(option->count()), most = option->get_expected_max();
@@ -44,7 +43,7 @@ std::string count_error(const CLI::App& command) {
   return "";
 }
 
-// CLI11's words for a wrong command line, in one line that names the command.
+// Prints CLI11's message for an invalid command line as one line that names the command.
 int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -71,7 +70,7 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
   return mistake(prefix, text);
 }
 
-// An option whose value is a number in a range; `target` is a number or an optional one.
+// Adds an option that takes a number in a range; `target` is a number or an optional number.
 template <class T, class Target>
 CLI::Option* add_number(CLI::App* c, const std::string& name, Target& target, const Range<T>& range,
                         const std::string& what) {
@@ -82,7 +81,7 @@ CLI::Option* add_number(CLI::App* c, const std::string& name, Target& target, co
       ->type_name("NUMBER");
 }
 
-// The same, with its default in the help.
+// The same, with the default shown in the help.
 template <class T>
 CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Range<T>& range,
                        const std::string& what) {
@@ -92,50 +91,53 @@ CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Ra
 constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
 constexpr Range<int> kThreads{0, 4096};
 
-// What decides how a model is trained.
+// Options that determine how a model is trained.
 void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--recipe", r.name,
                 "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
-                "below change parts of it")
+                "below override parts of it")
       ->capture_default_str();
-  add_number(c, "--batch-size", r.batch_size, kBatchSizes, "images a step; source: 256, best: 64");
+  add_number(c, "--batch-size", r.batch_size, kBatchSizes, "images per step; source: 256, best: 64");
   add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
-             "learning rate on the mean loss; source: 0.2, best: 0.003");
+             "learning rate for the mean loss; source: 0.2, best: 0.003");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
-  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "of sgd, below 1; default: 0");
-  add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6}, "source: 0, best: 0.05");
+  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; default: 0");
+  add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
+             "weight decay; source: 0, best: 0.05");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
-             "of the training loss, below 1; source: 0, best: 0.05");
+             "label smoothing of the training loss, below 1; source: 0, best: 0.05");
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
-  c->add_option("--init", r.init, "normal: weights of standard deviation 0.01; default: the layers' own");
-  c->add_option("--augment", r.augment, "none, or flip: half of the training images mirrored");
+  c->add_option("--init", r.init,
+                "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
+  c->add_option("--augment", r.augment, "none, or flip: mirror half of the training images");
 }
 
 void add_train(CLI::App& app, TrainOptions& o) {
-  CLI::App* c =
-      app.add_subcommand("train",
-                         "train a model; in the run's folder: config.json, metrics.jsonl, curve.svg, "
-                         "checkpoint.safetensors, model.safetensors");
-  c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
+  CLI::App* c = app.add_subcommand("train",
+                                   "train a model; writes config.json, metrics.jsonl, curve.svg, "
+                                   "checkpoint.safetensors and model.safetensors to the run's folder");
+  c->add_option("--model", o.model, "model to train: lenet, mlp or linear")->capture_default_str();
   c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
-  c->add_option("--devices", o.devices,
-                "cpu:0, cuda:0, …; several, as in cpu:0,cpu:1, share each batch; default: the best present")
+  c->add_option(
+       "--devices", o.devices,
+       "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
       ->delimiter(',');
-  c->add_option("--root", o.root, "of several devices the one that keeps the parameters; default: the first");
+  c->add_option("--root", o.root,
+                "device that keeps the parameters if there are several; default: the first");
   add_known(c, "--shards", o.shards, {0, kMostShards},
-            "cut each batch in so many pieces: the same bits on any number of devices; 0: a piece a device");
+            "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
+            "per device");
   add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
-            "passes over the training images; a resumed run may get more, unless its schedule is cosine");
+            "passes over the training images; --resume can raise it, unless the schedule is cosine");
   add_recipe(c, o.recipe);
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
-            "of parameters and order; the same seed gives the same bits");
-  add_known(c, "--threads", o.threads, kThreads,
-            "CPU threads; 0: all cores. The result does not depend on it");
+            "random seed of parameters and batch order; the same seed produces bitwise identical results");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores. Results do not depend on it");
   add_known(c, "--workers", o.workers, {0, 256},
-            "threads that load batches ahead; the result does not depend on it");
+            "threads that load batches ahead; results do not depend on it");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
-  c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA, numbered");
-  c->add_option("--resume", o.resume, "go on with the run in this folder, as if it had never stopped");
+  c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA-N");
+  c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped");
   c->callback([c, &o] {
     for (const CLI::Option* option : c->get_options())
       if (option->count() > 0) o.given.push_back(option->get_lnames().front());
@@ -144,25 +146,27 @@ void add_train(CLI::App& app, TrainOptions& o) {
 
 void add_compare(CLI::App& app, CompareOptions& o) {
   CLI::App* c = app.add_subcommand("compare",
-                                   "train on several lists of devices in turn, and tell how fast each is and "
-                                   "why; writes compare.json and compare.svg");
-  c->add_option("--devices", o.devices, "a list, as in cpu:0,cpu:1; given twice or more")
+                                   "train on several lists of devices alternately; report the speed of each "
+                                   "and what limits it; writes compare.json and compare.svg");
+  c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; given at least twice")
       ->allow_extra_args(false)
       ->type_name("LIST");
   c->add_option("--scaling", o.scaling,
-                "strong: the same batch on every list; weak: the same batch a device; or both")
+                "strong: the same batch on every list; weak: the same batch per device; or both")
       ->capture_default_str();
-  c->add_option("--model", o.model, "what to train: see tandem summary --help")->capture_default_str();
+  c->add_option("--model", o.model, "model to train: lenet, mlp or linear")->capture_default_str();
   c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
-  add_known(c, "--epochs", o.epochs, {1, kMostEpochs}, "of each list");
+  add_known(c, "--epochs", o.epochs, {1, kMostEpochs}, "epochs per list");
   add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
   add_recipe(c, o.recipe);
-  add_known(c, "--shards", o.shards, {0, kMostShards}, "pieces of each batch; 0: a piece a device");
-  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "of parameters and order");
-  add_known(c, "--threads", o.threads, kThreads,
-            "of each CPU device, in every run; 0: the cores shared out among the most devices");
+  add_known(c, "--shards", o.shards, {0, kMostShards}, "pieces of each batch; 0: one piece per device");
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed of parameters and batch order");
+  add_known(
+      c, "--threads", o.threads, kThreads,
+      "threads per CPU device, in every run; 0: the cores divided by the largest number of CPU devices in a "
+      "list");
   add_known(c, "--workers", o.workers, {0, 256}, "threads that load batches ahead");
-  c->add_option("--out", o.out, "folder for the results; default: runs/compare, numbered");
+  c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
 }
 
 int run(int argc, char** argv) {
@@ -174,23 +178,23 @@ int run(int argc, char** argv) {
   CompareOptions compare;
   add_compare(app, compare);
   EvalOptions eval;
-  CLI::App* c = app.add_subcommand("eval", "loss and accuracy of a trained run on its test images");
+  CLI::App* c = app.add_subcommand("eval", "print the loss and accuracy of a trained run on its test images");
   c->add_option("DIR", eval.folder, "folder of the run")->required();
-  c->add_option("--data", eval.data, "another data set than the run's");
-  c->add_option("--device", eval.device, "default: the best present");
-  add_known(c, "--batch-size", eval.batch_size, kBatchSizes, "images a step");
+  c->add_option("--data", eval.data, "data set to use instead of the run's");
+  c->add_option("--device", eval.device, "device to use; default: the best available");
+  add_known(c, "--batch-size", eval.batch_size, kBatchSizes, "images per step");
   add_known(c, "--threads", eval.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", eval.json, "print one line of JSON");
   PredictOptions predict;
-  c = app.add_subcommand("predict", "classes of pictures, by a trained run");
+  c = app.add_subcommand("predict", "classify images with a trained run");
   c->add_option("DIR", predict.folder, "folder of the run")->required();
   c->add_option("IMAGE", predict.images, "PNG, PGM or PPM files")->required();
-  c->add_option("--device", predict.device, "default: the best present");
-  add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown for each picture");
-  c->add_flag("--invert", predict.invert,
-              "for pictures that are dark on light: the data sets are light on dark");
+  c->add_option("--device", predict.device, "device to use; default: the best available");
+  add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown per image");
+  c->add_flag("--invert", predict.invert, "invert dark-on-light images; the data sets are light on dark");
   SummaryOptions summary;
-  c = app.add_subcommand("summary", "layers of a model: output shape, parameters, bytes, operations");
+  c = app.add_subcommand("summary",
+                         "print a model's layers with output shape, parameters, bytes and operations");
   c->add_option("--model", summary.model, "lenet, mlp or linear")->capture_default_str();
   c->add_option_function<std::vector<std::string>>(
        "--input",
@@ -199,14 +203,14 @@ int run(int argc, char** argv) {
          for (const std::string& size : sizes)
            summary.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
        },
-       "channels,height,width of a picture")
+       "channels,height,width of an image")
       ->delimiter(',')
       ->expected(3)
       ->type_name("C,H,W")
       ->default_str("1,28,28");
   add_known(c, "--classes", summary.classes, {1, 1 << 20}, "number of classes");
-  add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images a step");
-  CLI::App* devices = app.add_subcommand("devices", "devices that can be used, and what they stand on");
+  add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
+  CLI::App* devices = app.add_subcommand("devices", "list the available devices and their hardware");
 
   try {
     app.parse(argc, argv);
@@ -228,11 +232,11 @@ int run(int argc, char** argv) {
 }  // namespace tandem::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is a failed write
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a failed write
   try {
     const int code = tandem::cli::run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    tandem::cli::print_error("tandem", "not everything could be written to the standard output");
+    tandem::cli::print_error("tandem", "cannot write to standard output");
     return code != 0 ? code : 1;
   } catch (const tandem::cli::UsageError& error) {
     tandem::cli::print_error("tandem", error.what());

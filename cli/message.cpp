@@ -1,4 +1,5 @@
-// A line indented by two begins another clause, one indented by four an entry of the list before it.
+// A line indented by two spaces starts another clause; a line indented by four is an entry of the preceding
+// list.
 #include "tandem/cli/message.h"
 
 #include <cstdio>

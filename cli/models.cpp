@@ -11,7 +11,7 @@ nn::Sequential lenet(const ModelShape& s) {
   const int64_t height = ((s.height - 2) / 2 - 4) / 2, width = ((s.width - 2) / 2 - 4) / 2;
   if (height < 1 || width < 1)
     throw UsageError(
-        concat("lenet needs pictures of at least 14 x 14 pixels, these have ", s.height, " x ", s.width));
+        concat("lenet: images must have at least 14 x 14 pixels, got ", s.height, " x ", s.width));
   nn::Sequential model;
   model->push_back("conv1", nn::Conv2d(nn::Conv2dOptions(s.channels, 20, 3)));
   model->push_back("relu1", nn::ReLU());
@@ -42,7 +42,7 @@ nn::Sequential linear(const ModelShape& s) {
   return model;
 }
 
-// In floating point: no size overflows, and every count that can be had is exact.
+// In floating point, so no size overflows; every realistic count is exact.
 double linear_count(double in, double out) { return in * out + out; }
 double pixels(const ModelShape& s) {
   return static_cast<double>(s.channels) * static_cast<double>(s.height) * static_cast<double>(s.width);
@@ -96,8 +96,8 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
   double have = 0;
   for (const auto& item : stored.tensors()) have += static_cast<double>(item.value().numel());
   const double need = model_parameters(name, shape);
-  check(need == have, "the stored parameters are not those of model ", name, " for ", shape.classes,
-        " classes and pictures of ", shape.channels, " x ", shape.height, " x ", shape.width, ": ", have,
+  check(need == have, "the stored parameters do not fit model ", name, " for ", shape.classes,
+        " classes and images of ", shape.channels, " x ", shape.height, " x ", shape.width, ": got ", have,
         " values, expected ", need);
   return make_model(name, shape);
 }

@@ -7,7 +7,7 @@
 
 namespace tandem::cli {
 
-/// What a model is made for: pictures [channels, height, width] and a number of classes.
+/// Dimensions of a model: images [channels, height, width] and the number of classes.
 struct ModelShape {
   int64_t channels = 1, height = 28, width = 28, classes = 10;
 };
@@ -20,13 +20,13 @@ struct ModelInfo {
 };
 
 const std::vector<ModelInfo>& known_models();
-/// Takes [N, channels, height, width], gives [N, classes]. Parameters come from the default generator.
-/// Throws UsageError on an unknown name (with a suggestion) and on pictures too small for the model.
+/// A model from [N, channels, height, width] to [N, classes], initialised from the default generator. Throws
+/// UsageError on an unknown name (with a suggestion) and on images too small for the model.
 nn::Sequential make_model(const std::string& name, const ModelShape& shape);
-/// How many values its parameters have, without making it. Throws UsageError on an unknown name.
+/// Number of parameter values, computed without creating the model. Throws UsageError on an unknown name.
 double model_parameters(const std::string& name, const ModelShape& shape);
-/// make_model, for parameters from a file: throws Error before anything is allocated when their number is
-/// another.
+/// make_model for parameters from a file: throws Error before anything is allocated if their number does not
+/// match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
                               const serialize::InputArchive& stored);
 

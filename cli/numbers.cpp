@@ -1,4 +1,4 @@
-// std::from_chars: no octal, no white space, no locale, no wrapping.
+// Uses std::from_chars, which accepts no octal and no white space, ignores the locale and does not wrap.
 #include "tandem/cli/numbers.h"
 
 #include <charconv>
@@ -12,7 +12,8 @@ bool read_whole(const std::string& text, T& value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   const std::size_t first = text.starts_with("-") ? 1 : 0;
-  const bool leading_zero = text.size() > first + 1 && text[first] == '0';  // 010 means 8 to some
+  const bool leading_zero =
+      text.size() > first + 1 && text[first] == '0';  // ambiguous: some read 010 as octal
   return result.ec == std::errc() && result.ptr == end && !leading_zero;
 }
 

@@ -1,4 +1,4 @@
-// Numbers of the command line, read strictly.
+// Strict parsing of numbers on the command line.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -7,7 +7,7 @@
 
 namespace tandem::cli {
 
-/// What an option takes, ends included; `open`: all but `low` itself.
+/// The values that an option accepts, both ends included; `open` excludes `low`.
 template <class T>
 struct Range {
   T low, high;
@@ -15,16 +15,16 @@ struct Range {
 };
 
 namespace detail {
-/// Whole, decimal and without a sign but '-'; false when it is no such number or does not fit.
+/// Reads a whole decimal number with an optional '-'; returns false if `text` is not one or does not fit.
 bool read_number(const std::string& text, int64_t& value);
 bool read_number(const std::string& text, uint64_t& value);
-/// Also with a fraction or an exponent; finite.
+/// The same for finite numbers, which may have a fraction or an exponent.
 bool read_number(const std::string& text, double& value);
 [[noreturn]] void refuse_number(const std::string& option, const std::string& text, const char* kind,
                                 const std::string& range);
 }  // namespace detail
 
-/// Throws UsageError that names the option, its value and the range.
+/// Parses an option's value. Throws UsageError that names the option, its value and the range.
 template <class T>
 T parse_number(const std::string& option, const std::string& text, const Range<T>& range) {
   using Wide = std::conditional_t<std::is_same_v<T, int>, int64_t, T>;

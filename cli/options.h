@@ -1,4 +1,4 @@
-// What the commands were asked to do, and the error of a request that cannot be meant.
+// Options of the commands, and the exception for invalid requests.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tandem::cli {
 
-/// A mistake of the caller: one line on the error stream, exit code 2.
+/// A usage error: one line on standard error, exit code 2.
 class UsageError : public Error {
   using Error::Error;
 };
@@ -19,16 +19,16 @@ inline constexpr int64_t kMostShards = 4096;
 struct TrainOptions {
   std::string model = "lenet";
   std::string data = "fashion-mnist";
-  std::vector<std::string> devices;  ///< empty: the best present
+  std::vector<std::string> devices;  ///< empty: the best available
   std::string root;                  ///< empty: the first
-  int64_t shards = 0;                ///< 0: a piece a device
+  int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
   RecipeOptions recipe;
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores
   int workers = 0;
   double save_every = 60;  ///< seconds between checkpoints within an epoch
-  std::string out;         ///< empty: runs/<model>-<data>, numbered
+  std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
   std::vector<std::string> given;  ///< names of the options on the command line
 };
@@ -36,21 +36,21 @@ struct TrainOptions {
 struct CompareOptions {
   std::string model = "lenet";
   std::string data = "fashion-mnist";
-  std::vector<std::string> devices;  ///< a list each
+  std::vector<std::string> devices;  ///< one list of devices per element
   std::string scaling = "strong";    ///< or weak, or both
   int64_t epochs = 3;
   int64_t images = 0;  ///< training images used; 0: all
   RecipeOptions recipe;
   int64_t shards = 0;
   uint64_t seed = 0;
-  int threads = 0;  ///< of a logical CPU device; 0: the cores shared out
+  int threads = 0;  ///< per CPU device; 0: the cores divided by the largest number of CPU devices in a list
   int workers = 0;
-  std::string out;  ///< empty: runs/compare, numbered
+  std::string out;  ///< empty: runs/compare-<n>
 };
 
 struct EvalOptions {
   std::string folder;
-  std::string data;  ///< empty: that of the run
+  std::string data;  ///< empty: the run's
   std::string device;
   int64_t batch_size = 1000;
   int threads = 0;
@@ -62,7 +62,7 @@ struct PredictOptions {
   std::vector<std::string> images;
   std::string device;
   int top = 3;
-  bool invert = false;  ///< dark on light pictures; the data sets are light on dark
+  bool invert = false;  ///< for dark-on-light images; the data sets are light on dark
 };
 
 struct SummaryOptions {
@@ -79,15 +79,15 @@ int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
 int devices_command();
 
-/// "cuda:0" where there is one, else "cpu:0".
+/// "cuda:0" if there is a CUDA device, else "cpu:0".
 std::string best_device();
-/// The device of that name. Throws UsageError when there is none.
+/// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
 Device use_device(const std::string& name);
-/// Signals that ask for an end are kept in stop_signal; the second ends the process.
+/// SIGINT, SIGTERM and SIGHUP set stop_signal; a second one ends the process.
 void install_handlers();
-/// Throws UsageError when so many cannot be started.
+/// Throws UsageError if that many workers cannot be started.
 void check_workers(int workers);
-/// Sets the number of CPU threads. Throws UsageError when it is impossible.
+/// Sets the number of CPU threads and starts them; 0 keeps the default. Throws UsageError if it fails.
 void use_threads(int threads);
 
 }  // namespace tandem::cli

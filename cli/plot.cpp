@@ -1,4 +1,4 @@
-// Pictures, probability bars and tables as text.
+// Images, probability bars and tables as text.
 #include "tandem/cli/plot.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ std::string repeat(const char* text, int count) {
   return out;
 }
 
-// Parameters of an SGR sequence that sets a gray: `ground` is 38 (character) or 48 (behind it).
+// Parameters of an SGR sequence that sets a gray: `ground` is 38 (foreground) or 48 (background).
 std::string gray_code(int ground, int gray, int colors) {
   const std::string head = std::to_string(ground);
   if (colors > 256) {
     const std::string level = std::to_string(gray);
     return head + ";2;" + level + ";" + level + ";" + level;
   }
-  // The palette of 256: black 16, grays 8 + 10 i at 232 + i for i = 0 … 23, white 231.
+  // The 256-colour palette: black 16, grays 8 + 10 i at 232 + i for i = 0 … 23, white 231.
   const int index = gray < 4 ? 16 : gray > 246 ? 231 : 232 + std::clamp((gray - 3) / 10, 0, 23);
   return head + ";5;" + std::to_string(index);
 }
@@ -53,7 +53,7 @@ std::string ramp_row(const Image& image, int y) {
   return out + "\n";
 }
 
-// A bar of eighths of a character.
+// A bar with a resolution of an eighth of a character.
 std::string block_bar(double share, int width, bool unicode) {
   if (!unicode) return repeat("#", static_cast<int>(std::lround(share * width)));
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

@@ -1,4 +1,4 @@
-// Drawings in the terminal as text: lines over epochs, gray pictures, bars of probabilities, tables.
+// Text graphics for the terminal: line plots over epochs, gray images, probability bars, tables.
 #pragma once
 #include <cmath>
 #include <string>
@@ -13,24 +13,25 @@ namespace tandem::cli {
 struct LinePlot {
   std::string title;
   std::string x_label = "epoch";
-  std::vector<double> values;                 ///< at x = 1, 2, …; what is not finite leaves a gap
-  double least = -INFINITY, most = INFINITY;  ///< no room is given beyond these
-  int height = 12;                            ///< rows of the drawing itself
-  int most_width = 72;                        ///< columns at most, whatever the terminal has
+  std::vector<double> values;                 ///< at x = 1, 2, …; values that are not finite leave gaps
+  double least = -INFINITY, most = INFINITY;  ///< the axis is not padded beyond these
+  int height = 12;                            ///< rows of the plot area
+  int most_width = 72;                        ///< maximum columns, even on a wider terminal
 };
 
-/// The plot with title, axes and labels, each line ended: braille where Unicode can be shown, else ASCII.
+/// The plot with title, axes and labels, every line terminated: in braille if the terminal shows Unicode,
+/// else in ASCII.
 std::string line_plot(const LinePlot& plot, const Terminal& terminal);
 
-/// A gray picture: two pixels a character cell in 2^24 or 26 grays, or, without colours, a ramp of characters
-/// (bright is dense). Scaled down where it is wider than the terminal or than `most_columns`.
+/// A gray image: two pixels per character cell in 2^24 or 26 grays or, without colours, a ramp of characters
+/// (bright is dense). Scaled down if it is wider than the terminal or `most_columns`.
 std::string picture(const Image& image, const Terminal& terminal, int most_columns = 56);
 
-/// One line each: name, bar, "97.31 %".
+/// One line per entry: name, bar, "97.31 %".
 std::string probability_bars(const std::vector<std::pair<std::string, double>>& probabilities,
                              const Terminal& terminal);
 
-/// Texts in columns, those of a column all left or all right.
+/// A text table; each column is left- or right-aligned.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -39,9 +40,9 @@ class Table {
     Align align = Align::kLeft;
   };
   explicit Table(std::vector<Column> columns);
-  /// As many cells as columns. Throws Error.
+  /// Adds a row with one cell per column. Throws Error on another number of cells.
   void add_row(std::vector<std::string> cells);
-  /// A line across before the next row.
+  /// Draws a horizontal line before the next row.
   void add_rule();
   std::string text(const Terminal& terminal) const;
 

@@ -1,4 +1,4 @@
-// "\r" and "erase to the end of the line" are all the control that the bar needs.
+// The bar only needs "\r" and "erase to the end of the line".
 #include "tandem/cli/progress.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::string progress_line(const ProgressView& view, const Terminal& terminal) {
   const std::string percent = known ? number_text(std::floor(fraction * 100), 'f', 0, 3) + "%" : "";
   const int brackets = terminal.unicode ? 0 : 2;
   const int head = display_width(view.title) + (known ? 6 : 0);
-  // As many fields as leave room for the shortest bar.
+  // As many fields as leave space for the shortest bar.
   std::string tail;
   int tail_width = 0;
   for (const std::string& field : view.fields) {

@@ -1,5 +1,5 @@
-// One line at the bottom of the terminal that is drawn anew, at most ten times a second; nothing where the
-// output is no terminal. Finished lines go above it.
+// A status line at the bottom of the terminal, redrawn at most ten times per second; nothing is drawn if the
+// output is not a terminal. Finished lines are printed above it.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace tandem::cli {
 
 struct ProgressView {
   std::string title;                ///< "epoch 3/10"
-  double fraction = -1;             ///< 0 to 1; negative: unknown, no bar
-  std::vector<std::string> fields;  ///< after the bar; the last ones give way where it is narrow
+  double fraction = -1;             ///< 0 to 1; negative: unknown, no bar is drawn
+  std::vector<std::string> fields;  ///< shown after the bar; the last ones are dropped on narrow terminals
 };
 
-/// The line, at most terminal.columns - 1 characters wide, without a line end.
+/// The line, at most terminal.columns - 1 characters wide, without a newline.
 std::string progress_line(const ProgressView& view, const Terminal& terminal);
 
 /// "loss 0.5123", "accuracy 0.8123", "12,345 images/s", "0:07 left".
@@ -36,12 +36,12 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// True when it is time to draw again. Figures that cost something (a loss on a device) need be had only
-  /// then.
+  /// True when it is time to redraw. Figures that are expensive to obtain (a loss on a device) are needed
+  /// only then.
   bool due() const;
   void draw(const ProgressView& view);
   void clear();
-  /// Prints a line above the bar; the bar is gone until drawn again.
+  /// Prints a line above the bar, which disappears until it is drawn again.
   void print(const std::string& line);
 
  private:

@@ -11,7 +11,7 @@
 namespace tandem::cli {
 namespace {
 
-// The one list of a recipe's entries: f(name, recipe's value, option's value).
+// The only list of a recipe's entries: calls f(name, recipe's value, option's value) for each.
 template <class R, class O, class F>
 void each_entry(R& r, O& o, F&& f) {
   f("optimizer", r.optimizer, o.optimizer);
@@ -55,12 +55,14 @@ void check_recipe(const Recipe& r) {
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
-  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum, ": expected 0 up to below 1");
-  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum, ": of --optimizer sgd only");
+  check(r.momentum >= 0 && r.momentum < 1, "--momentum ", r.momentum,
+        ": expected a number from 0 to below 1");
+  check(r.momentum == 0 || r.optimizer == "sgd", "--momentum ", r.momentum,
+        ": only valid with --optimizer sgd");
   check(r.weight_decay >= 0 && r.weight_decay <= 1e6, "--weight-decay ", r.weight_decay,
         ": expected 0 or more");
   check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
-        ": expected 0 up to below 1");
+        ": expected a number from 0 to below 1");
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
@@ -78,8 +80,8 @@ Recipe make_recipe(const RecipeOptions& options) {
 void check_same(const RecipeOptions& options, const Recipe& recipe) {
   each_entry(recipe, options, [](const char* name, const auto& value, const auto& option) {
     if (option.has_value() && *option != value)
-      throw UsageError(concat("--", name, " ", *option, ": the run that is resumed was started with ", value,
-                              "; leave it out"));
+      throw UsageError(
+          concat("--", name, " ", *option, ": the resumed run was started with ", value, "; leave it out"));
   });
 }
 
@@ -108,7 +110,7 @@ std::string describe(const Recipe& r) {
   if (r.momentum != 0) text += concat(", momentum ", r.momentum);
   if (r.weight_decay != 0) text += concat(", weight decay ", r.weight_decay);
   if (r.label_smoothing != 0) text += concat(", label smoothing ", r.label_smoothing);
-  if (r.augment != "none") text += ", augmented by " + r.augment;
+  if (r.augment != "none") text += ", augmentation " + r.augment;
   return text;
 }
 

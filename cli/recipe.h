@@ -1,4 +1,4 @@
-// How a model is trained: what of a command line decides the result, apart from model, data and seed.
+// How a model is trained: the options that determine the result, apart from model, data and seed.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,15 +15,15 @@ using Json = nlohmann::ordered_json;
 struct Recipe {
   std::string optimizer = "sgd";      ///< or adamw
   std::string schedule = "constant";  ///< or cosine: from lr to 0 over all steps
-  std::string init = "normal";        ///< weights N(0, 0.01²), biases 0; or default: the layers' own
-  std::string augment = "none";       ///< or flip: half of the training images mirrored, left to right
+  std::string init = "normal";   ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
+  std::string augment = "none";  ///< or flip: mirrors half of the training images left to right
   int64_t batch_size = 256;
-  double lr = 0.2;  ///< of the mean loss: the source's 0.2 / batch for a summed one
+  double lr = 0.2;  ///< for the mean loss; equals the published 0.2 / batch for a summed loss
   double momentum = 0, weight_decay = 0;
-  double label_smoothing = 0;  ///< of the training loss, 0 up to below 1
+  double label_smoothing = 0;  ///< of the training loss, from 0 to below 1
 };
 
-/// What a command line says of a recipe.
+/// Recipe options as given on the command line.
 struct RecipeOptions {
   std::string name = "source";
   std::optional<std::string> optimizer, schedule, init, augment;
@@ -31,11 +31,11 @@ struct RecipeOptions {
   std::optional<double> lr, momentum, weight_decay, label_smoothing;
 };
 
-/// The named recipe with the options in the place of its own values. Throws UsageError.
+/// The named recipe, overridden by the options that are set. Throws UsageError.
 Recipe make_recipe(const RecipeOptions& options);
-/// Throws UsageError when an option that was given says something else than the recipe.
+/// Throws UsageError if an option that was given contradicts the recipe.
 void check_same(const RecipeOptions& options, const Recipe& recipe);
-/// Throws Error on impossible values.
+/// Throws Error on invalid values.
 void check_recipe(const Recipe& recipe);
 
 void write_recipe(Json& json, const Recipe& recipe);
@@ -43,12 +43,13 @@ Recipe recipe_from_json(const Json& json);
 /// "sgd, batch 256, learning rate 0.2"
 std::string describe(const Recipe& recipe);
 
-/// Parameters as recipe.init says; drawn from the default generator.
+/// Initialises the parameters as recipe.init says, from the default generator.
 void initialise(nn::Module& model, const Recipe& recipe);
 std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& recipe, const std::vector<Tensor>& parameters);
-/// The rate of step `step` of `steps`.
+/// The learning rate at step `step` of `steps`.
 double learning_rate(const Recipe& recipe, int64_t step, int64_t steps);
-/// Training images [N, C, H, W] as recipe.augment says; drawn from the default generator.
+/// Training images [N, C, H, W], augmented as recipe.augment says with random numbers from the default
+/// generator.
 Tensor augmented(const Recipe& recipe, const Tensor& images);
 
 }  // namespace tandem::cli

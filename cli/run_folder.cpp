@@ -1,4 +1,4 @@
-// Everything of a run that is not a tensor travels as JSON, in the metadata of the checkpoint.
+// The state of a run other than tensors is stored as JSON in the checkpoint's metadata.
 #include "tandem/cli/run_folder.h"
 
 #include <charconv>
@@ -15,7 +15,7 @@ namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
-// Another number for every change of the entries.
+// The format number changes whenever the entries change.
 constexpr const char* kFormatName = "tandem-run-";
 constexpr int64_t kFormat = 3;
 
@@ -43,9 +43,9 @@ Progress progress_from_json(const Json& json) {
              .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
-  check(p.epoch <= kMostEpochs, "impossible \"epoch\" ", p.epoch);
+  check(p.epoch <= kMostEpochs, "invalid \"epoch\" ", p.epoch);
   for (const Json& line : p.history) {
-    check(line.is_object(), "a line of \"history\" is no object");
+    check(line.is_object(), "an entry of \"history\" is not an object");
     for (const char* figure : {"train_loss", "train_accuracy", "test_loss", "test_accuracy"})
       get_entry<double>(line, figure);
   }
@@ -61,10 +61,10 @@ void check_format(const std::string& tag) {
   check(known && number > 0, "unknown format ", tag);
   check(number == kFormat, "written by ", number < kFormat ? "an older" : "a newer",
         " version of tandem (format ", number, ", this one reads ", kFormat, "); ",
-        number < kFormat ? "go on with that version, or train anew" : "update tandem");
+        number < kFormat ? "continue with that version, or start a new run" : "update tandem");
 }
 
-// The name in an error, however long it is.
+// The path as shown in errors, shortened if it is very long.
 std::string shown(const std::string& path) {
   return path.size() <= 120 ? path : path.substr(0, 60) + "..." + path.substr(path.size() - 30);
 }
@@ -94,12 +94,12 @@ RunConfig config_from_json(const Json& json) {
               .devices = get_entry<std::vector<std::string>>(json, "devices"),
               .root = get_entry<std::string>(json, "root"),
               .shards = get_entry<int64_t>(json, "shards")};
-  check(!c.devices.empty() && c.devices.size() <= 128, "impossible \"devices\"");
-  check(c.shards >= 0 && c.shards <= kMostShards, "impossible \"shards\" ", c.shards);
+  check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
+  check(c.shards >= 0 && c.shards <= kMostShards, "invalid \"shards\" ", c.shards);
   check(c.input.size() == 3, "\"input\" must be channels, height, width");
-  for (int64_t size : c.input) check(size >= 1 && size <= 65536, "impossible \"input\" size ", size);
-  check(c.class_count >= 1 && c.class_count <= 1 << 20, "impossible \"class_count\" ", c.class_count);
-  check(c.epochs >= 0 && c.epochs <= kMostEpochs, "impossible \"epochs\" ", c.epochs);
+  for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
+  check(c.class_count >= 1 && c.class_count <= 1 << 20, "invalid \"class_count\" ", c.class_count);
+  check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
   return c;
 }
 
@@ -133,7 +133,7 @@ void check_checkpoint(const std::string& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (error && status.type() != fs::file_type::not_found) fail(shown(folder), ": ", error.message());
-  check(fs::exists(status), shown(folder), " holds no run: ", shown(path), " is missing");
+  check(fs::exists(status), shown(folder), " does not contain a run: ", shown(path), " is missing");
   check(fs::is_regular_file(status), shown(path), ": not a regular file");
 }
 
@@ -144,7 +144,7 @@ Checkpoint load_checkpoint(const std::string& folder) {
   all.load_from(path);
   try {
     const auto entry = [&all](const char* key) {
-      check(all.contains(key), "no entry \"", key, "\": not the checkpoint of a run");
+      check(all.contains(key), "missing entry \"", key, "\": not the checkpoint of a run");
       std::string text;
       all.read(key, text);
       return text;
@@ -166,12 +166,12 @@ void check_run_folder(const std::string& wanted) {
   const fs::path base(wanted);
   std::error_code error;
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
-    throw UsageError(concat("--out ", wanted, ": holds a run already; go on with it by --resume ", wanted,
+    throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
                             ", or choose another folder"));
   for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors"})
     if (fs::exists(fs::symlink_status(base / file, error)))
-      throw UsageError(concat("--out ", wanted, ": holds ", file,
-                              " but no run to go on with by --resume; choose another folder"));
+      throw UsageError(concat("--out ", wanted, ": contains ", file,
+                              " but no run to continue with --resume; choose another folder"));
   const fs::file_status status = fs::status(base, error);
   if (error && status.type() != fs::file_type::not_found)
     throw UsageError(concat("--out ", shown(wanted), ": ", error.message()));
@@ -187,10 +187,10 @@ std::string make_run_folder(const std::string& wanted, const std::string& name) 
     return wanted;
   }
   fs::create_directories("runs", error);
-  for (int number = 1;; ++number) {  // not even two processes that start together get the same one
+  for (int number = 1;; ++number) {  // processes that start simultaneously get different folders
     const std::string folder = concat("runs/", name, "-", number);
     const bool made = !error && fs::create_directory(folder, error);
-    if (error) throw UsageError(concat(shown(folder), ": ", error.message(), "; name a folder by --out"));
+    if (error) throw UsageError(concat(shown(folder), ": ", error.message(), "; name a folder with --out"));
     if (made) return folder;
   }
 }

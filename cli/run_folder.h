@@ -1,8 +1,8 @@
 // The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors.
 //
-// The checkpoint is one file that appears whole or not at all, and holds everything: parameters, optimizer,
-// and in its metadata the configuration, the place in the epoch, the random state and the metrics so far. The
-// other files are written anew from it, so that they agree with it however a run ended.
+// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer
+// and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
+// far. The other files are regenerated from it, so they agree with it however a run ended.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace tandem::cli {
 
 inline constexpr int64_t kMostEpochs = 1'000'000'000;
 
-/// What of a run's request decides its result, and what its pictures are.
+/// The part of a request that determines the result of a run, and the description of its images.
 struct RunConfig {
   std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder
   std::vector<int64_t> input;            ///< channels, height, width
@@ -24,23 +24,23 @@ struct RunConfig {
   int64_t class_count = 0, epochs = 0;
   Recipe recipe;
   uint64_t seed = 0;
-  std::string data_sum;                ///< of all pictures and labels: the same data may lie elsewhere later
-  std::vector<std::string> devices{};  ///< of the last session: others may go on
+  std::string data_sum;  ///< fingerprint of all images and labels: the data may move between sessions
+  std::vector<std::string> devices{};  ///< of the last session; the next one may use others
   std::string root{};
   int64_t shards = 0;
 };
 Json to_json(const RunConfig& config);
-/// Throws Error on missing, mistyped or impossible entries.
+/// Throws Error on missing, mistyped or invalid entries.
 RunConfig config_from_json(const Json& json);
 
-/// Where a run stands, between two steps.
+/// The position of a run, between two steps.
 struct Progress {
-  int64_t epoch = 0;    ///< epochs that are complete
-  int64_t batch = 0;    ///< batches done of the next one
-  int64_t images = 0;   ///< images of those
-  double loss_sum = 0;  ///< over those
+  int64_t epoch = 0;    ///< completed epochs
+  int64_t batch = 0;    ///< completed batches of the current epoch
+  int64_t images = 0;   ///< images in those batches
+  double loss_sum = 0;  ///< summed loss over those images
   int64_t correct = 0;
-  double seconds = 0;  ///< of training in this epoch
+  double seconds = 0;  ///< training time in this epoch
   uint64_t random_seed = 0, random_offset = 0;
   std::vector<Json> history;  ///< lines of metrics.jsonl
 };
@@ -51,28 +51,28 @@ std::string place_of(const Progress& progress);
 struct Checkpoint {
   RunConfig config;
   Progress progress;
-  serialize::InputArchive model, optimizer;  ///< empty in a run that has not begun
+  serialize::InputArchive model, optimizer;  ///< empty in a run that has not started
 };
 
-/// The data's name for people: known, or the folder's last part.
+/// The data's name for display: the known name, or the last component of the folder.
 std::string data_label(const RunConfig& config);
 
 std::string checkpoint_path(const std::string& folder);
 /// Atomic. Throws Error.
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
                      const nn::Sequential& model, const optim::Optimizer& optimizer);
-/// Throws Error when there is no such file.
+/// Throws Error if the folder has no checkpoint file.
 void check_checkpoint(const std::string& folder);
-/// Throws Error when there is none or it is broken: whatever is wrong, it names the file.
+/// Throws Error, which names the file, if the checkpoint is missing or broken.
 Checkpoint load_checkpoint(const std::string& folder);
 
-/// Throws UsageError when the folder holds a run, or any file that a run would overwrite.
+/// Throws UsageError if the folder contains a run, or any file that a run would overwrite.
 void check_run_folder(const std::string& wanted);
-/// A folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError when it cannot be
-/// made.
+/// Creates the folder for a new run: `wanted`, or a new numbered folder under runs/. Throws UsageError on
+/// failure.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
 
-/// config.json, metrics.jsonl and curve.svg as of a checkpoint. Atomic, each of them.
+/// Writes config.json, metrics.jsonl and curve.svg for a checkpoint, each atomically.
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress);
 
 }  // namespace tandem::cli

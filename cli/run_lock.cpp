@@ -1,5 +1,5 @@
-// The file is unlinked only by its holder, and whoever gets the lock looks whether it is still the file of
-// that name.
+// Only the holder unlinks the file, and a process that acquires the lock checks that its file still has that
+// name.
 #include "tandem/cli/run_lock.h"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folde
   }
   const std::string me = std::to_string(::getpid());
   if (::ftruncate(fd_, 0) == 0) [[maybe_unused]]
-    const ssize_t written = ::pwrite(fd_, me.data(), me.size(), 0);  // it is for the error text only
+    const ssize_t written = ::pwrite(fd_, me.data(), me.size(), 0);  // used only for the error message
 }
 
 RunLock::~RunLock() {

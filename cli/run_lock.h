@@ -1,14 +1,14 @@
-// One process at a time in a run's folder.
+// Ensures that only one process at a time trains in a folder.
 #pragma once
 #include <string>
 
 namespace tandem::cli {
 
-/// Holds DIR/.lock (flock) until its end, when the file is removed; the system lets go of it when the process
-/// dies. File systems without locks are trusted.
+/// Holds DIR/.lock (flock) for its lifetime and then removes the file; the system releases the lock if the
+/// process dies. On file systems without locks, the lock is assumed to be free.
 class RunLock {
  public:
-  /// Throws UsageError naming the process that holds it, or when the folder cannot be written.
+  /// Throws UsageError naming the process that holds the lock, or if the folder cannot be written.
   explicit RunLock(const std::string& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;
@@ -19,7 +19,7 @@ class RunLock {
   int fd_ = -1;
 };
 
-/// Removes the temporary files of processes that were killed while they wrote. Only under the lock.
+/// Removes temporary files of processes that were killed while writing. Call only with the lock held.
 void remove_leftovers(const std::string& folder);
 
 }  // namespace tandem::cli

@@ -1,4 +1,4 @@
-// What commands that run for long have in common: an end at the first signal, and threads that can start.
+// Shared by the long-running commands: stopping at the first signal, and starting threads.
 #include <unistd.h>
 
 #include <csignal>
@@ -15,13 +15,13 @@ volatile std::sig_atomic_t stop_signal = 0;
 namespace {
 
 void on_signal(int signal) {
-  if (stop_signal != 0) _exit(128 + signal);  // asked twice: what was written last stands
+  if (stop_signal != 0) _exit(128 + signal);  // second request: the files written last remain
   stop_signal = signal;
 }
 
 }  // namespace
 
-// SIGHUP stays ignored where it was (nohup).
+// SIGHUP stays ignored if it was (nohup).
 void install_handlers() {
   struct sigaction action = {}, before = {};
   action.sa_handler = on_signal;
@@ -37,13 +37,13 @@ void use_threads(int threads) {
   if (threads == 0) return;
   set_num_threads(threads);
   try {
-    device_num_threads();  // they start here
+    device_num_threads();  // starts them
   } catch (const Error& error) {
     throw UsageError(concat("--threads ", threads, ": ", error.what()));
   }
 }
 
-// An epoch's loader would find out only when the folder is there.
+// Otherwise an epoch's loader would fail only after the folder has been created.
 void check_workers(int workers) try { data::detail::JobQueue{workers}; } catch (const Error& error) {
   throw UsageError(concat("--workers ", workers, ": ", error.what()));
 }

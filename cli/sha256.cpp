@@ -12,7 +12,7 @@
 namespace tandem::cli {
 namespace {
 
-// floor(2^32 * fraction(cube root of p)) by whole-number search, so that no table has to be trusted.
+// floor(2^32 * fraction(cube root of p)) by integer search, so no table needs to be trusted.
 constexpr uint32_t cube_root_fraction(uint32_t prime) {
   __extension__ using Wide = unsigned __int128;
   const Wide target = Wide{prime} << 96;
@@ -102,7 +102,7 @@ std::string sha256_of_content(const std::string& path, int64_t most_bytes) {
   int64_t total = 0;
   while (const std::size_t got = input.read(buffer.data(), buffer.size())) {
     total += static_cast<int64_t>(got);
-    check(total <= most_bytes, path, ": its content is longer than the expected ", most_bytes, " bytes");
+    check(total <= most_bytes, path, ": the content is longer than the expected ", most_bytes, " bytes");
     sum.update(buffer.data(), got);
   }
   return sum.hex_digest();

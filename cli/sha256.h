@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), to check downloads and to compare weights.
+// SHA-256 (FIPS 180-4), to verify downloads and to compare weights.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tandem::cli {
 class Sha256 {
  public:
   void update(const void* data, std::size_t bytes);
-  /// The sum of everything so far as 64 hexadecimal digits. Call once.
+  /// The digest of all data so far as 64 hexadecimal digits. Call once.
   std::string hex_digest();
 
  private:
@@ -22,8 +22,8 @@ class Sha256 {
   uint64_t bytes_ = 0;
 };
 
-/// Of a file's content, unpacked when it is gzip. Throws Error when the content is longer than `most_bytes`,
-/// and what reading throws (data::GzInput).
+/// SHA-256 of a file's content, decompressed if it is gzip. Throws Error if the content is longer than
+/// `most_bytes`, and whatever data::GzInput throws.
 std::string sha256_of_content(const std::string& path, int64_t most_bytes);
 
 }  // namespace tandem::cli

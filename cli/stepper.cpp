@@ -1,5 +1,5 @@
-// On one device a step is captured where the device can; on several a ParameterServer takes it. The optimizer
-// is made on the model's own parameters in both cases, so that a checkpoint fits any devices.
+// On one device, a step is captured if the device supports it; on several, a ParameterServer runs it. In both
+// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices.
 #include "tandem/cli/stepper.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class OneDevice final : public Stepper {
   Score evaluate(const data::ImageData& data) override { return cli::evaluate(model_, data, 1000); }
 
  private:
-  // On a GPU all of it is recorded, so nothing here may wait for a number.
+  // On a GPU the whole step is captured, so nothing here may read a value back to the host.
   void train_on(const Tensor& images, const Tensor& labels) {
     optimizer_->zero_grad();
     const Tensor output = model_->forward(augmented(recipe_, images));
@@ -67,12 +67,12 @@ class ByServer final : public Stepper {
  public:
   ByServer(const nn::Sequential& model, const Recipe& recipe, const Placement& placement, Timed timed)
       : Stepper(model, recipe, placement.root),
-        server_(
-            model_, placement.devices,
-            {.root = placement.root,
-             .shards = placement.shards,
-             .not_finite = parallel::NotFinite::kIgnore,  // a run that diverges shows it, as on one device
-             .synchronize_timings = timed == Timed::kDevices}) {
+        server_(model_, placement.devices,
+                {.root = placement.root,
+                 .shards = placement.shards,
+                 .not_finite =
+                     parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
+                 .synchronize_timings = timed == Timed::kDevices}) {
     for (const Device& device : server_.devices())
       counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
   }
@@ -87,11 +87,12 @@ class ByServer final : public Stepper {
                      });
     NoGradGuard guard;
     const auto images = static_cast<double>(batch[1].size(0));
-    for (std::size_t i = 0; i < result.losses.size(); ++i)  // in the order of the pieces, on any devices
+    for (std::size_t i = 0; i < result.losses.size();
+         ++i)  // in the order of the pieces, whatever the devices
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
   }
 
-  // A row a picture, added up on the root: the sums do not depend on the devices.
+  // One row per image, summed on the root, so the sums do not depend on the devices.
   Score evaluate(const data::ImageData& data) override {
     const int64_t count = data.images.size(0);
     double loss = 0, correct = 0;
@@ -131,7 +132,7 @@ class ByServer final : public Stepper {
   }
 
  private:
-  // On the thread of the device, which alone looks at its number.
+  // Runs on the device's thread, the only one that accesses its counter.
   void count(const Tensor& output, const Tensor& labels) {
     NoGradGuard guard;
     const auto& devices = server_.devices();
@@ -139,7 +140,7 @@ class ByServer final : public Stepper {
     counted_[static_cast<std::size_t>(place)].add_(count_correct(output, labels));
   }
   parallel::ParameterServer<nn::SequentialImpl> server_;
-  std::vector<Tensor> counted_;  // right answers, by device
+  std::vector<Tensor> counted_;  // correct predictions, by device
 };
 
 }  // namespace

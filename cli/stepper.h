@@ -1,4 +1,4 @@
-// A training step of the tool, on one device or by a server on several, and what it counts meanwhile.
+// The tool's training step, on one device or with a parameter server on several, and its running sums.
 #pragma once
 #include <memory>
 #include <vector>
@@ -14,19 +14,19 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  /// On {images, labels}, which lie on the root.
+  /// Trains on {images, labels}, which are on the root.
   virtual void step(const std::vector<Tensor>& batch) = 0;
-  /// In evaluation mode, on all devices.
+  /// Evaluates in evaluation mode, on all devices.
   virtual Score evaluate(const data::ImageData& data) = 0;
-  /// How many steps there were before: random numbers of pieces depend on it.
+  /// Sets the number of steps already taken, on which the pieces' random numbers depend.
   virtual void set_steps(int64_t) {}
-  /// Where a step's time goes; null where nobody looks.
+  /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}
 
   void set_lr(double lr);
   optim::Optimizer& optimizer() { return *optimizer_; }
-  /// Sums since the last start. They wait for the devices.
+  /// Sums since the last start(). Reading them synchronises with the devices.
   virtual double loss_sum() const { return loss_sum_.item<double>(); }
   virtual int64_t correct() const { return correct_.item<int64_t>(); }
   virtual void start(double loss_sum, int64_t correct);
@@ -36,12 +36,12 @@ class Stepper {
   nn::Sequential model_;
   Recipe recipe_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  Tensor loss_sum_, correct_;  // on the root, never made anew: sums keep their bits
+  Tensor loss_sum_, correct_;  // on the root, never reallocated, so sums stay bitwise reproducible
 };
 
-enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for them after each phase
+enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
 
-/// Of a model with its parameters, which it brings to the root. Timed: by a server even on one device.
+/// A stepper for a model, which it moves to the root. With timing, it uses a server even on one device.
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe,
                                       const Placement& placement, Timed timed = Timed::kNo);
 

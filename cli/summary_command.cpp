@@ -1,4 +1,5 @@
-// tandem summary: each layer's output, parameters, bytes and operations, found by running it once on zeros.
+// tandem summary: each layer's output, parameters, bytes and operations, determined by running the model on
+// zeros.
 #include <cstdio>
 
 #include "tandem/cli/models.h"
@@ -8,7 +9,7 @@
 namespace tandem::cli {
 namespace {
 
-// Multiplications and additions of the forward pass, each counted as one.
+// Multiplications and additions in the forward pass, each counted as one operation.
 int64_t operations(const nn::Module& layer, const Tensor& in, const Tensor& out) {
   if (const auto* conv = layer.as<nn::Conv2dImpl>())
     return out.numel() * (2 * conv->weight.numel() / conv->weight.size(0) + (conv->bias.defined() ? 1 : 0));
@@ -26,11 +27,13 @@ std::string kind(const nn::Module& layer) {
   return name;
 }
 
-// Everything grows with the batch, so one picture tells it all and no batch is too large to be told of.
+// All counts are proportional to the batch, so running one image is enough, and memory does not limit the
+// batch size.
 int64_t times(int64_t count, int64_t batch_size) {
   int64_t out = 0;
   if (__builtin_mul_overflow(count, batch_size, &out))
-    throw UsageError(concat("--batch-size ", batch_size, ": the number of operations does not fit 63 bits"));
+    throw UsageError(
+        concat("--batch-size ", batch_size, ": the number of operations does not fit in 63 bits"));
   return out;
 }
 
@@ -45,12 +48,12 @@ void check_request(const SummaryOptions& o) {
   double picture = 1;
   for (int64_t size : o.input) picture *= static_cast<double>(size);
   if (picture > 1 << 26)
-    throw UsageError(concat("--input ", o.input, ": a picture of more than 2^26 values"));
+    throw UsageError(concat("--input ", o.input, ": an image may have at most 2^26 values"));
   const double count = model_parameters(o.model, {o.input[0], o.input[1], o.input[2], o.classes});
   if (count > kMostValues)
     throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
-                            " parameters for pictures of ", o.input, " and ", o.classes,
-                            " classes; at most 2^28 are tried"));
+                            " parameters for images of ", o.input, " and ", o.classes,
+                            " classes; the limit is 2^28"));
 }
 
 }  // namespace
@@ -90,7 +93,7 @@ int summary_command(const SummaryOptions& o) {
   table.add_row({"total", "", "", with_commas(parameters), byte_size(bytes), with_commas(total)});
   std::fputs(table.text(terminal).c_str(), stdout);
   std::printf(
-      "%s of parameters; operations are the forward pass's, a training step has about three times as many\n",
+      "%s of parameters; operations count the forward pass, a training step has about three times as many\n",
       byte_size(static_cast<double>(4 * parameters)).c_str());
   return 0;
 }

@@ -1,4 +1,4 @@
-// Elements of SVG pictures.
+// Elements of SVG images.
 #include "tandem/cli/svg.h"
 
 #include "tandem/cli/terminal.h"

@@ -1,4 +1,4 @@
-// The environment is read at each call: tests set it.
+// The environment is read on every call, because tests change it.
 #include "tandem/cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -44,7 +44,7 @@ int colors_of(const std::string& term) {
   return term.find("256") != std::string::npos ? 256 : 16;
 }
 
-// Length of the control sequence that begins at `at`; 0 when none does.
+// Length of the control sequence that starts at `at`; 0 if there is none.
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   if (text[at] != '\x1b' || at + 1 >= text.size() || text[at + 1] != '[') return 0;
   std::size_t end = at + 2;
@@ -57,7 +57,7 @@ struct Character {
   std::size_t length;
 };
 
-// The first character of a UTF-8 text; code 0 for a byte that begins none.
+// Decodes the first character of a UTF-8 text; code 0 for a byte that does not start a valid one.
 Character decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -74,7 +74,7 @@ Character decode(std::string_view text) {
   return wrong ? Character{0, 1} : Character{code, length};
 }
 
-// Both sets of control codes, and the marks that turn the direction of what follows.
+// C0 and C1 control codes, line and paragraph separators, and marks that change the text direction.
 bool is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);

@@ -1,4 +1,4 @@
-// tandem train: what is asked for is checked, said, and done.
+// tandem train: checks the request, prints a summary, trains.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -24,27 +24,27 @@ bool was_given(const TrainOptions& o, const char* name) {
 }
 
 void check_options(const TrainOptions& o) {
-  require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the name of the folder is empty");
-  require(!was_given(o, "out") || !o.out.empty(), "--out: the name of the folder is empty");
-  require(o.out.empty() || o.resume.empty(), "--out and --resume: a resumed run stays in its folder");
+  require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the folder name is empty");
+  require(!was_given(o, "out") || !o.out.empty(), "--out: the folder name is empty");
+  require(o.out.empty() || o.resume.empty(),
+          "--out cannot be combined with --resume: a resumed run stays in its folder");
 }
 
-// A resumed run keeps what decides its result; more epochs, other threads, workers and devices are fine.
+// A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
 void check_resume(const TrainOptions& o, const RunConfig& c) {
   const auto same = [](bool equal, const char* name) {
-    require(equal,
-            concat("--", name, ": the run that is resumed was started with another value; leave it out"));
+    require(equal, concat("--", name, ": the resumed run was started with another value; leave it out"));
   };
   for (const std::string& name : o.given) {
     if (name == "model") same(o.model == c.model, "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
-    require(name != "recipe", "--recipe: a resumed run keeps its own; leave it out");
+    require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
   check_same(o.recipe, c.recipe);
 }
 
-// The name as a shell takes it.
+// The name, quoted for a shell.
 std::string quoted(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -59,7 +59,7 @@ std::string quoted(const std::string& name) {
 Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
   Checkpoint checkpoint;
   try {
-    check_checkpoint(o.resume);  // the lock below must not be made in a folder without a run
+    check_checkpoint(o.resume);  // first, because the lock must not be created in a folder without a run
     lock.emplace(o.resume);
     checkpoint = load_checkpoint(o.resume);
   } catch (const Error& error) {
@@ -73,13 +73,14 @@ Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
         checkpoint.config.recipe.schedule != "cosine",
         concat("--epochs ", o.epochs, ": this run's learning rate falls to 0 over ",
                counted(checkpoint.config.epochs, "epoch", "epochs"),
-               " (schedule cosine), another number would make it jump; train anew with --epochs ", o.epochs));
+               " (schedule cosine), and another number would make it jump; start a new run with --epochs ",
+               o.epochs));
     require(o.epochs >= checkpoint.progress.epoch,
-            concat("--epochs ", o.epochs, ": the run has done ",
+            concat("--epochs ", o.epochs, ": the run has completed ",
                    counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
     require(
         o.epochs > checkpoint.progress.epoch || checkpoint.progress.batch == 0,
-        concat("--epochs ", o.epochs, ": the run is in the midst of epoch ", checkpoint.progress.epoch + 1));
+        concat("--epochs ", o.epochs, ": the run is in the middle of epoch ", checkpoint.progress.epoch + 1));
     checkpoint.config.epochs = o.epochs;
   }
   return checkpoint;
@@ -94,7 +95,7 @@ Checkpoint fresh(const TrainOptions& o) {
                        .seed = o.seed,
                        .data_sum = "",
                        .shards = o.shards};
-  model_parameters(o.model, {});  // a wrong name is said before anything is loaded
+  model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
 }
@@ -119,7 +120,8 @@ data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Termina
     return load_data(c, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && data::known_dataset(c.data) == nullptr;
-    throw UsageError(concat(error.what(), moved ? "; if the data has moved, name its place by --data" : ""));
+    throw UsageError(
+        concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
   }
 }
 
@@ -129,7 +131,8 @@ std::string described(const Placement& p) {
                 p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "");
 }
 
-// A resumed run goes on where it was, unless other devices are named; a lone device may have gone.
+// A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
+// the best.
 Placement placement_of(const TrainOptions& o, const RunConfig& c) {
   if (was_given(o, "devices") || c.devices.empty()) return use_placement(o.devices, o.root, c.shards);
   try {
@@ -137,7 +140,8 @@ Placement placement_of(const TrainOptions& o, const RunConfig& c) {
   } catch (const UsageError& error) {
     if (!o.root.empty()) throw;
     if (c.devices.size() == 1) return use_placement({}, "", c.shards);
-    throw UsageError(concat("--resume: the run's ", printable(error.what()), "; name others"));
+    throw UsageError(
+        concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
   }
 }
 
@@ -174,7 +178,7 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
   for (const Json& line : trainer.progress().history)
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  std::printf("test accuracy %s after %s; everything is in %s\n",
+  std::printf("test accuracy %s after %s; results are in %s\n",
               fixed(plot.values.empty() ? 0.0 : plot.values.back(), 4).c_str(),
               counted(trainer.progress().epoch, "epoch", "epochs").c_str(), printable(folder).c_str());
 }
@@ -200,18 +204,18 @@ int train_command(const TrainOptions& o) {
   Trainer trainer({placement, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
 
   check_workers(o.workers);
-  // The folder comes last: nothing is made for a run that cannot begin.
+  // The folder comes last: nothing is created for a run that cannot start.
   const std::string folder =
       o.resume.empty() ? make_run_folder(o.out, name_of_run(trainer.config())) : o.resume;
   if (!lock) {
     lock.emplace(folder);
-    check_run_folder(folder);  // another process may have begun and ended since
+    check_run_folder(folder);  // another process may have started and finished a run since
     remove_leftovers(folder);
   }
   install_handlers();
   announce(o, data, trainer, folder, placement);
   if (!trainer.run(folder)) {
-    std::printf("stopped after %s; go on with: tandem train --resume %s\n",
+    std::printf("stopped after %s; continue with: tandem train --resume %s\n",
                 place_of(trainer.progress()).c_str(), printable(quoted(folder)).c_str());
     return 128 + stop_signal;
   }

@@ -1,4 +1,5 @@
-// The order of an epoch is a function of (seed, epoch), so that a place in it is two numbers.
+// The order of an epoch is a function of (seed, epoch), so a position in the run is two numbers: epoch and
+// batch.
 #include "tandem/cli/trainer.h"
 
 #include <chrono>
@@ -58,7 +59,7 @@ void Trainer::restore() try {
   std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
   for (const auto& group : optimizer.param_groups()) own.push_back(group.options().clone());
   optimizer.load(checkpoint_.optimizer);
-  // The recipe alone decides; the file's copy of its numbers has not been checked as the recipe has.
+  // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
   stepper_->set_steps(checkpoint_.progress.epoch * batches + checkpoint_.progress.batch);
   default_generator().set_current_seed(checkpoint_.progress.random_seed);
@@ -83,7 +84,7 @@ bool Trainer::run(const std::string& folder) {
   return true;
 }
 
-// False when a signal ended it.
+// Returns false if a signal ended it.
 bool Trainer::epoch() {
   const profiler::Record span("epoch", "train");
   Progress& p = checkpoint_.progress;
@@ -173,7 +174,7 @@ void Trainer::write_files() {
   guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
 }
 
-// A failure to write (a full disk) names what is left.
+// On a write error (e.g. a full disk), the message says which checkpoint remains.
 template <class F>
 void Trainer::guarded(F&& write) {
   try {
@@ -181,7 +182,7 @@ void Trainer::guarded(F&& write) {
   } catch (const Error& error) {
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
-    fail(error.what(), "; the checkpoint of ", saved_, " stands: go on with tandem train --resume ",
+    fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
          options_.folder);
   }
 }

@@ -1,5 +1,5 @@
-// Training of one run, on one device or several: steps, metrics, checkpoints, and an end at any step that
-// loses nothing.
+// Trains one run, on one device or several: steps, metrics, checkpoints. It can stop after any step without
+// losing work.
 #pragma once
 #include <csignal>
 
@@ -18,16 +18,17 @@ struct TrainerOptions {
   std::string folder{};    ///< set by run()
 };
 
-/// The signal that asked for an end, or 0. Set by the handlers of install_handlers.
+/// The signal that requested a stop, or 0. Set by the handlers of install_handlers.
 extern volatile std::sig_atomic_t stop_signal;
 
 class Trainer {
  public:
-  /// Continues from checkpoint.progress with its parameters, or starts where it has none. `data` on the
-  /// root, or where it is too large for that on the host.
+  /// Continues from checkpoint.progress with the checkpoint's parameters, or starts a new run if it has none.
+  /// `data` is on the root, or on the host if it is too large for the root.
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
           const Terminal& terminal);
-  /// Until the last epoch, or until stop_signal, in a folder that is there. True when the run is complete.
+  /// Trains until the last epoch or until stop_signal, in an existing folder. Returns true when the run is
+  /// complete.
   bool run(const std::string& folder);
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
@@ -42,7 +43,7 @@ class Trainer {
   void write_files();
   template <class F>
   void guarded(F&& write);
-  /// Figures that live on the device, into progress.
+  /// Copies the sums on the device to the progress.
   void collect();
 
   TrainerOptions options_;
@@ -52,9 +53,9 @@ class Trainer {
   ProgressBar bar_;
   nn::Sequential model_;
   std::unique_ptr<Stepper> stepper_;
-  optional<Stream> side_;  // copies batches to the device, where the data set does not lie there
+  optional<Stream> side_;  // copies batches to the device if the data set is not there
   double saved_at_ = 0;
-  std::string saved_;  // the place of the last checkpoint
+  std::string saved_;  // the position of the last checkpoint
 };
 
 }  // namespace tandem::cli

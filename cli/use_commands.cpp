@@ -1,4 +1,4 @@
-// tandem eval and tandem predict: what a trained run is good for.
+// tandem eval and tandem predict: use a trained run.
 #include <cstdio>
 
 #include "tandem/cli/evaluate.h"
@@ -23,7 +23,7 @@ Checkpoint run_of(const std::string& folder) {
 
 nn::Sequential model_of(Checkpoint& checkpoint, Device device) try {
   const RunConfig& c = checkpoint.config;
-  check(!checkpoint.model.keys().empty(), "the checkpoint holds no parameters");
+  check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
   nn::Sequential model =
       make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
   model->load(checkpoint.model);
@@ -34,12 +34,12 @@ nn::Sequential model_of(Checkpoint& checkpoint, Device device) try {
   throw UsageError(error.what());
 }
 
-// The run's test images, or those of another data set with such pictures and labels.
+// The run's test images, or those of another data set with the same image size and no further labels.
 data::ImageData test_images(const data::DatasetFiles& files, const RunConfig& c) try {
   data::ImageData test = data::read_image_data(files.test_images, files.test_labels);
   const std::vector<int64_t> input{1, test.images.size(1), test.images.size(2)};
-  check(input == c.input, files.name, ": pictures of ", input, ", the run takes ", c.input);
-  check(test.classes <= c.class_count, files.name, ": label ", test.classes - 1, ", the run knows ",
+  check(input == c.input, files.name, ": the images have shape ", input, ", the run expects ", c.input);
+  check(test.classes <= c.class_count, files.name, ": label ", test.classes - 1, ", but the run has ",
         c.class_count, " classes");
   return test;
 } catch (const Error& error) {
@@ -51,7 +51,7 @@ std::string class_name(const RunConfig& c, int64_t number) {
   return i < c.classes.size() ? printable(c.classes[i]) : concat("class ", number);
 }
 
-// A picture as one input: gray, of the run's size, 0 to 1. [1, 1, H, W]
+// A gray image of the run's size as a model input [1, 1, H, W] in 0 to 1.
 Tensor input_of(const Image& picture) {
   Tensor pixels =
       from_blob(const_cast<uint8_t*>(picture.pixels.data()), {1, picture.height, picture.width}, kByte);
@@ -106,7 +106,7 @@ int predict_command(const PredictOptions& o) {
         rows.emplace_back(class_name(c, which[i].item<int64_t>()), top[i].item<double>());
       std::printf("%s\n%s%s\n", printable(path).c_str(), picture(image, terminal).c_str(),
                   probability_bars(rows, terminal).c_str());
-    } catch (const Error& error) {  // the other pictures are still of use
+    } catch (const Error& error) {  // continue with the other images
       std::fflush(stdout);
       print_error("tandem", error.what());
       ++failures;

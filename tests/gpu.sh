@@ -60,7 +60,7 @@ facts_of() {
   python3 "$report" add "$state" --group facts --name facts --code 0 --seconds 0 --log "$1" -- true
 }
 
-# step GROUP NAME LIMIT COMMAND...: runs one step (a line of the table) and sets code. A failed step does not stop the others.
+# step GROUP NAME LIMIT COMMAND...: runs a step (a line of the table), sets code. A failed step does not stop the others.
 step() {
   local group=$1 name=$2 most=$3 began=$SECONDS
   shift 3

@@ -1,4 +1,4 @@
-// What a comparison says of figures that are made up, and the names of devices.
+// Comparison tables and texts for made-up figures, and names of devices.
 #include "tandem/cli/comparison.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ using namespace tandem::cli;
 
 namespace {
 
-// One device that takes 10 ms a step, and two that take `step`.
+// A comparison of one device that takes 10 ms per step with two that take `step`.
 Comparison compared(const PhaseSeconds& step, double seconds, double cores_used = 2) {
   Comparison c{.model = "lenet",
                .data = "d",
@@ -62,7 +62,7 @@ TEST_CASE("medians, spread and speed-up") {
   CHECK(std::isnan(c.speed_up(Measured{})));
 }
 
-TEST_CASE("the costliest part of a step is named as what limits") {
+TEST_CASE("the costliest part of a step is reported as the limit") {
   const auto told = [](Phase phase, double seconds, double cores = 2) {
     PhaseSeconds step = halves();
     step[phase] += seconds;
@@ -70,31 +70,31 @@ TEST_CASE("the costliest part of a step is named as what limits") {
     return what_limits(c, c.runs[1]);
   };
   CHECK(has(told(kReduce, 0.003),
-            "summing gradients, the optimizer and handing out parameters take 3.00 of 8.00 ms"));
+            "summing gradients, the optimizer and broadcasting parameters take 3.00 of 8.00 ms"));
   CHECK(has(told(kDataWait, 0.003), "waits 3.00 of 8.00 ms for its images (--workers"));
-  CHECK(has(told(kIdle, 0.003), "wait for one another, 3.00 of 8.00 ms"));
-  CHECK(has(told(kForward, 0.003),
-            "take 0.80 of what cpu:0 takes for its own, not 0.50: the devices share one"));
-  CHECK(has(told(kForward, 0.003, 1.2), "other programs hold the cores: it had 1.20 of the 2"));
-  CHECK(has(told(kForward, 0.003), "1.25 times as fast as cpu:0, of at most 2. What limits it"));
+  CHECK(has(told(kIdle, 0.003), "wait for each other for 3.00 of 8.00 ms"));
+  CHECK(has(told(kForward, 0.003), "take 0.80 of the time on cpu:0, not 0.50: the devices share one CPU's"));
+  CHECK(has(told(kForward, 0.003, 1.2), "other programs use the cores: the run had 1.20 of the 2"));
+  CHECK(has(told(kForward, 0.003), "1.25 times as fast as cpu:0, out of a possible 2. What limits it"));
   const Comparison good = compared(halves(), 0.51);
-  CHECK(has(what_limits(good, good.runs[1]), "1.96 times as fast as cpu:0, of at most 2. Little is lost"));
+  CHECK(has(what_limits(good, good.runs[1]),
+            "1.96 times as fast as cpu:0, out of a possible 2. Little is lost"));
   CHECK(what_limits(good, good.runs[0]).empty());
 }
 
-TEST_CASE("devices that have no core of their own, and parts of one card") {
+TEST_CASE("devices that share a core, and parts of one GPU") {
   PhaseSeconds step = halves();
   step[kForward] += 0.003;
   Comparison c = compared(step, 0.8);
   c.cores = 1;
-  CHECK(has(what_limits(c, c.runs[1]), "the devices share 1 core, on which 2 threads take turns"));
+  CHECK(has(what_limits(c, c.runs[1]), "the devices have only 1 core for 2 threads"));
   c.runs[1].on_cpu = false;
   c.runs[1].one_card = true;
-  CHECK(has(what_limits(c, c.runs[1]), "parts of one card and share its multiprocessors"));
-  CHECK(c.runs[1].parts() == std::string("parts of one card"));
+  CHECK(has(what_limits(c, c.runs[1]), "parts of one GPU and share its multiprocessors"));
+  CHECK(c.runs[1].parts() == std::string("parts of one GPU"));
 }
 
-TEST_CASE("a larger batch is compared by its images") {
+TEST_CASE("runs with a larger batch are compared per image") {
   PhaseSeconds step{};
   step[kForward] = 0.004;
   step[kBackward] = 0.006;
@@ -102,29 +102,29 @@ TEST_CASE("a larger batch is compared by its images") {
   Comparison c = compared(step, 0.55);
   c.runs[1].weak = true;
   c.runs[1].batch = 200;
-  CHECK(has(what_limits(c, c.runs[1]), "cpu:0,cpu:1, 200 images a step: 1.82 times"));
-  CHECK(has(what_limits(c, c.runs[1]), "handing out parameters take 1.00 of 11.00 ms"));
+  CHECK(has(what_limits(c, c.runs[1]), "cpu:0,cpu:1, 200 images per step: 1.82 times"));
+  CHECK(has(what_limits(c, c.runs[1]), "broadcasting parameters take 1.00 of 11.00 ms"));
 }
 
-TEST_CASE("other programs are told of") {
+TEST_CASE("other programs that use the cores are reported") {
   CHECK(disturbance(compared(halves(), 0.5)).empty());
   CHECK(has(disturbance(compared(halves(), 0.5, 1.1)), "cpu:0,cpu:1 had 1.10 of the 2"));
 }
 
-TEST_CASE("who sums the gradients is said where there are several devices and no shards") {
+TEST_CASE("a note explains reduce for several devices without shards") {
   Comparison c = compared(halves(), 0.5);
-  CHECK(has(sums_note(c), "reduce is waiting"));
-  CHECK(has(comparison_svg(c), "reduce is waiting"));
+  CHECK(has(sums_note(c), "reduce is only the wait"));
+  CHECK(has(comparison_svg(c), "reduce is only the wait"));
   c.shards = 4;
   CHECK(sums_note(c).empty());
 }
 
-TEST_CASE("table, JSON and picture, also of a comparison that was stopped") {
+TEST_CASE("table, JSON and SVG, also for a comparison that was stopped") {
   Comparison c = compared(halves(), 0.5);
   const Terminal plain;
   const std::string table = comparison_table(c, plain);
   for (const char* part :
-       {"cpu:0,cpu:1", "100 = 2 x 50", "1.00 to 1.50", "parts of one processor", "2,000", "broadcast"})
+       {"cpu:0,cpu:1", "100 = 2 x 50", "1.00 to 1.50", "parts of one CPU", "2,000", "broadcast"})
     CHECK_MESSAGE(has(table, part), part);
   CHECK(comparison_json(c)["runs"][1]["step_ms"]["forward"] == 2.0);
   const std::string svg = comparison_svg(c);
@@ -147,7 +147,7 @@ TEST_CASE("names of devices") {
   };
   CHECK(short_names_of(list(2)) == "cpu:0,cpu:1");
   CHECK(short_names_of(list(8)) == "cpu:0 to cpu:7");
-  CHECK_THROWS_WITH_AS(use_devices("--devices", {"cpu:0", "cpu"}), "--devices: device cpu:0 is named twice",
+  CHECK_THROWS_WITH_AS(use_devices("--devices", {"cpu:0", "cpu"}), "--devices: device cpu:0 is listed twice",
                        UsageError);
   CHECK_THROWS_AS(use_devices("--devices", {"cpux"}), UsageError);
   CHECK_THROWS_AS(use_devices("--devices", {""}), UsageError);
@@ -155,7 +155,7 @@ TEST_CASE("names of devices") {
   CHECK(use_placement({"cpu:2", "cpu:0"}, "", 0).root == Device("cpu:2"));
   CHECK(cpu::device_count() == 3);
   CHECK(use_placement({"cpu:1", "cpu:0"}, "cpu", 0).root == Device("cpu:0"));
-  CHECK_THROWS_WITH_AS(use_placement({"cpu:1"}, "cpu:0", 0), "--root cpu:0: is not one of the devices cpu:1",
+  CHECK_THROWS_WITH_AS(use_placement({"cpu:1"}, "cpu:0", 0), "--root cpu:0: not one of the devices cpu:1",
                        UsageError);
   CHECK_FALSE(use_placement({"cpu:1"}, "", 0).by_server());
   CHECK(use_placement({"cpu:1"}, "", 1).by_server());

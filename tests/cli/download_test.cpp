@@ -1,4 +1,4 @@
-// Downloads against a server on this machine: whole, resumed, interrupted, wrong, missing, too long.
+// Downloads from a local server: complete, resumed, interrupted, wrong, missing, too long.
 #include "tandem/cli/download.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ using doctest::Contains;
 
 namespace {
 
-// A server with a data set of four small files, and the folder into which it is downloaded.
+// A server with a data set of four small files, and the folder to which it is downloaded.
 struct Scene {
   HttpServer server;
   TempFolder root;
@@ -59,7 +59,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a complete download, once") {
+TEST_CASE("a complete download is not repeated") {
   Scene scene;
   int64_t last = 0, total = 0;
   download_dataset(scene.dataset, scene.folder, [&](const DownloadProgress& progress) {
@@ -76,7 +76,7 @@ TEST_CASE("a complete download, once") {
   CHECK(scene.server.requests().size() == 5);
 }
 
-TEST_CASE("a part of an earlier run is gone on with") {
+TEST_CASE("a partial file of an earlier run is resumed") {
   Scene scene;
   std::filesystem::create_directories(scene.folder);
   write_file(scene.path(0) + ".part", scene.packed[0].substr(0, 1000));
@@ -85,7 +85,7 @@ TEST_CASE("a part of an earlier run is gone on with") {
   CHECK(scene.server.requests()[0] == "/toy/a.gz 1000");
 }
 
-TEST_CASE("a server that cannot resume sends the whole file again") {
+TEST_CASE("a server without range support sends the whole file again") {
   Scene scene;
   scene.server.ranges = false;
   std::filesystem::create_directories(scene.folder);
@@ -94,7 +94,7 @@ TEST_CASE("a server that cannot resume sends the whole file again") {
   scene.check_complete();
 }
 
-TEST_CASE("a part that was complete is only checked") {
+TEST_CASE("a complete partial file is only verified") {
   Scene scene;
   std::filesystem::create_directories(scene.folder);
   write_file(scene.path(1) + ".part", scene.packed[1]);
@@ -102,7 +102,7 @@ TEST_CASE("a part that was complete is only checked") {
   scene.check_complete();
 }
 
-TEST_CASE("a part that is no beginning of the file is fetched anew") {
+TEST_CASE("a partial file with wrong content is fetched again") {
   Scene scene;
   std::filesystem::create_directories(scene.folder);
   write_file(scene.path(0) + ".part", std::string(1000, 'x'));
@@ -111,7 +111,7 @@ TEST_CASE("a part that is no beginning of the file is fetched anew") {
   scene.check_complete();
 }
 
-TEST_CASE("a connection that breaks is taken up again while it gets further") {
+TEST_CASE("broken connections are resumed as long as there is progress") {
   Scene scene;
   const int quarter = static_cast<int>(scene.packed[0].size()) / 4 + 1;
   scene.server.cut_after = quarter;
@@ -121,12 +121,12 @@ TEST_CASE("a connection that breaks is taken up again while it gets further") {
   CHECK(scene.server.requests()[1] == "/toy/a.gz " + std::to_string(quarter));
 }
 
-TEST_CASE("a connection that breaks for good keeps the part") {
+TEST_CASE("a permanently broken connection keeps the partial file") {
   Scene scene;
   scene.server.cut_after = 10;
   const std::string text = error_of([&] { scene.download(); });
   CHECK(text.find("/toy/a.gz: ") != std::string::npos);
-  CHECK(text.find("bytes are kept; the next run goes on from there") != std::string::npos);
+  CHECK(text.find("bytes are kept; the next run resumes from there") != std::string::npos);
   CHECK(std::filesystem::file_size(scene.path(0) + ".part") == 100);
   CHECK_FALSE(std::filesystem::exists(scene.path(0)));
   scene.server.cut_after = -1;
@@ -134,16 +134,16 @@ TEST_CASE("a connection that breaks for good keeps the part") {
   scene.check_complete();
 }
 
-TEST_CASE("a wrong check sum is refused and nothing is left") {
+TEST_CASE("a wrong checksum is refused and no file is left") {
   Scene scene;
   scene.server.files["/toy/a.gz"] = gzip_bytes(scene.content[1]);
   const std::string text = error_of([&] { scene.download(); });
-  CHECK(text == "a.gz\n      " + scene.server.url() + "/toy/a.gz: wrong check sum: SHA-256 " + scene.sums[1] +
+  CHECK(text == "a.gz\n      " + scene.server.url() + "/toy/a.gz: wrong checksum: SHA-256 " + scene.sums[1] +
                     ", expected " + scene.sums[0]);
   CHECK(std::filesystem::is_empty(scene.folder));
 }
 
-TEST_CASE("what is longer than the file can be is stopped, packed and unpacked") {
+TEST_CASE("files that are too long, compressed or decompressed, are stopped") {
   Scene scene;
   scene.server.files["/toy/a.gz"] = std::string(5 << 20, 'x');
   CHECK_THROWS_WITH_AS(scene.download(), Contains("longer than the 85536 bytes that this file can have"),
@@ -153,7 +153,7 @@ TEST_CASE("what is longer than the file can be is stopped, packed and unpacked")
   CHECK(std::filesystem::is_empty(scene.folder));
 }
 
-TEST_CASE("404, no server, a folder that cannot be made") {
+TEST_CASE("404, no server, a folder that cannot be created") {
   Scene scene;
   scene.server.files.clear();
   CHECK_THROWS_WITH_AS(scene.download(), Contains("/toy/a.gz: The requested URL returned error: 404"), Error);
@@ -167,7 +167,7 @@ TEST_CASE("404, no server, a folder that cannot be made") {
   }
   write_file(scene.root / "plain", "x");
   scene.folder = scene.root / "plain/x";
-  CHECK_THROWS_WITH_AS(scene.download(), Contains("cannot make the folder"), Error);
+  CHECK_THROWS_WITH_AS(scene.download(), Contains("cannot create the folder"), Error);
 }
 
 TEST_CASE("the second URL is tried when the first fails") {
@@ -179,7 +179,7 @@ TEST_CASE("the second URL is tried when the first fails") {
   scene.check_complete();
 }
 
-TEST_CASE("a callback that throws stops the download and keeps the part") {
+TEST_CASE("a callback that throws stops the download and keeps the partial file") {
   Scene scene;
   struct Stop {};
   CHECK_THROWS_AS(download_dataset(scene.dataset, scene.folder,

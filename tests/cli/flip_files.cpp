@@ -1,6 +1,6 @@
-// Flips bytes of a safetensors file in memory and loads it by the library: flip_files FILE COUNT SEED. Half
-// of the flips are in the header. With a COUNT of 0 every bit of the file is flipped in turn. Last line: "N
-// refused, N identical, N silently different".
+// Corrupts bytes of a safetensors file in memory and loads it with the library: flip_files FILE COUNT SEED.
+// Half of the changes are in the header. With COUNT 0, every bit of the file is flipped in turn. Last line:
+// "N refused, N identical, N silently different".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +15,7 @@ using serialize::SafeTensors;
 
 namespace {
 
-// All entries and tensors of `a` are the same in `b`.
+// Whether `b` has all entries and tensors of `a`, with equal contents.
 bool holds(const SafeTensors& a, const SafeTensors& b) {
   for (const auto& item : a.metadata) {
     const std::string* text = b.metadata.find(item.key());

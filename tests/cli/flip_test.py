@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Flips bytes of a run's checkpoint and model: each flip is refused by an error, or changes nothing.
+"""Corrupts bytes of a run's checkpoint and model: each flip must be refused with an error, or change nothing.
 
   flip_test.py TANDEM FLIP_FILES [--count N] [--file-count N] [--model NAME] [--seed S]
                                                     ends with the line "N passed, N failed"
 
-A flip puts another byte in the place of one, anywhere in the file; half of them are in its header. N flipped checkpoints
-(--count) are scored by `eval` and resumed by `train`, which writes its tensors, the optimizer's state, the metrics and
-the settings anew: all of that is compared. Many more of both files (--file-count; 0: every bit in turn) are loaded by
-the library (FLIP_FILES), and what they hold is compared.
+A flip replaces one byte anywhere in the file; half of the flips are in its header. N flipped checkpoints (--count) are
+scored by `eval` and resumed by `train`, which rewrites the tensors, the optimizer's state, the metrics and the settings;
+all of these are compared. Many more flips of both files (--file-count; 0: every bit in turn) are loaded with the library
+(FLIP_FILES), and the contents are compared.
 """
 import argparse
 import collections
@@ -63,7 +63,7 @@ def content_of(path):
 
 
 def outcome(folder, flipped):
-    """What the tool makes of a checkpoint: "refused", or a sum of all that it writes and says."""
+    """The tool's reaction to a checkpoint: "refused", or a hash of everything that it writes and prints."""
     os.mkdir(folder)
     with open(f"{folder}/checkpoint.safetensors", "wb") as file:
         file.write(flipped)
@@ -93,7 +93,7 @@ def flips(content, count, draw):
 
 def flip(name, content, count, draw):
     whole = outcome("whole", content)
-    check(f"{name}: undamaged it loads: {whole}", len(whole) > 64 and not whole.startswith("exit"))
+    check(f"{name}: the undamaged file loads: {whole}", len(whole) > 64 and not whole.startswith("exit"))
     counts = collections.Counter()
 
     def one(numbered):
@@ -104,14 +104,14 @@ def flip(name, content, count, draw):
         for number, at, result in threads.map(one, enumerate(flips(content, count, draw))):
             kind = "refused" if result == "refused" else "identical" if result == whole else "different"
             counts[kind] += 1
-            check(f"{name}: flip {number}, of byte {at}, of seed {args.seed}: {result}", kind != "different")
-    print(f"{name} of {len(content)} bytes, by the tool: {counts['refused']} refused, {counts['identical']} identical, "
+            check(f"{name}: flip {number} (byte {at}, seed {args.seed}): {result}", kind != "different")
+    print(f"{name} ({len(content)} bytes), with the tool: {counts['refused']} refused, {counts['identical']} identical, "
           f"{counts['different']} silently different or crashed")
 
 
 def main():
     draw = random.Random(args.seed)
-    print("flips from seed", args.seed)
+    print("random seed of the flips:", args.seed)
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         write_data("data")
@@ -122,8 +122,8 @@ def main():
         for name in ("checkpoint", "model"):
             path = f"a/{name}.safetensors"
             flipped = subprocess.run([flip_files, path, str(args.file_count), str(args.seed)], capture_output=True, text=True)
-            print(f"{name} of {os.path.getsize(path)} bytes, by the library:", flipped.stdout.strip())
-            check(f"{name}, by the library: {flipped.stderr}", flipped.returncode == 0)
+            print(f"{name} ({os.path.getsize(path)} bytes), with the library:", flipped.stdout.strip())
+            check(f"{name}, with the library: {flipped.stderr}", flipped.returncode == 0)
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)

@@ -1,5 +1,5 @@
-// A small HTTP/1.1 server on 127.0.0.1 for the tests of downloads: serves strings, with ranges, faults on
-// demand.
+// A small HTTP/1.1 server on 127.0.0.1 for the download tests: serves strings, supports ranges, and injects
+// faults.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,9 +18,9 @@ namespace tandem::test {
 class HttpServer {
  public:
   std::map<std::string, std::string> files;  ///< path → content; set before use
-  std::atomic<bool> ranges{true};            ///< false: the whole file is sent whatever range is asked for
-  std::atomic<int> cut_after{-1};            ///< bytes of body after which the connection is closed
-  std::atomic<int> cuts_left{1 << 30};       ///< so many answers are cut, later ones are whole
+  std::atomic<bool> ranges{true};            ///< false: ignores ranges and sends the whole file
+  std::atomic<int> cut_after{-1};            ///< closes the connection after that many bytes of the body
+  std::atomic<int> cuts_left{1 << 30};       ///< number of responses to truncate; later ones are complete
 
   HttpServer() {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -41,7 +41,7 @@ class HttpServer {
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  /// "path" or "path from-byte" of every request so far.
+  /// All requests so far, as "path" or "path from-byte".
   std::vector<std::string> requests() {
     std::lock_guard lock(mutex_);
     return requests_;

@@ -1,4 +1,4 @@
-// Pictures: PNG of every colour type, PNM of every kind, and broken ones of both.
+// Images: PNG of every colour type, PNM of every kind, and broken files of both formats.
 #include "tandem/cli/image.h"
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ std::string header_chunk(Header h) {
   return chunk("IHDR", big_endian(h.width) + big_endian(h.height) + std::string{h.depth, h.color, 0, 0, 0});
 }
 
-// Rows come with their filter byte.
+// Rows start with their filter byte.
 std::string png(Header header, const std::string& rows, const std::string& between = "") {
   return kSignature + header_chunk(header) + between + chunk("IDAT", deflated(rows)) + chunk("IEND", "");
 }
@@ -61,7 +61,7 @@ const std::string kGray = png({3, 2, 8, 0}, std::string("\0\x00\x80\xff\0\x01\x0
 
 }  // namespace
 
-TEST_CASE("PNG: gray is taken as it stands") {
+TEST_CASE("PNG: gray pixels are read unchanged") {
   const Image image = decode(kGray);
   CHECK(image.width == 3);
   CHECK(image.height == 2);
@@ -77,14 +77,14 @@ TEST_CASE("PNG: one bit, RGB, palette, gray with alpha, 16 bits") {
   CHECK(rgb.pixels == std::vector<uint8_t>{10, 20, 30});
   const Image palette = decode(png({2, 1, 8, 3}, std::string("\0\1\0", 3), chunk("PLTE", "abcdef")));
   CHECK(palette.pixels == std::vector<uint8_t>{'d', 'e', 'f', 'a', 'b', 'c'});
-  // Transparent is laid on black.
+  // Transparent pixels are composited onto black.
   CHECK(decode(png({2, 1, 8, 4}, std::string("\0\xc8\xff\xc8\x00", 5))).pixels ==
         std::vector<uint8_t>{200, 0});
   const Image deep = decode(png({2, 1, 16, 0}, std::string("\0\x00\x00\xff\xff", 5)));
   CHECK(deep.pixels == std::vector<uint8_t>{0, 255});
 }
 
-TEST_CASE("PNG: 16 bits are as bright as 8") {
+TEST_CASE("PNG: 16-bit samples are as bright as 8-bit ones") {
   CHECK(decode(png({3, 1, 16, 0}, std::string("\0\x40\x40\x80\x80\xc0\xc0", 7))).pixels ==
         std::vector<uint8_t>{0x40, 0x80, 0xc0});
   CHECK(decode(png({1, 1, 16, 2}, std::string("\0\x0a\x0a\x80\x80\x1e\x1e", 7))).pixels ==
@@ -97,7 +97,7 @@ TEST_CASE("PNG: transparent pixels show the background") {
   CHECK(decode_image(bytes_of(file), "a.png", 0).pixels == std::vector<uint8_t>{200, 0, 0});
 }
 
-TEST_CASE("PNG: what is written reads back") {
+TEST_CASE("PNG: a written image reads back unchanged") {
   TempFolder folder;
   Image image{28, 28, 1, {}};
   for (int i = 0; i < 28 * 28; ++i) image.pixels.push_back(static_cast<uint8_t>(i * 31));
@@ -111,7 +111,7 @@ TEST_CASE("PNG: what is written reads back") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("PNG: ancillary chunks, sound or broken, and what follows the end") {
+TEST_CASE("PNG: valid and broken ancillary chunks, and bytes after the end") {
   const Header gray{3, 2, 8, 0};
   const std::string rows("\0\x00\x80\xff\0\x01\x02\x03", 8);
   const auto plain = decode(kGray).pixels;
@@ -143,18 +143,18 @@ TEST_CASE("PNG: ancillary chunks, sound or broken, and what follows the end") {
   CHECK(decode(kSignature + header_chunk(gray) + chunk("IDAT", "") + chunk("IDAT", deflated(rows)) +
                bad_text + chunk("IEND", ""))
             .pixels == plain);
-  // Linear light is brightened, as viewers do, but not where the file says sRGB as well.
+  // Linear light is brightened, as viewers do, unless the file also says sRGB.
   CHECK(decode(png(gray, rows, chunk("gAMA", big_endian(100000)))).pixels[1] > 0x80);
 }
 
-TEST_CASE("PNG: transparency by a colour and of a palette") {
+TEST_CASE("PNG: a transparent colour, and a palette with transparency") {
   CHECK(
       decode(png({2, 1, 8, 0}, std::string("\0\x07\x09", 3), chunk("tRNS", std::string("\0\7", 2)))).pixels ==
       std::vector<uint8_t>{0, 9});
   CHECK(decode(png({1, 1, 8, 2}, std::string("\0\1\2\3", 4), chunk("tRNS", std::string("\0\1\0\2\0\3", 6))))
             .pixels == std::vector<uint8_t>{0, 0, 0});
   const std::string palette = chunk("PLTE", "abcdef");
-  const std::string row("\0\x40", 2);  // two bits a pixel: 1, 0
+  const std::string row("\0\x40", 2);  // two bits per pixel: 1, 0
   CHECK(decode(png({2, 1, 2, 3}, row, palette + chunk("tRNS", std::string("\xff\0", 2)))).pixels ==
         std::vector<uint8_t>{0, 0, 0, 'a', 'b', 'c'});
   for (const std::string& between : {palette + chunk("tRNS", "\1\1\1"), chunk("tRNS", "\1") + palette})
@@ -164,7 +164,7 @@ TEST_CASE("PNG: transparency by a colour and of a palette") {
 }
 
 TEST_CASE("PNG: interlaced") {
-  // 2 x 2: the first pass has (0, 0), the sixth (1, 0), the seventh the second row.
+  // 2 x 2: pass 1 has pixel (0, 0), pass 6 pixel (1, 0), pass 7 the second row.
   std::string file = png({2, 2, 8, 0}, std::string("\0\1\0\2\0\3\4", 7));
   file.replace(8, 25, chunk("IHDR", big_endian(2) + big_endian(2) + std::string{8, 0, 0, 0, 1}));
   CHECK(decode(file).pixels == std::vector<uint8_t>{1, 2, 3, 4});
@@ -187,23 +187,24 @@ TEST_CASE("PNG: critical damage is refused") {
   CHECK(refusal(png({2, 1, 8, 3}, std::string("\0\1\0", 3))) != "");  // no palette
   std::string end = file(chunk("IDAT", data));
   end.back() ^= 1;
-  CHECK(decode(end).pixels.size() == 6);  // nothing stands in IEND
+  CHECK(decode(end).pixels.size() == 6);  // IEND has no content
 }
 
-TEST_CASE("PNG: truncated anywhere it is refused") {
+TEST_CASE("PNG: a file truncated anywhere is refused") {
   for (std::size_t cut = 0; cut < kGray.size(); ++cut)
     CHECK_MESSAGE(refusal(kGray.substr(0, cut)) != "", "cut at ", cut);
 }
 
-TEST_CASE("PNG: a wrong chunk sum, wrong pixels, a huge size") {
+TEST_CASE("PNG: a wrong chunk checksum, wrong pixel data, a huge size") {
   std::string bad = kGray;
-  bad[30] ^= 1;  // in the sum of the header
+  bad[30] ^= 1;  // in the header's checksum
   CHECK(refusal(bad).starts_with("a.png: broken PNG: IHDR: CRC error"));
   CHECK(refusal(kSignature + header_chunk({3, 2, 8, 0}) + chunk("IDAT", "nonsense") + chunk("IEND", "")) !=
         "");
   CHECK(refusal(png({3, 2, 8, 0}, std::string("\0\x00\x80", 3))) != "");
-  CHECK(refusal(png({20000, 2, 8, 0}, "")).find("20000 x 2 pixels; 1 to 16384 a side") != std::string::npos);
-  CHECK(refusal(png({16000, 16000, 8, 0}, "")).find("at most 67108864 in all") != std::string::npos);
+  CHECK(refusal(png({20000, 2, 8, 0}, "")).find("20000 x 2 pixels; expected 1 to 16384 per side") !=
+        std::string::npos);
+  CHECK(refusal(png({16000, 16000, 8, 0}, "")).find("at most 67108864 in total") != std::string::npos);
   CHECK(refusal(png({0, 2, 8, 0}, "")).starts_with("a.png: broken PNG"));
 }
 
@@ -221,38 +222,38 @@ TEST_CASE("PNM: every kind") {
 }
 
 TEST_CASE("PNM: broken files are refused with a reason") {
-  CHECK(refusal("P5") == "a.png: not a picture that can be read; expected PNG, PGM, PPM or PBM");
+  CHECK(refusal("P5") == "a.png: not a supported image; expected PNG, PGM, PPM or PBM");
   CHECK(refusal("P5 ") == "a.png: broken PNM: the width is missing");
   CHECK(refusal("P5 2") == "a.png: broken PNM: the height is missing");
-  CHECK(refusal("P5 2 2") == "a.png: broken PNM: the largest value is missing");
+  CHECK(refusal("P5 2 2") == "a.png: broken PNM: the maximum value is missing");
   CHECK(refusal("P5 -2 2 255\nabcd") == "a.png: broken PNM: the width is missing");
   CHECK(refusal("P5 99999999999 2 255\n") == "a.png: broken PNM: the width is too large");
   CHECK(refusal("P5 0 2 255\n").find("0 x 2 pixels") != std::string::npos);
-  CHECK(refusal("P5 2 2 0\nabcd").find("largest value 0 is outside") != std::string::npos);
+  CHECK(refusal("P5 2 2 0\nabcd").find("maximum value 0 is outside") != std::string::npos);
   CHECK(refusal("P5 2 2 65536\nabcd").find("outside 1 to 65535") != std::string::npos);
   CHECK(refusal("P5 2 2 255") == "a.png: broken PNM: no white space before the pixels");
-  CHECK(refusal("P5 2 2 255\nabc") == "a.png: truncated PNM: 4 bytes of pixels are announced, 3 are there");
-  CHECK(refusal("P5 2 2 7\nabcd") == "a.png: broken PNM: sample 97 is above the largest value 7");
+  CHECK(refusal("P5 2 2 255\nabc") == "a.png: truncated PNM: expected 4 bytes of pixels, got only 3 bytes");
+  CHECK(refusal("P5 2 2 7\nabcd") == "a.png: broken PNM: sample 97 is above the maximum value 7");
   CHECK(refusal("P2 2 2 9\n1 2 3") == "a.png: broken PNM: a sample is missing");
   CHECK(refusal("P2 9000 7000 9\n1 2 3").find("do not fit a file of") != std::string::npos);
   CHECK(refusal("P1 2 2 101") == "a.png: broken PNM: a bit is missing");
   CHECK(refusal("P1 2 2 1013") == "a.png: broken PNM: a bit is missing");
 }
 
-TEST_CASE("other files are refused by what they are") {
+TEST_CASE("other files are refused with their kind") {
   TempFolder folder;
-  CHECK(refusal("") == "a.png: not a picture: the file is empty");
+  CHECK(refusal("") == "a.png: not an image: the file is empty");
   CHECK(refusal("\xff\xd8\xff\xe0") == "a.png: a JPEG; expected PNG, PGM, PPM or PBM");
   CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("No such file"), Error);
   CHECK_THROWS_WITH_AS(read_image(folder.path()), Contains("not a regular file"), Error);
-  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);  // nobody writes to it
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);  // it has no writer
   CHECK_THROWS_WITH_AS(read_image(folder / "fifo"), Contains("not a regular file"), Error);
   write_file(folder / "huge.png", "");
   REQUIRE(::truncate((folder / "huge.png").c_str(), int64_t{1} << 40) == 0);
-  CHECK_THROWS_WITH_AS(read_image(folder / "huge.png"), Contains("are read"), Error);
+  CHECK_THROWS_WITH_AS(read_image(folder / "huge.png"), Contains("may have at most"), Error);
 }
 
-TEST_CASE("gray is luma; a resized pixel is the mean of what it covers") {
+TEST_CASE("gray is luma; a resized pixel is the mean of the area it covers") {
   CHECK(to_gray({1, 1, 3, {255, 0, 0}}).pixels[0] == 76);
   CHECK(to_gray({1, 1, 3, {9, 9, 9}}).pixels[0] == 9);
   const Image image{4, 2, 1, {0, 10, 20, 30, 40, 50, 60, 70}};

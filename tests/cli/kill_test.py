@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stops training runs at random moments, resumes them, and holds the result against an uninterrupted run, bit for bit.
+"""Stops training runs at random moments, resumes them, and compares the result bitwise with an uninterrupted run.
 
   kill_test.py TANDEM [--count N] [--save-every SECONDS] [--small] [--seed S]
                              ends with the line "N passed, N failed"
 
-At least N stops, by SIGKILL, SIGTERM and SIGINT. After each one the checkpoint must load (`eval`), after each resumption
-no temporary file may be left. --small trains on a few random pictures: with --save-every 0.001 a run then does little
-but save, and most stops come in the midst of that.
+Stops runs at least N times, with SIGKILL, SIGTERM and SIGINT. After each stop the checkpoint must load (`eval`); after
+the last resumption no temporary file may be left. --small trains on a few random images: with --save-every 0.001 a run
+then does little but save, so most stops happen during a save.
 """
 import argparse
 import collections
@@ -69,24 +69,24 @@ def leftovers(folder):
 
 
 def stopped(arguments, most, counts):
-    """Runs until a random moment. True when it was stopped before its end."""
+    """Runs until a random moment. Returns True if the run was stopped before its end."""
     how = random.choice(SIGNALS)
     run = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
     time.sleep(random.random() * most)
     run.send_signal(how)
     code = run.wait()
     check(f"a stop by {how.name}: exit code {code}", code in (-how, 128 + how, 0))
-    counts[how.name if code != 0 else "at their end already"] += 1
+    counts[how.name if code != 0 else "already finished"] += 1
     if os.path.exists("cut/checkpoint.safetensors"):
         counts["left a temporary file"] += bool(leftovers("cut"))
         score = subprocess.run([tandem, "eval", "cut", "--threads", "1"], capture_output=True, text=True)
-        begun = score.returncode == 0 or "holds no parameters" in score.stderr
+        begun = score.returncode == 0 or "contains no parameters" in score.stderr
         check(f"the checkpoint loads after {how.name}: {score.stderr}", begun)
     return code != 0
 
 
 def cut_run(options, whole, counts):
-    """One run, stopped again and again until it has come to its end; it must equal the folder `whole`."""
+    """One run, stopped repeatedly until it finishes; the result must equal the folder `whole`."""
     arguments = [*options, "--out", "cut"]
     for _ in range(args.count):
         going = stopped(arguments, whole, counts)
@@ -97,15 +97,15 @@ def cut_run(options, whole, counts):
             break
     last = subprocess.run(command(*arguments), capture_output=True, text=True)
     check("the last resumption: " + last.stderr, last.returncode == 0)
-    check("parameters equal bit for bit", bytes_of("whole") == bytes_of("cut"))
-    check("metrics equal", metrics("whole") == metrics("cut"))
+    check("parameters are bitwise identical", bytes_of("whole") == bytes_of("cut"))
+    check("metrics are equal", metrics("whole") == metrics("cut"))
     check(f"temporary files are left by the last run: {leftovers('cut')}", leftovers("cut") == [])
     shutil.rmtree("cut")
 
 
 def main():
     random.seed(args.seed)
-    print("moments from seed", args.seed)
+    print("random seed of the moments:", args.seed)
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         options = ["--model", "mlp", "--epochs", "2", "--batch-size", "100", "--recipe", "best"]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Texts and files with numbers are the same in a German locale as in C: of the library and of the tool.
+"""Texts and files with numbers do not depend on the locale: the library and the tool, in a German locale and in C.
 
   locale_test.py TANDEM LOCALE_TEXTS        ends with the line "N passed, N failed"
 
-The locale is compiled into a folder of the test's own (Debian's package locales has its source).
+The locale is compiled into a temporary folder (Debian's package locales has its source).
 """
 import json
 import os
@@ -64,7 +64,7 @@ def write_data(folder):
 
 
 def session(name, env):
-    """What the tool says and writes that does not depend on the time it takes."""
+    """The part of the tool's output and files that does not depend on timing."""
     os.makedirs(f"runs-{name}")
     os.chdir(f"runs-{name}")
 
@@ -94,14 +94,14 @@ def main():
         german = dict(plain, LOCPATH=work + "/locales", LC_ALL=GERMAN, LANG=GERMAN)
         (c, c_files), (de, de_files) = texts("C", plain), texts(GERMAN, german)
         if de.returncode == 77:
-            skip("the locale made does not load")
+            skip("the compiled locale does not load")
         check("the texts in C", c.returncode == 0 and len(c.stdout) > 1000, c.stderr)
         check("the texts in German", de.returncode == 0 and de.stdout.count("\n") == c.stdout.count("\n"), de.stderr)
         for a, b in zip(c.stdout.splitlines(), de.stdout.splitlines()):
             check("a line of the library", a == b, f"{a!r} and {b!r}")
-        check("the files", c_files == de_files and len(c_files) == 2)
+        check("the library's files", c_files == de_files and len(c_files) == 2)
         write_data("data")
-        # Where the terminal is UTF-8 the tool draws with other characters: that much may differ.
+        # In a UTF-8 locale the tool draws with other characters, so both sessions use one.
         utf8 = dict(plain, LC_ALL="C.UTF-8")
         for a, b in zip(session("c", utf8), session("de", german)):
             check("the tool", a == b, f"{a!r} and {b!r}")

@@ -1,5 +1,5 @@
-// Every kind of text that holds numbers, written in a locale: locale_texts NAME FOLDER. Ends with 77 where
-// there is no such locale, or it has no comma.
+// Writes every kind of text with numbers in a locale: locale_texts NAME FOLDER. Exits with 77 if the locale
+// does not exist or has no decimal comma.
 #include <clocale>
 #include <cstdio>
 #include <iostream>

@@ -1,4 +1,4 @@
-// Error texts and numbers of the command line.
+// Error messages and numbers of the command line.
 #include "tandem/cli/message.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ std::string refusal(const std::string& text, const Range<T>& range) {
 
 }  // namespace
 
-TEST_CASE("indented lines become one") {
+TEST_CASE("indented lines are joined into one") {
   CHECK(one_line("a") == "a");
   CHECK(one_line("a\n  b\n  c\n") == "a; b; c");
   CHECK(one_line("a?\n  b") == "a? b");

@@ -1,4 +1,4 @@
-// Plots, pictures, bars and tables, compared as text.
+// Plots, images, bars and tables, compared as text.
 #include "tandem/cli/plot.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 const Terminal kAscii{.columns = 60}, kUnicode{.columns = 60, .unicode = true};
 }
 
-TEST_CASE("axes are round and enclose the values") {
+TEST_CASE("axes have round ticks and enclose the values") {
   const Axis axis = make_axis({0.703, 0.84}, 7);
   CHECK(axis.low == doctest::Approx(0.70));
   CHECK(axis.high == doctest::Approx(0.85));
@@ -35,7 +35,7 @@ TEST_CASE("axes are round and enclose the values") {
   CHECK(make_axis({-0.3, 0.3}, 9).label(make_axis({-0.3, 0.3}, 9).ticks[3]) == "0.0");
 }
 
-TEST_CASE("ticks of counts hold the first and the last") {
+TEST_CASE("ticks of counts include the first and the last") {
   CHECK(count_ticks(0, 5) == std::vector<int>{1});
   CHECK(count_ticks(4, 5) == std::vector<int>{1, 2, 3, 4});
   CHECK(count_ticks(10, 6) == std::vector<int>{1, 5, 10});
@@ -71,7 +71,7 @@ TEST_CASE("a line in braille") {
         "     1        2  epoch\n");
 }
 
-TEST_CASE("any number of epochs, gaps, and any width") {
+TEST_CASE("line plots of any length and width, with gaps") {
   for (int columns : {10, 40, 300})
     for (const auto& values :
          {std::vector<double>{}, {0.8}, {0.8, NAN, 0.9}, {NAN}, std::vector<double>(1000, 0.5)}) {
@@ -81,7 +81,7 @@ TEST_CASE("any number of epochs, gaps, and any width") {
     }
 }
 
-TEST_CASE("a picture: half blocks in grays, or a ramp") {
+TEST_CASE("an image as gray half blocks or as a character ramp") {
   const Image image{2, 3, 1, {0, 255, 255, 0, 128, 128}};
   const Terminal deep{.columns = 80, .colors = 1 << 24, .unicode = true};
   CHECK(picture(image, deep) ==
@@ -91,7 +91,7 @@ TEST_CASE("a picture: half blocks in grays, or a ramp") {
   CHECK(picture(image, palette).starts_with("\x1b[38;5;16;48;5;231m▀"));
   CHECK(picture(image, kUnicode) == "==\n++\n");
   CHECK(picture({2, 2, 1, {0, 255, 0, 255}}, kAscii) == " @\n");
-  // Wider than the terminal: scaled down.
+  // An image wider than the limit is scaled down.
   CHECK(picture({100, 100, 1, std::vector<uint8_t>(10000, 255)}, kAscii, 20) ==
         std::string("@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n"
                     "@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n@@@@@@@@@@@@@@@@@@@@\n"
@@ -109,7 +109,7 @@ TEST_CASE("probability bars") {
   CHECK(probability_bars({{"a\x1b[2J", NAN}}, kAscii).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("a table's columns line up") {
+TEST_CASE("table columns are aligned") {
   Table table({{"layer"}, {"parameters", Table::Align::kRight}});
   table.add_row({"conv1", "1,234"});
   table.add_row({"größe", "9"});
@@ -125,7 +125,7 @@ TEST_CASE("a table's columns line up") {
   CHECK_THROWS_AS(table.add_row({"one"}), Error);
 }
 
-TEST_CASE("an accuracy of 1 gets no room above it, values without end leave gaps") {
+TEST_CASE("the axis ends at an accuracy of 1, and infinite values leave gaps") {
   const Terminal plain{.columns = 60};
   const std::string text = line_plot({.title = "a", .values = {1, 1}, .least = 0, .most = 1}, plain);
   CHECK_MESSAGE(text.find("1.0000 +") != std::string::npos, text);

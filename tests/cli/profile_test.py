@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TANDEM_PROFILE for runs of the tool: the file, an interrupted run, paths that cannot be written.
+"""TANDEM_PROFILE with the tool: the profile, an interrupted run, paths that cannot be written.
 
   profile_test.py TANDEM        ends with the line "N passed, N failed"
 """
@@ -55,7 +55,7 @@ def spans(path):
 def test_a_run():
     run = train("trace.json", "--workers", "2", "--threads", "2", "--out", "a")
     check("the run", run.returncode == 0, run.stderr)
-    check("one line tells of the file", run.stderr.count("\n") == 1 and "trace.json" in run.stderr, run.stderr)
+    check("one line names the file", run.stderr.count("\n") == 1 and "trace.json" in run.stderr, run.stderr)
     found, trace = spans("trace.json")
     names = {e["name"] for e in found}
     for name in ("epoch", "step", "SGD::step", "backward", "zero_grad", "linear", "make batch", "wait for batch",
@@ -69,7 +69,7 @@ def test_a_run():
     check("the process has a name", process == ["tandem"], process)
     check("no dropped spans", trace["otherData"]["dropped_spans"] == 0)
     plain = subprocess.run(command("--epochs", "1", "--out", "b"), capture_output=True, text=True, timeout=120)
-    check("the profile changes no result", plain.returncode == 0 and plain.stderr == "" and
+    check("profiling does not change results", plain.returncode == 0 and plain.stderr == "" and
           open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read(), plain.stderr)
 
 
@@ -83,7 +83,7 @@ def test_an_interrupted_run():
     _, errors = run.communicate(timeout=60)
     check("ended by the signal", run.returncode == 128 + signal.SIGINT, (run.returncode, errors))
     found, _ = spans("cut.json")
-    check("a whole file", any(e["name"] == "step" for e in found))
+    check("the profile is complete", any(e["name"] == "step" for e in found))
 
 
 def test_bad_paths():
@@ -92,9 +92,9 @@ def test_bad_paths():
     for number, (path, word) in enumerate((("missing/trace.json", "missing"), (".", "folder"), ("file/x", "file"),
                                            ("", ""))):
         run = train(path, "--out", f"bad{number}")
-        check(f"{path!r}: the run goes on", run.returncode == 0, run.stderr)
+        check(f"{path!r}: the run continues", run.returncode == 0, run.stderr)
         one_line = run.stderr.count("\n") == 1 and "TANDEM_PROFILE" in run.stderr and word in run.stderr
-        check(f"{path!r}: one line tells why", one_line if path else run.stderr == "", run.stderr)
+        check(f"{path!r}: one line gives the reason", one_line if path else run.stderr == "", run.stderr)
     os.mkdir("gone")
     run = subprocess.Popen(command("--epochs", "100000", "--out", "d"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            text=True, env=os.environ | {"TANDEM_PROFILE": "gone/trace.json"})

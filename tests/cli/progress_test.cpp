@@ -1,4 +1,4 @@
-// The progress line at every width, and when it is drawn at all.
+// The progress line at every width, and when it is drawn.
 #include "tandem/cli/progress.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ std::string output_of(const Terminal& where, int draws) {
 
 }  // namespace
 
-TEST_CASE("the line tells loss, accuracy, speed and the time left") {
+TEST_CASE("the line shows loss, accuracy, speed and remaining time") {
   CHECK(progress_line(kView, terminal(120)) ==
         "epoch 3/10 [================>                       ]  42%  loss 0.5123  accuracy 0.8123  "
         "12,345 images/s  1:07 left");
@@ -57,16 +57,16 @@ TEST_CASE("the line never reaches the last column") {
   CHECK(progress_line(kView, terminal(40)) == "epoch 3/10 [==>    ]  42%  loss 0.5123");
 }
 
-TEST_CASE("a terminal sees it at most ten times a second, and never when it is over") {
+TEST_CASE("on a terminal the line is drawn at most ten times per second and removed at the end") {
   const std::string out = output_of(terminal(80), 1000);
   CHECK(out == "\r" + progress_line(kView, terminal(80)) + "\x1b[K\r\x1b[Kepoch 3/10 done\n");
 }
 
-TEST_CASE("where the output is no terminal there are only lines") {
+TEST_CASE("only complete lines are printed if the output is not a terminal") {
   CHECK(output_of(Terminal{}, 1000) == "epoch 3/10 done\n");
 }
 
-TEST_CASE("the bar follows the width of the terminal") {
+TEST_CASE("the bar adapts to the width of the terminal") {
   int master = -1, slave = -1;
   winsize size{};
   size.ws_row = 30, size.ws_col = 100;
@@ -89,14 +89,14 @@ TEST_CASE("the bar follows the width of the terminal") {
   ::close(master);
 }
 
-TEST_CASE("figures of a run that diverges") {
+TEST_CASE("figures of a diverging run") {
   const auto fields =
       training_fields({.loss = -std::nan(""), .accuracy = 0.1, .images_per_second = INFINITY});
   CHECK(fields[0] == "loss nan");
   CHECK(fields[2] == "0 images/s");
 }
 
-TEST_CASE("after a tenth of a second it is time again") {
+TEST_CASE("the bar is due again after a tenth of a second") {
   std::FILE* null = std::fopen("/dev/null", "w");
   {
     ProgressBar bar(terminal(80), null);

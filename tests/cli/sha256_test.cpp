@@ -1,4 +1,4 @@
-// The examples of FIPS 180-4 and of NIST's test vectors.
+// Examples from FIPS 180-4 and NIST's test vectors.
 #include "tandem/cli/sha256.h"
 
 #include <doctest/doctest.h>
@@ -29,13 +29,13 @@ TEST_CASE("SHA-256 of the published examples") {
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("pieces of any size give the same sum") {
+TEST_CASE("the digest does not depend on the size of the pieces") {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += static_cast<char>(i * 7);
   for (std::size_t piece : {1, 3, 55, 56, 63, 64, 65, 127, 999}) CHECK(sum_of(text, piece) == sum_of(text));
 }
 
-TEST_CASE("of a gzip file the content is summed, and no more of it than allowed") {
+TEST_CASE("a gzip file's content is hashed, up to the limit") {
   TempFolder folder;
   write_file(folder / "a.gz", gzip_bytes("abc"));
   CHECK(sha256_of_content(folder / "a.gz", 3) == sum_of("abc"));

@@ -1,4 +1,4 @@
-// What is read from the environment, and texts measured and cut.
+// Terminal detection from the environment, and measuring and truncating text.
 #include "tandem/cli/terminal.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ using tandem::test::Environment;
 
 namespace {
 
-// A pseudo terminal of 100 columns.
+// A pseudo-terminal with 100 columns.
 struct Pty {
   int master = -1, slave = -1;
   Pty() {
@@ -46,7 +46,7 @@ TEST_CASE("a terminal, its width and colours") {
     CHECK(detect_terminal(pty.slave).interactive);
   }
   {
-    Environment no_color("NO_COLOR", "");  // empty does not count
+    Environment no_color("NO_COLOR", "");  // empty counts as unset
     CHECK(detect_terminal(pty.slave).colors == 256);
   }
   Environment dumb("TERM", "dumb");
@@ -54,7 +54,7 @@ TEST_CASE("a terminal, its width and colours") {
   CHECK(detect_terminal(pty.slave).colors == 0);
 }
 
-TEST_CASE("a file is no terminal: no colours, COLUMNS or 80") {
+TEST_CASE("a file is not a terminal: no colours, a width of COLUMNS or 80") {
   const int fd = ::open("/dev/null", O_WRONLY);
   Environment term("TERM", "xterm"), columns("COLUMNS", "132"), depth("COLORTERM", "truecolor");
   CHECK_FALSE(detect_terminal(fd).interactive);
@@ -65,7 +65,7 @@ TEST_CASE("a file is no terminal: no colours, COLUMNS or 80") {
   ::close(fd);
 }
 
-TEST_CASE("the locale says whether there is Unicode; LC_ALL goes before LANG") {
+TEST_CASE("the locale determines Unicode support; LC_ALL takes precedence over LANG") {
   Environment all("LC_ALL", nullptr), type("LC_CTYPE", nullptr), lang("LANG", "en_US.UTF-8"),
       term("TERM", "xterm");
   CHECK(detect_terminal(1).unicode);
@@ -79,7 +79,7 @@ TEST_CASE("the locale says whether there is Unicode; LC_ALL goes before LANG") {
   CHECK_FALSE(detect_terminal(1).unicode);
 }
 
-TEST_CASE("characters are counted, not bytes and not control sequences") {
+TEST_CASE("the width counts characters, not bytes or control sequences") {
   CHECK(display_width("abc") == 3);
   CHECK(display_width("äöü━") == 4);
   CHECK(display_width("\x1b[1;32mab\x1b[0m") == 2);
@@ -93,7 +93,7 @@ TEST_CASE("characters are counted, not bytes and not control sequences") {
         "a?"
         "?("
         "??");
-  CHECK(printable("\xc2\x9b\xe2\x80\xae\xed\xa0\x80") == "?????");  // C1, a turned direction, a surrogate
+  CHECK(printable("\xc2\x9b\xe2\x80\xae\xed\xa0\x80") == "?????");  // C1, a direction override, a surrogate
   CHECK(styled("x", "1", 0) == "x");
   CHECK(styled("x", "1", 16) == "\x1b[1mx\x1b[0m");
 }

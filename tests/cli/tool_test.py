@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tool as a user does, on a small data set: folders, resuming, broken checkpoints, mistakes.
+"""Runs the tool as a user does, on a small data set: folders, resuming, broken checkpoints, usage errors.
 
   tool_test.py TANDEM [NAME]        ends with the line "N passed, N failed"
 """
@@ -39,7 +39,7 @@ def tool(*args, **options):
 
 
 def refused(what, run, *parts, code=2):
-    """One line on the error stream with these parts in it, and that exit code."""
+    """Checks for one line on standard error that contains `parts`, and the exit code."""
     good = run.returncode == code and run.stderr.count("\n") == 1 and all(p in run.stderr for p in parts)
     check(what, good and len(run.stderr) < 1000, (run.returncode, run.stderr[:400]))
 
@@ -50,7 +50,7 @@ def idx(path, sizes, content):
 
 
 def limit_of(name, value):
-    """For preexec_fn: a resource limit of the child. Sanitizers take address space without end."""
+    """For preexec_fn: sets a resource limit of the child. Sanitizers need unlimited address space."""
     if name == "RLIMIT_AS" and sanitized:
         return None
     return lambda: resource.setrlimit(getattr(resource, name), (value, value))
@@ -84,10 +84,10 @@ def write_checkpoint(folder, header, content):
 
 
 def changed(source, target, **entries):
-    """A copy of a run whose metadata has other texts: a dictionary changes entries of the JSON."""
+    """Copies a run with changed metadata: a text replaces an entry, a dictionary changes entries of its JSON."""
     header, content = read_checkpoint(source)
     meta = header["__metadata__"]
-    meta.pop("tandem.crc32")  # the sums are not what is tested
+    meta.pop("tandem.crc32")  # the checksums would refuse the change first
     for key, value in entries.items():
         meta[key] = json.dumps(json.loads(meta[key]) | value) if isinstance(value, dict) else value
     shutil.rmtree(target, ignore_errors=True)
@@ -113,8 +113,8 @@ def test_data_from_another_folder():
     write_data("other", seed=2)
     refused("other data", tool("train", "--resume", "a", "--data", "other"), "not the data that the run was started with")
     shutil.rmtree("moved")
-    refused("data gone", tool("train", "--resume", "a"), "no such folder", "name its place by --data")
-    check("a run that is complete", tool("train", "--resume", "a", "--data", "data").returncode == 0)
+    refused("data gone", tool("train", "--resume", "a"), "no such folder", "give its new location with --data")
+    check("a complete run", tool("train", "--resume", "a", "--data", "data").returncode == 0)
     os.makedirs("deep/er")
     shutil.copytree("data", "deep/data")
     os.symlink("deep/er", "link")
@@ -130,15 +130,15 @@ def test_folders_are_not_overwritten():
     for name in RUN_FILES[1:]:
         os.makedirs("foreign", exist_ok=True)
         open(f"foreign/{name}", "w").write("mine")
-        refused(name, train("--data", "data", "--out", "foreign"), "--out foreign: holds " + name, "--resume")
+        refused(name, train("--data", "data", "--out", "foreign"), "--out foreign: contains " + name, "--resume")
         check(name + " is untouched", open(f"foreign/{name}").read() == "mine" and files("foreign") == [name])
         shutil.rmtree("foreign")
     check("train", train("--data", "data", "--out", "a").returncode == 0)
-    refused("a run", train("--data", "data", "--out", "a"), "go on with it by --resume a")
+    refused("a run", train("--data", "data", "--out", "a"), "continue it with --resume a")
     refused("no data", train("--data", "none", "--out", "new/b"), "unknown data set")
     write_data("tiny", size=8)
     refused("too small", tool("train", "--data", "tiny", "--out", "new/b"), "at least 14 x 14")
-    check("nothing is made", not os.path.exists("new"))
+    check("nothing is created", not os.path.exists("new"))
     refused("empty --out", train("--data", "data", "--out", ""), "--out")
     refused("empty --resume", train("--data", "data", "--resume", ""), "--resume")
     refused("overlong", train("--data", "data", "--out", "x" * 5000), "File name too long")
@@ -159,7 +159,7 @@ def test_hostile_checkpoints():
     limit = limit_of("RLIMIT_AS", 3 << 30)
     for entry in ({"input": [65536, 65536, 1]}, {"class_count": 1 << 20}, {"model": "mlp"}):
         changed("a", "b", config=entry)
-        refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters are not those of model")
+        refused(f"{entry}", tool("predict", "b", "x.png", preexec_fn=limit), "the stored parameters do not fit model")
     changed("a", "b", config={"input": [60000, 60000, 60000]})
     refused("huge", tool("eval", "b", "--data", "data"))
     for entry in ({"history": [{}]}, {"history": [1]}, {"epoch": -1}, {"epoch": 1 << 62}, {"batch": 1 << 40}, {"seconds": -1}):
@@ -169,9 +169,9 @@ def test_hostile_checkpoints():
         changed("a", "b", config=entry)
         refused(f"{entry}", tool("train", "--resume", "b"), "b/checkpoint.safetensors: ")
     changed("a", "b", **{"optimizer.param_groups.0.lr": "inf", "optimizer.param_groups.0.momentum": "1e30"})
-    check("numbers of the optimizer are the recipe's", tool("train", "--resume", "b", "--epochs", "2").returncode == 0)
-    check("as ever", tool("train", "--resume", "a", "--epochs", "2").returncode == 0)
-    check("the same bits", open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read())
+    check("the optimizer uses the recipe's values", tool("train", "--resume", "b", "--epochs", "2").returncode == 0)
+    check("the original run", tool("train", "--resume", "a", "--epochs", "2").returncode == 0)
+    check("bitwise identical", open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read())
     changed("a", "b", format="tandem-run-1")
     refused("older", tool("eval", "b"), "older version")
     changed("a", "b", format="tandem-run-999")
@@ -212,13 +212,13 @@ def test_one_process_a_folder():
     wait_for("a/curve.svg")
     refused("the second", tool("train", "--resume", "a"), f"process {run.pid} is training in this folder")
     refused("the second", train("--data", "data", "--out", "a"), "--resume")
-    check("eval may look", tool("eval", "a").returncode == 0)
+    check("eval works during training", tool("eval", "a").returncode == 0)
     run.kill()
     run.wait()
     for name in (".checkpoint.safetensors.1-2.tmp", ".curve.svg.77-0.tmp", ".mine.tmp"):
         open("a/" + name, "w").write("x")
     check("one epoch more", tool("train", "--resume", "a", "--epochs", str(len(open("a/metrics.jsonl").readlines()) + 60)).returncode in (0, 2))
-    check("leftovers are removed, nothing else", files("a")[0] == ".mine.tmp" and not any(f.startswith(".c") for f in files("a")), files("a"))
+    check("only leftovers are removed", files("a")[0] == ".mine.tmp" and not any(f.startswith(".c") for f in files("a")), files("a"))
     check("no lock is left", ".lock" not in files("a"))
 
 
@@ -249,30 +249,30 @@ def test_several_devices():
     for number, devices in enumerate(lists):
         run = lenet("--epochs", "2", "--shards", "8", "--devices", devices, "--out", f"s{number}")
         check(f"8 shards on {devices}", run.returncode == 0, run.stderr)
-    check("8 shards: the same bits on 1, 2 and 4 devices", len({sha(f"s{n}") for n in range(3)}) == 1)
-    check("and the same figures", len({json.loads(open(f"s{n}/metrics.jsonl").readlines()[-1])["train_loss"] for n in range(3)}) == 1)
+    check("8 shards: bitwise identical on 1, 2 and 4 devices", len({sha(f"s{n}") for n in range(3)}) == 1)
+    check("and the same metrics", len({json.loads(open(f"s{n}/metrics.jsonl").readlines()[-1])["train_loss"] for n in range(3)}) == 1)
     config = json.load(open("s1/config.json"))
     check("config.json", (config["devices"], config["root"], config["shards"]) == (["cpu:0", "cpu:1"], "cpu:0", 8), config)
     check("root", lenet("--epochs", "1", "--shards", "8", "--devices", "cpu:0,cpu:1", "--root", "cpu:1", "--out", "r").returncode == 0)
     shutil.copytree("r", "r1")
     run = tool("train", "--resume", "r", "--epochs", "2")
-    check("resumed where it was", run.returncode == 0 and "cpu:0,cpu:1, root cpu:1, 8 shards" in run.stdout, run.stderr)
+    check("resumed on its devices", run.returncode == 0 and "cpu:0,cpu:1, root cpu:1, 8 shards" in run.stdout, run.stderr)
     run = tool("train", "--resume", "r1", "--epochs", "2", "--devices", "cpu:0", "--threads", "1")
     check("resumed on one device", run.returncode == 0 and "device   cpu:0, 8 shards" in run.stdout, run.stderr)
-    check("the same bits", sha("r") == sha("r1") == sha("s0"))
+    check("bitwise identical", sha("r") == sha("r1") == sha("s0"))
     check("without shards", lenet("--epochs", "1", "--devices", "cpu:0,cpu:1", "--out", "n").returncode == 0)
     check("on one device again", tool("train", "--resume", "n", "--epochs", "2", "--devices", "cpu:0").returncode == 0)
     refused("other shards", tool("train", "--resume", "r", "--shards", "4"), "--shards: ", "another value")
     two = dict(os.environ, TANDEM_CPU_DEVICES="2")
-    refused("absent", tool("train", "--data", "data", "--devices", "cpu:0,cpu:3", env=two), "no device cpu:3: there are cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
+    refused("absent", tool("train", "--data", "data", "--devices", "cpu:0,cpu:3", env=two), "no device cpu:3; available: cpu:0 and cpu:1", "TANDEM_CPU_DEVICES=4")
     one = dict(os.environ, TANDEM_CPU_DEVICES="1")
-    refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1: there is cpu:0")
-    refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1: there is cpu:0", "TANDEM_CPU_DEVICES=2")
-    for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is named twice"), ("cpu:0,cpuu:1", "unknown device"),
+    refused("gone", tool("train", "--resume", "r", "--epochs", "3", env=one), "no device cpu:1; available: cpu:0")
+    refused("eval", tool("eval", "r", "--device", "cpu:1"), "no device cpu:1; available: cpu:0", "TANDEM_CPU_DEVICES=2")
+    for wrong, part in (("cpu:0,cpu:0", "device cpu:0 is listed twice"), ("cpu:0,cpuu:1", "unknown device"),
                         ("cpu:0,cpu:99", "index from 0 to 63"), ("gpu:0,cpu:0", "did you mean cuda?")):
         refused(wrong, tool("train", "--data", "data", "--devices", wrong, "--out", "w"), "--devices: ", part)
-    refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"), "--root cpu:2: is not one of the devices cpu:0,cpu:1")
-    check("nothing is made", not os.path.exists("w") and not os.path.exists("runs"))
+    refused("root", tool("train", "--data", "data", "--devices", "cpu:0,cpu:1", "--root", "cpu:2"), "--root cpu:2: not one of the devices cpu:0,cpu:1")
+    check("nothing is created", not os.path.exists("w") and not os.path.exists("runs"))
 
 
 def compare(*args):
@@ -282,7 +282,7 @@ def compare(*args):
 def test_compare():
     run = tool(*compare("--epochs", "2", "--images", "150", "--scaling", "both", "--out", "c"))
     check("compare", run.returncode == 0, run.stderr)
-    for part in ("seconds an epoch", "20 = 2 x 10", "parts of one processor", "broadcast", "cpu:0,cpu:1, 20 images a step: "):
+    for part in ("seconds per epoch", "20 = 2 x 10", "parts of one CPU", "broadcast", "cpu:0,cpu:1, 20 images per step: "):
         check(part, part in run.stdout, run.stdout)
     said = json.load(open("c/compare.json"))
     check("compare.json", [(r["devices"], r["batch_size"], len(r["seconds"])) for r in said["runs"]] ==
@@ -291,14 +291,14 @@ def test_compare():
     check("phases", all(sum(r["step_ms"].values()) > 0 for r in said["runs"]))
     check("images", said["images"] == 150 and said["stopped_by_signal"] == 0)
     check("compare.svg", open("c/compare.svg").read().endswith("</svg>\n") and files("c") == ["compare.json", "compare.svg"])
-    refused("again", tool(*compare("--out", "c")), "holds compare.json already")
+    refused("again", tool(*compare("--out", "c")), "already contains compare.json")
     check("a run's folder", tool(*compare("--epochs", "1", "--scaling", "weak")).returncode == 0 and files("runs/compare-1") == ["compare.json", "compare.svg"])
-    refused("one list", tool("compare", "--devices", "cpu:0"), "there is only one")
-    refused("none", tool("compare"), "--devices: name the lists to compare")
-    refused("twice", tool(*compare("--devices", "cpu")), "this list is named twice")
+    refused("one list", tool("compare", "--devices", "cpu:0"), "got only one")
+    refused("none", tool("compare"), "--devices: expected two or more lists to compare")
+    refused("twice", tool(*compare("--devices", "cpu")), "this list is given twice")
     refused("scaling", tool(*compare("--scaling", "stong")), "did you mean strong?")
     refused("an option", tool("compare", "--device", "cpu:0"), "did you mean --devices?")
-    refused("images", tool(*compare("--images", "1000")), "there are only 200")
+    refused("images", tool(*compare("--images", "1000")), "the number of training images is only 200")
     refused("threads", tool(*compare("--threads", "4000")), "--threads 4000: too many")
     refused("a list", tool(*compare("--devices", "cpu:0,,cpu:1")), 'unknown device ""')
 
@@ -327,7 +327,7 @@ def test_threads_that_cannot_start():
     os.chmod(".", 0o777)
 
     def limit():
-        if os.getuid() == 0:  # the limit does not bind root
+        if os.getuid() == 0:  # the limit does not apply to root
             os.setgid(65534)
             os.setuid(65534)
         resource.setrlimit(resource.RLIMIT_NPROC, (3, 3))
@@ -347,7 +347,7 @@ def test_threads_that_cannot_start():
         run = None
     if run and run.returncode != 127:
         refused("compare", run, "--threads 50: ", "could be started")
-    check("nothing is made", not os.path.exists("a"))
+    check("nothing is created", not os.path.exists("a"))
 
 
 def test_full_disk():
@@ -357,9 +357,9 @@ def test_full_disk():
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     run = tool("train", "--resume", "a", "--epochs", "2", preexec_fn=limit_of("RLIMIT_FSIZE", 9999))
     refused("cannot write", run, "cannot write a/checkpoint.safetensors: File too large",
-            "the checkpoint of 1 epoch and 0 batches stands", code=1)
+            "the checkpoint of 1 epoch and 0 batches is intact", code=1)
     check("no temporary file is left", files("a") == RUN_FILES, files("a"))
-    check("it does", tool("eval", "a").returncode == 0)
+    check("it is intact", tool("eval", "a").returncode == 0)
     with open("out", "w") as out:
         limit = limit_of("RLIMIT_FSIZE", 10)
         run = subprocess.run([tandem, "summary"], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
@@ -378,12 +378,12 @@ def test_what_is_replaced():
     before = open("elsewhere/kept.safetensors", "rb").read()
     run = tool("train", "--resume", "a", "--epochs", "2", env=dict(os.environ, TANDEM_PROFILE="/dev/null"))
     check("resumed", run.returncode == 0, run.stderr)
-    check("the link stays", os.path.islink("a/checkpoint.safetensors"))
-    check("what it leads to is written", open("elsewhere/kept.safetensors", "rb").read() != before)
+    check("the link is kept", os.path.islink("a/checkpoint.safetensors"))
+    check("its target is written", open("elsewhere/kept.safetensors", "rb").read() != before)
     check("no leftovers", files("elsewhere") == ["kept.safetensors"] and files("a") == RUN_FILES)
     modes = [os.stat(f"a/{name}").st_mode & 0o777 for name in ("checkpoint.safetensors", "metrics.jsonl")]
-    check("the modes stay", modes == [0o600, 0o640], modes)
-    check("the device stays", stat.S_ISCHR(os.stat("/dev/null").st_mode))
+    check("the file modes are kept", modes == [0o600, 0o640], modes)
+    check("/dev/null is still a device", stat.S_ISCHR(os.stat("/dev/null").st_mode))
 
 
 def test_numbers():
@@ -414,7 +414,7 @@ def test_typing_mistakes():
     refused("twice", tool("train", "--lr", "1", "--lr", "2"), "--lr: given more than once")
     refused("no value", tool("train", "--lr"), "--lr")
     refused("no folder", tool("eval"), "DIR")
-    refused("no run", tool("eval", "data"), "data holds no run")
+    refused("no run", tool("eval", "data"), "data does not contain a run")
 
 
 def cut_and_flipped(content, draw):
@@ -441,14 +441,14 @@ def test_damaged_checkpoints():
 
 
 def test_names_that_are_no_utf8():
-    bad = "bad\udcff\x1b[2J"  # a byte 0xff and a sequence that clears the terminal
+    bad = "bad\udcff\x1b[2J"  # a byte 0xff and an escape sequence that clears the terminal
     write_data(bad)
     open(bad + "/classes.txt", "wb").write(b"caf\xe9\n" + b"".join(b"%d\n" % i for i in range(1, 10)))
     run = train("--data", bad, "--out", "a")
     check("train", run.returncode == 0 and "\x1b" not in run.stdout and "\ufffd" not in run.stdout, run.stderr + run.stdout)
     check("config.json", json.load(open("a/config.json"))["classes"][0] == "caf\ufffd")
     check("curve.svg", "\x1b" not in open("a/curve.svg").read())
-    check("its place is named anew", tool("train", "--resume", "a", "--epochs", "2", "--data", bad).returncode == 0)
+    check("its location is given again", tool("train", "--resume", "a", "--epochs", "2", "--data", bad).returncode == 0)
     run = tool("eval", "none\udcff\x1b[2J")
     refused("an error's text", run)
     check("an error's text", "\x1b" not in run.stderr and "?[2J" in run.stderr)
@@ -469,10 +469,10 @@ def test_broken_data():
     refused("unknown", train("--data", "fashion-mnits"), "did you mean fashion-mnist?")
     nowhere = dict(os.environ, TANDEM_DATA="/none", TANDEM_OFFLINE="1", XDG_CACHE_HOME="/none")
     refused("nowhere", train("--data", "mnist", env=nowhere), "not on this machine", "TANDEM_OFFLINE")
-    check("nothing is made", not os.path.exists("b"))
+    check("nothing is created", not os.path.exists("b"))
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     write_data("small", size=20)
-    refused("other pictures", tool("eval", "a", "--data", "small"), "the run takes [1, 28, 28]")
+    refused("other pictures", tool("eval", "a", "--data", "small"), "the run expects [1, 28, 28]")
 
 
 def main():
