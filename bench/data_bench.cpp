@@ -37,7 +37,7 @@ void read_images(benchmark::State& state) {
   try {
     files = find_dataset("fashion-mnist");
   } catch (const Error&) {
-    state.SkipWithError("Fashion-MNIST is not on this machine");
+    state.SkipWithError("Fashion-MNIST was not found on this machine");
     return;
   }
   for (auto _ : state) benchmark::DoNotOptimize(read_image_data(files.train_images, files.train_labels));

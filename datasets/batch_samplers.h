@@ -1,16 +1,17 @@
-// Samplers that decide on batches themselves, and those of data sets that are asked for a number of examples.
+// BatchSampler, which fixes the batch size, and samplers for data sets that take a number of examples.
 #pragma once
 #include "tandem/datasets/samplers.h"
 
 namespace tandem::data::samplers {
 
-/// Batches of `batch_size` indices of another sampler, whatever batch size the loader asks for.
+/// Groups another sampler's indices into batches of `batch_size`, ignoring the batch size that the loader
+/// requests.
 template <typename Base>
 class BatchSampler : public Sampler<typename Base::BatchRequestType> {
  public:
   BatchSampler(Base base, size_t batch_size, bool drop_last = false)
       : base_(std::move(base)), batch_size_(batch_size), drop_last_(drop_last) {
-    check(batch_size > 0, "BatchSampler: batch_size = 0");
+    check(batch_size > 0, "BatchSampler: batch_size must be at least 1, got 0");
   }
   void reset(optional<size_t> new_size = nullopt) override { base_.reset(new_size); }
   optional<typename Base::BatchRequestType> next(size_t = 0) override {
@@ -32,7 +33,7 @@ class BatchSampler : public Sampler<typename Base::BatchRequestType> {
 /// A request that is not a list of indices.
 struct CustomBatchRequest {
   virtual ~CustomBatchRequest() = default;
-  /// Number of examples asked for.
+  /// Number of requested examples.
   virtual size_t size() const = 0;
 };
 
@@ -43,7 +44,7 @@ struct BatchSize : public CustomBatchRequest {
   size_t size_;
 };
 
-/// For stream data sets: numbers of examples that sum to `epoch_size`.
+/// For stream data sets: requests numbers of examples that add up to `epoch_size`.
 class StreamSampler : public Sampler<BatchSize> {
  public:
   explicit StreamSampler(size_t epoch_size) : epoch_size_(epoch_size) {}

@@ -1,4 +1,4 @@
-// All of data loading: data sets, samplers, transforms, loaders.
+// Includes all of data loading: data sets, samplers, transforms, loaders.
 #pragma once
 #include "tandem/datasets/data_loader.h"
 #include "tandem/datasets/device_feeder.h"

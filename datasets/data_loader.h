@@ -1,15 +1,15 @@
-// make_data_loader: batches of a data set by a sampler, made by worker threads.
+// make_data_loader: batches of a data set, in the order of a sampler, made by worker threads.
 //
 //   auto loader = data::make_data_loader(data::datasets::MNIST(root).map(data::transforms::Stack<>()),
 //                                        data::DataLoaderOptions(64).workers(2));
 //   for (auto& batch : *loader) train(batch.data, batch.target);
 //
-// Each begin() begins a new epoch; leaving a loop early is safe. Inside a loop begin() throws Error: a loader
-// has one place, so an inner loop would take the outer one's batches. What batch k holds does not depend on
-// the number of workers: each makes its batches with its own copy of the data set, and random numbers from
-// the default generator are keyed by (seed, epoch, batch). An exception of a data set or transform reaches
-// the loop as WorkerException (without workers: as it is); a timeout as Error. A loader is for one thread at
-// a time: begin(), ++ and join() throw Error when another thread is inside one of them.
+// Each begin() starts a new epoch; leaving a loop early is safe. Inside a loop, begin() throws Error: a
+// loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
+// do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
+// from the default generator are keyed by (seed, epoch, batch). An exception of a data set or transform
+// reaches the loop as WorkerException (without workers: unchanged); a timeout as Error. Only one thread at a
+// time may use a loader: begin(), ++ and join() throw Error if another thread is inside one of them.
 #pragma once
 #include <iterator>
 
@@ -22,8 +22,8 @@ namespace tandem::data {
 template <typename Batch>
 class DataLoaderBase;
 
-/// An input iterator: copies share the loader's place. *it stays valid until ++it. A loop lasts until its end
-/// is reached or the last of its iterators is gone; ++ throws Error when join() has ended it.
+/// An input iterator: copies share the loader's position. *it stays valid until ++it. A loop lasts until its
+/// end is reached or the last of its iterators is destroyed; ++ throws Error if join() has ended it.
 template <typename Batch>
 class Iterator {
  public:
@@ -39,15 +39,15 @@ class Iterator {
     ++*this;
   }
   Iterator& operator++() {
-    check(loader_ != nullptr, "data loader: ++ at the end");
-    current_ = nullptr;  // its memory serves the next batch
+    check(loader_ != nullptr, "data loader: ++ on the end iterator");
+    current_ = nullptr;  // its memory can be reused for the next batch
     current_ = loader_->next_batch(loop_);
     if (!current_) *this = {};
     return *this;
   }
   void operator++(int) { ++*this; }
   Batch& operator*() const {
-    check(current_ != nullptr, "data loader: the end has no batch");
+    check(current_ != nullptr, "data loader: the end iterator has no batch");
     return *current_;
   }
   Batch* operator->() const { return &**this; }
@@ -81,7 +81,7 @@ template <typename T>
 T unwrap(optional<T>*);
 template <typename T>
 T unwrap(T*);
-/// Without the optional of a stateful data set.
+/// The batch type without the optional of a stateful data set.
 template <typename T>
 using Unwrapped = decltype(unwrap(static_cast<T*>(nullptr)));
 
@@ -111,7 +111,7 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
       for (size_t w = 1; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));
     else
       check(options.workers() <= 1, "data loader: ", options.workers(),
-            " workers need a copy of the data set each, and it cannot be copied");
+            " workers each need a copy of the data set, which cannot be copied");
     datasets_.push_back(std::make_unique<Dataset>(std::move(dataset)));
   }
   ~StatelessDataLoader() override { this->stop(); }
@@ -146,11 +146,11 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
   }
 
   Sampler sampler_;
-  std::vector<std::unique_ptr<Dataset>> datasets_;  // one for each worker
+  std::vector<std::unique_ptr<Dataset>> datasets_;  // one per worker
 };
 
-/// For data sets with an epoch of their own. The order of their batches is their state, so at most one worker
-/// makes them.
+/// For stateful data sets, which define their own epochs. The order of the batches is their state, so at most
+/// one worker makes them.
 template <typename Dataset>
 class StatefulDataLoader : public DataLoaderBase<detail::Unwrapped<typename Dataset::BatchType>> {
   using Base = DataLoaderBase<detail::Unwrapped<typename Dataset::BatchType>>;
@@ -185,13 +185,13 @@ requires(!Dataset::is_stateful) std::unique_ptr<StatelessDataLoader<Dataset, Sam
                                                                  options);
 }
 
-/// The sampler is made from the data set's size. Throws Error when that is unknown.
+/// Creates the sampler from the data set's size. Throws Error if the size is unknown.
 template <typename Sampler = samplers::RandomSampler, typename Dataset>
 requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, size_t>)
     std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
                                                                             DataLoaderOptions options = {}) {
   const optional<size_t> size = dataset.size();
-  check(size.has_value(), "make_data_loader: the data set's size is unknown: give a sampler");
+  check(size.has_value(), "make_data_loader: the data set's size is unknown; pass a sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
 

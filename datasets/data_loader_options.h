@@ -12,22 +12,22 @@ class DataLoaderOptions {
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
 
-  /// Examples in a batch.
+  /// Examples per batch.
   DataLoaderOptions& batch_size(size_t value) { return set(batch_size_, value); }
-  /// Threads that make batches ahead; 0: the consumer makes them.
+  /// Threads that make batches in advance; 0: the consuming thread makes them.
   DataLoaderOptions& workers(size_t value) { return set(workers_, value); }
-  /// Batches asked for ahead; default: 2 a worker.
+  /// Batches requested in advance; default: 2 per worker.
   DataLoaderOptions& max_jobs(optional<size_t> value) { return set(max_jobs_, value); }
-  /// How long to wait for a batch of a worker before an Error; default: for ever.
+  /// How long to wait for a worker's batch before throwing Error; default: forever.
   DataLoaderOptions& timeout(Timeout value) { return set(timeout_, value); }
-  /// false: batches arrive as they are ready.
+  /// false: batches arrive in the order in which they are finished.
   DataLoaderOptions& enforce_ordering(bool value) { return set(enforce_ordering_, value); }
-  /// Leave out a last batch of fewer examples.
+  /// Drops a last batch with fewer examples.
   DataLoaderOptions& drop_last(bool value) { return set(drop_last_, value); }
-  /// Of the sampler's order and of the random numbers that data sets and transforms draw from the default
-  /// generator; default: drawn from the default generator.
+  /// Seed of the sampler's order and of the random numbers that data sets and transforms draw from the
+  /// default generator; default: drawn from the default generator.
   DataLoaderOptions& seed(optional<uint64_t> value) { return set(seed_, value); }
-  /// Batches in pinned memory, for copies to a GPU; nothing where there is none.
+  /// Puts batches in pinned memory, for copies to a GPU; ignored without a GPU.
   DataLoaderOptions& pin_memory(bool value) { return set(pin_memory_, value); }
 
   size_t batch_size() const { return batch_size_; }
@@ -52,7 +52,7 @@ class DataLoaderOptions {
   optional<uint64_t> seed_;
 };
 
-/// The options with everything filled in.
+/// The options with all defaults filled in.
 struct FullDataLoaderOptions {
   explicit FullDataLoaderOptions(const DataLoaderOptions& options)
       : batch_size(options.batch_size()),
@@ -67,11 +67,11 @@ struct FullDataLoaderOptions {
   bool enforce_ordering, drop_last, pin_memory;
 };
 
-/// Where a loader stands: what a checkpoint stores.
+/// The position of a loader, for checkpoints.
 struct LoaderState {
   uint64_t seed = 0;
   int64_t epoch = 0;
-  int64_t position = 0;  ///< batches taken of the epoch
+  int64_t position = 0;  ///< batches taken in this epoch
 };
 
 }  // namespace tandem::data

@@ -1,8 +1,8 @@
-// Data sets: what gives examples by index (Dataset), or batches by request (BatchDataset), and what .map
-// makes of them.
+// Data sets: they return examples by index (Dataset) or batches by request (BatchDataset); .map adds
+// transforms.
 //
 //   struct Squares : data::datasets::Dataset<Squares> {
-//     data::Example<> get(size_t i) override;         // in several workers at once, each with its own copy
+//     data::Example<> get(size_t i) override;         // called in several workers, each with its own copy
 //     optional<size_t> size() const override;
 //   };
 #pragma once
@@ -31,8 +31,8 @@ using OptionalIf = std::conditional_t<kYes, optional<T>, T>;
 template <typename SourceDataset, typename AppliedTransform>
 class MapDataset;
 
-/// `Self` is the class that derives from this. Where Batch is an optional, the data set is stateful: nothing
-/// means the end of an epoch.
+/// `Self` is the derived class. If Batch is an optional, the data set is stateful: an empty optional means
+/// the end of an epoch.
 template <typename Self, typename Batch = std::vector<Example<>>, typename BatchRequest = ArrayRef<size_t>>
 class BatchDataset {
  public:
@@ -71,21 +71,21 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
   }
 };
 
-/// Batches by count instead of by index; use it with samplers::StreamSampler.
+/// Returns batches by count instead of by index; use it with samplers::StreamSampler.
 template <typename Self, typename Batch = std::vector<Example<>>>
 using StreamDataset = BatchDataset<Self, Batch, size_t>;
 
-/// A data set with an epoch of its own, for which no sampler is used.
+/// A data set that defines its own epochs, without a sampler.
 template <typename Self, typename Batch = std::vector<Example<>>, typename BatchRequest = size_t>
 class StatefulDataset : public BatchDataset<Self, optional<Batch>, BatchRequest> {
  public:
-  /// Begins an epoch.
+  /// Starts an epoch.
   virtual void reset() = 0;
   virtual void save(serialize::OutputArchive&) const { fail("this data set does not save its state"); }
   virtual void load(serialize::InputArchive&) { fail("this data set does not load its state"); }
 };
 
-/// One data set for all workers instead of a copy each: its get_batch must be safe from several threads.
+/// One data set shared by all workers instead of one copy per worker. Its get_batch must be thread-safe.
 template <typename UnderlyingDataset>
 class SharedBatchDataset
     : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,

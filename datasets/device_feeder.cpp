@@ -1,4 +1,4 @@
-// Copies run in a stream of their own.
+// Copies run in a separate stream.
 #include "tandem/datasets/device_feeder.h"
 
 #include "tandem/core/backend/backend.h"

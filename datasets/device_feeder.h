@@ -1,5 +1,4 @@
-// DeviceFeeder: batches of a loader on the host, one of them on its way to the device while the one before it
-// is used.
+// DeviceFeeder copies a host loader's batches to a device, one batch ahead of its use.
 #pragma once
 #include <optional>
 #include <vector>
@@ -11,13 +10,13 @@ namespace tandem::data {
 
 class DeviceFeeder {
  public:
-  /// Takes batches of `loader` (with pin_memory, so that the host need not wait) and copies them in `side`, a
-  /// stream of the device. Both outlive this; use one stream for all epochs, memory goes with it. The loader
-  /// is one batch ahead of what next() gave, and that batch goes with the feeder: go on behind it with
-  /// first_batch.
+  /// Takes batches from `loader` (with pin_memory, so the host need not wait) and copies them on `side`, a
+  /// stream of the device. Both must outlive the feeder; use one stream for all epochs, because memory is
+  /// tied to it. The loader is one batch ahead of what next() has returned, and that batch is lost with the
+  /// feeder: to continue after the last returned batch, set first_batch.
   DeviceFeeder(BatchLoader& loader, const Stream& side) : loader_(loader), side_(side) { fetch(); }
-  /// The next batch on the device, in order of the current stream; nothing after the last. Throws what the
-  /// loader throws for the batch behind it.
+  /// The next batch on the device, ordered with the current stream; nullopt after the last. Throws what the
+  /// loader throws for the batch after it.
   std::optional<std::vector<Tensor>> next();
 
  private:

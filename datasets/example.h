@@ -1,4 +1,4 @@
-// Example: what a data set gives for one index: data and a target, or data alone.
+// Example: the element of a data set at one index: data and a target, or only data.
 #pragma once
 #include <utility>
 
@@ -22,7 +22,7 @@ namespace example {
 using NoTarget = void;
 }
 
-/// Converts to and from its data.
+/// An example without a target; converts to and from its data.
 template <typename Data>
 struct Example<Data, example::NoTarget> {
   using DataType = Data;

@@ -1,4 +1,4 @@
-// zlib behind GzInput. Members that follow one another (gzip's own concatenation) are read as one file.
+// GzInput with zlib. Concatenated gzip members are read as one file, as gzip does.
 #include "tandem/datasets/gz_input.h"
 
 #include <fcntl.h>
@@ -27,12 +27,12 @@ struct GzInput::Inflate {
   bool input_ended = false;
   bool finished = false;
 
-  Inflate() { check(inflateInit2(&stream, kGzipOnly) == Z_OK, "zlib: cannot start"); }
+  Inflate() { check(inflateInit2(&stream, kGzipOnly) == Z_OK, "zlib: initialisation failed"); }
   ~Inflate() { inflateEnd(&stream); }
 };
 
 GzInput::GzInput(const std::string& path) : name_(path), file_(nullptr) {
-  // A FIFO without a writer would block for ever.
+  // O_NONBLOCK: opening a FIFO without a writer would block forever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd >= 0 && (file_ = ::fdopen(fd, "rb")) == nullptr) ::close(fd);
   if (file_ == nullptr) fail("cannot open ", name_, ": ", std::strerror(errno));
@@ -48,7 +48,7 @@ GzInput::GzInput(const std::string& path) : name_(path), file_(nullptr) {
 
 GzInput::GzInput(const void* bytes, std::size_t size, std::string name)
     : name_(std::move(name)), file_bytes_(size) {
-  // fmemopen refuses a size of 0; no file at all reads as an empty one.
+  // fmemopen rejects size 0, so an empty input has no FILE.
   if (size != 0) file_ = ::fmemopen(const_cast<void*>(bytes), size, "rb");
   check(size == 0 || file_ != nullptr, "cannot read ", name_, ": ", std::strerror(errno));
   detect();
@@ -94,7 +94,7 @@ void GzInput::refill() {
   z.input_ended = got == 0;
 }
 
-// Either the file ends here or another member begins.
+// Either the file ends here or another member starts.
 void GzInput::end_of_member() {
   Inflate& z = *inflate_;
   refill();
@@ -103,7 +103,7 @@ void GzInput::end_of_member() {
     return;
   }
   check(z.stream.next_in[0] == 0x1f, name_, ": bytes that are not gzip follow the end of the gzip stream");
-  check(inflateReset(&z.stream) == Z_OK, "zlib: cannot restart");
+  check(inflateReset(&z.stream) == Z_OK, "zlib: reset failed");
 }
 
 std::size_t GzInput::read_gzip(void* to, std::size_t bytes) {

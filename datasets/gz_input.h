@@ -1,7 +1,7 @@
-// A file read front to back, gzip or plain: which one is told by its first two bytes, not by its name.
+// Reads a file sequentially, gzip or plain, as its first two bytes tell, not its name.
 //
-// Holds one input buffer; the reader's own buffers bound the memory, so a small file that unpacks to a huge
-// one costs no more than what is asked for.
+// It has one fixed input buffer and decompresses only as many bytes as the caller requests, so a small file
+// that decompresses to a huge one needs no extra memory.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +14,7 @@ class GzInput {
  public:
   /// Opens a regular file. Throws Error.
   explicit GzInput(const std::string& path);
-  /// Reads from memory that outlives this object; `name` stands in the errors.
+  /// Reads from memory, which must outlive this object; error messages use `name`.
   GzInput(const void* bytes, std::size_t size, std::string name);
   ~GzInput();
   GzInput(const GzInput&) = delete;
@@ -22,13 +22,14 @@ class GzInput {
 
   const std::string& name() const { return name_; }
   bool is_gzip() const { return inflate_ != nullptr; }
-  /// Bytes of the file as it lies there, packed or not.
+  /// Size of the file itself in bytes, compressed or not.
   uint64_t file_bytes() const { return file_bytes_; }
-  /// No gzip file unpacks to more than this (deflate's limit is 1032 : 1); of a plain file: its size.
+  /// Upper bound of the decompressed size (deflate's limit is 1032 : 1); for a plain file its size.
   uint64_t most_bytes() const;
 
-  /// Fills `to` with up to `bytes` unpacked bytes; fewer only at the end. Throws Error on a corrupt or
-  /// truncated gzip stream, on a wrong check sum and on anything but further gzip members after its end.
+  /// Fills `to` with up to `bytes` decompressed bytes; fewer only at the end. Throws Error on a corrupt or
+  /// truncated gzip stream, on a wrong checksum, and on bytes after its end that are not further gzip
+  /// members.
   std::size_t read(void* to, std::size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// IDX reading and writing. A number of n bytes is turned from big-endian in place after the bulk read.
+// IDX reading and writing. Multi-byte elements are converted from big-endian in place after the bulk read.
 #include "tandem/datasets/idx.h"
 
 #include <zlib.h>
@@ -37,13 +37,14 @@ std::string hex(uint8_t byte) {
   return text;
 }
 
-// Sets elements and bytes. A size of 0 empties the array but does not excuse the others from fitting.
+// Sets elements and bytes. A size of 0 makes the array empty, but the product of the others must fit all the
+// same.
 void multiply_sizes(IdxHeader& header, const std::string& name) {
   int64_t elements = 1, not_empty = idx_item_size(header.type);
   for (int64_t size : header.sizes) {
     elements = size == 0 ? 0 : elements;
     check(!__builtin_mul_overflow(not_empty, std::max<int64_t>(size, 1), &not_empty), name, ": sizes ",
-          header.sizes, " are too large: their product does not fit 63 bits");
+          header.sizes, " are too large: their product does not fit in 63 bits");
   }
   header.elements = elements == 0 ? 0 : not_empty / idx_item_size(header.type);
   header.bytes =
@@ -54,9 +55,9 @@ IdxHeader read_header(GzInput& input) {
   const std::string& name = input.name();
   uint8_t magic[4];
   const std::size_t got = input.read(magic, sizeof magic);
-  check(got == sizeof magic, name, ": not an IDX file: it holds only ", got, " bytes");
+  check(got == sizeof magic, name, ": not an IDX file: it has only ", got, " bytes");
   check(magic[0] == 0 && magic[1] == 0, name, ": not an IDX file: it begins with ", hex(magic[0]), " ",
-        hex(magic[1]), " where 0x00 0x00 belong");
+        hex(magic[1]), " instead of 0x00 0x00");
   check(known_type(magic[2]), name, ": unknown IDX element type ", hex(magic[2]),
         " (known: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float32, 0x0E float64)");
   const int rank = magic[3];
@@ -66,7 +67,7 @@ IdxHeader read_header(GzInput& input) {
   header.type = static_cast<IdxType>(magic[2]);
   uint8_t sizes[4 * kMaxDims];
   check(input.read(sizes, static_cast<std::size_t>(4 * rank)) == static_cast<std::size_t>(4 * rank), name,
-        ": truncated in the IDX header: ", rank, " sizes are announced");
+        ": truncated in the IDX header, which must have ", rank, " sizes");
   for (int i = 0; i < rank; ++i) {
     const uint8_t* s = sizes + 4 * i;
     header.sizes.push_back(int64_t{s[0]} << 24 | int64_t{s[1]} << 16 | int64_t{s[2]} << 8 | int64_t{s[3]});
@@ -75,16 +76,16 @@ IdxHeader read_header(GzInput& input) {
   return header;
 }
 
-// Before memory is allocated: could the file hold what its header says?
+// Checks, before memory is allocated, that the file can contain what its header says.
 void check_plausible(const GzInput& input, const IdxHeader& header) {
   const uint64_t head = 4 + 4 * header.sizes.size();
   const uint64_t expected = head + header.bytes;
   if (input.is_gzip()) {
-    check(expected <= input.most_bytes(), input.name(), ": sizes ", header.sizes, " need ", header.bytes,
-          " bytes of elements; a gzip file of ", input.file_bytes(), " bytes cannot hold so many");
+    check(expected <= input.most_bytes(), input.name(), ": sizes ", header.sizes, " require ", header.bytes,
+          " bytes of elements; a gzip file of ", input.file_bytes(), " bytes cannot contain that many");
   } else if (input.file_bytes() != expected) {
     fail(input.name(), ": ", input.file_bytes() < expected ? "truncated" : "too long", ": sizes ",
-         header.sizes, " make a file of ", expected, " bytes, it has ", input.file_bytes());
+         header.sizes, " require a file of ", expected, " bytes, got ", input.file_bytes());
   }
 }
 
@@ -104,7 +105,7 @@ void swap_each(void* data, int64_t count) {
   }
 }
 
-// Between big-endian and the machine's order, either way.
+// Converts between big-endian and the machine's byte order, in either direction.
 void convert_order(void* data, int64_t count, int item_size) {
   if constexpr (std::endian::native == std::endian::big) return;
   if (item_size == 2) swap_each<uint16_t>(data, count);
@@ -131,7 +132,7 @@ void write_gzip(AtomicFile& file, std::string_view content) {
   } z;
   check(deflateInit2(&z.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) ==
             Z_OK,
-        "zlib: cannot start");
+        "zlib: initialisation failed");
   std::vector<unsigned char> buffer(256 * 1024);
   constexpr std::size_t kPiece = std::size_t{1} << 30;
   int status = Z_OK;
@@ -147,7 +148,7 @@ void write_gzip(AtomicFile& file, std::string_view content) {
       file.write(buffer.data(), buffer.size() - z.stream.avail_out);
     } while (z.stream.avail_out == 0);
   } while (!content.empty());
-  check(status == Z_STREAM_END, "zlib: deflate did not end");
+  check(status == Z_STREAM_END, "zlib: deflate failed");
 }
 
 }  // namespace
@@ -171,12 +172,12 @@ IdxHeader read_idx(GzInput& input, IdxAllocate allocate) {
   check_plausible(input, header);
   void* elements = allocate(header);
   const std::size_t got = input.read(elements, header.bytes);
-  check(got == header.bytes, input.name(), ": truncated: sizes ", header.sizes, " need ", header.bytes,
-        " bytes of elements, the file holds ", got);
-  // One byte more makes zlib check the sum of the whole stream, too.
+  check(got == header.bytes, input.name(), ": truncated: sizes ", header.sizes, " require ", header.bytes,
+        " bytes of elements, got ", got);
+  // Reading one more byte also makes zlib verify the checksum of the whole stream.
   char extra;
   check(input.read(&extra, 1) == 0, input.name(), ": too long: more bytes follow the ", header.bytes,
-        " that sizes ", header.sizes, " need");
+        " that sizes ", header.sizes, " require");
   convert_order(elements, header.elements, idx_item_size(header.type));
   return header;
 }
@@ -191,7 +192,7 @@ void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>
   check(!sizes.empty() && sizes.size() <= kMaxDims, "write_idx: ", path, ": expected 1 to ", kMaxDims,
         " sizes, got ", sizes.size());
   for (int64_t size : sizes)
-    check(size >= 0 && size <= kMaxSize, "write_idx: ", path, ": size ", size, " does not fit 32 bits");
+    check(size >= 0 && size <= kMaxSize, "write_idx: ", path, ": size ", size, " does not fit in 32 bits");
   IdxHeader header{.type = type, .sizes = sizes};
   multiply_sizes(header, path);
   const std::string content = encode(type, sizes, header, elements);

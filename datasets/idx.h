@@ -2,9 +2,9 @@
 //
 //   0 0 type rank | rank sizes, 32 bits each, big-endian | the elements, row-major, big-endian
 //
-// Files are read plain or gzipped, whatever their names end in. Every rule is checked; sizes are checked
-// against the file before memory is allocated, so neither a wrong header nor a small gzip file that unpacks
-// to a huge one hurts.
+// Files may be plain or gzipped, whatever their names. All rules of the format are checked. Sizes are checked
+// against the file before memory is allocated, so neither a wrong header nor a gzip bomb causes a huge
+// allocation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -35,25 +35,26 @@ struct IdxHeader {
   std::size_t bytes = 0;       ///< of all elements; fits an int64_t
 };
 
-/// Gives the memory for header.bytes bytes of elements, aligned for the type.
+/// Returns memory for header.bytes bytes of elements, aligned for the type.
 using IdxAllocate = FunctionRef<void*(const IdxHeader& header)>;
 
 class GzInput;
 
-/// Reads a whole IDX file; `allocate` is called once, after the header has been checked. Elements arrive in
-/// the machine's byte order. Throws Error naming the file and what is wrong with it.
+/// Reads a whole IDX file; calls `allocate` once, after checking the header. Elements are returned in the
+/// machine's byte order. Throws Error that names the file and what is wrong.
 IdxHeader read_idx(GzInput& input, IdxAllocate allocate);
 IdxHeader read_idx(const std::string& path, IdxAllocate allocate);
 
-/// Writes an IDX file (atomically), gzipped when `path` ends in ".gz". `elements` holds the product of
-/// `sizes` elements of `type` in the machine's byte order. Throws Error: a size outside 0 to 2^32 - 1, no or
+/// Writes an IDX file (atomically), gzipped if `path` ends in ".gz". `elements` points to product(sizes)
+/// elements of `type` in the machine's byte order. Throws Error on a size outside 0 to 2^32 - 1, and on no or
 /// too many sizes.
 void write_idx(const std::string& path, IdxType type, const std::vector<int64_t>& sizes,
                const void* elements);
 
-/// A whole IDX file as a tensor of its sizes and type on the CPU. Throws Error as above.
+/// Reads a whole IDX file into a CPU tensor with its sizes and type. Throws Error as above.
 Tensor read_idx(const std::string& path);
-/// Any device and strides; dtype uint8, int8, int16, int32, float32 or float64, else Error.
+/// Writes a tensor of any device and strides. Throws Error unless its dtype is uint8, int8, int16, int32,
+/// float32 or float64.
 void write_idx(const std::string& path, const Tensor& tensor);
 
 }  // namespace tandem::data

@@ -1,4 +1,4 @@
-// IDX files to tensors and back: the bytes go straight into the tensor's memory.
+// Reads IDX files directly into the memory of tensors, and writes tensors as IDX files.
 #include "tandem/core/error.h"
 #include "tandem/core/tensor.h"
 #include "tandem/datasets/idx.h"
@@ -28,7 +28,8 @@ IdxType idx_type(ScalarType type) {
   for (IdxType each : {IdxType::kUInt8, IdxType::kInt8, IdxType::kInt16, IdxType::kInt32, IdxType::kFloat32,
                        IdxType::kFloat64})
     if (scalar_type(each) == type) return each;
-  fail("write_idx: IDX files cannot hold ", type, "; expected uint8, int8, int16, int32, float32 or float64");
+  fail("write_idx: IDX files cannot store ", type,
+       "; expected uint8, int8, int16, int32, float32 or float64");
 }
 
 }  // namespace

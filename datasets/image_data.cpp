@@ -1,4 +1,4 @@
-// Labels become int64 here, as losses and one_hot want them; pictures stay bytes until they are used.
+// Labels are converted to int64, which losses and one_hot require; images stay bytes until they are used.
 #include "tandem/datasets/image_data.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ ImageData read_image_data(const std::string& images_path, const std::string& lab
   ImageData data;
   data.images = read_idx(images_path);
   check(data.images.dtype() == kUInt8 && data.images.dim() == 3, images_path,
-        ": expected images, uint8 [count, height, width]; the file holds ", data.images);
+        ": expected images, uint8 [count, height, width]; got ", data.images);
   const Tensor labels = read_idx(labels_path);
-  check(labels.dtype() == kUInt8 && labels.dim() == 1, labels_path,
-        ": expected labels, uint8 [count]; the file holds ", labels);
+  check(labels.dtype() == kUInt8 && labels.dim() == 1, labels_path, ": expected labels, uint8 [count]; got ",
+        labels);
   check(labels.numel() == data.images.size(0), labels_path, ": ", labels.numel(), " labels for the ",
         data.images.size(0), " images of ", images_path);
-  check(data.images.numel() > 0, images_path, ": no image in it, sizes ", data.images.sizes());
+  check(data.images.numel() > 0, images_path, ": the file contains no images, sizes ", data.images.sizes());
   data.labels = labels.to(kInt64);
   const uint8_t* first = labels.data_ptr<uint8_t>();
   data.classes = 1 + int64_t{*std::max_element(first, first + labels.numel())};
@@ -33,7 +33,7 @@ ImageDataPair read_image_data(const DatasetFiles& files) {
         ": training images are ", train.size(1), " x ", train.size(2), ", test images ", test.size(1), " x ",
         test.size(2));
   check(pair.test.classes <= pair.train.classes, files.test_labels, ": label ", pair.test.classes - 1,
-        " occurs in no training image; the largest there is ", pair.train.classes - 1);
+        " does not occur in the training data; the largest training label is ", pair.train.classes - 1);
   const auto names = static_cast<int64_t>(files.classes.size());
   check(names == 0 || pair.train.classes <= names, files.train_labels, ": label ", pair.train.classes - 1,
         " has no name: there are ", names, " class names");

@@ -1,4 +1,4 @@
-// A data set of pictures with labels as it comes from its files: bytes, not yet scaled.
+// A data set of labelled images as read from its files: bytes, not yet scaled.
 #pragma once
 #include <string>
 
@@ -17,12 +17,12 @@ struct ImageDataPair {
   ImageData train, test;
 };
 
-/// Reads two IDX files and checks them against each other. Throws Error naming the file: images that are not
-/// uint8 of rank 3, labels that are not uint8 of rank 1, unequal counts, no image at all.
+/// Reads two IDX files and checks that they match. Throws Error that names the file if images are not uint8
+/// of rank 3, labels are not uint8 of rank 1, the counts differ, or there are no images.
 ImageData read_image_data(const std::string& images_path, const std::string& labels_path);
 
-/// Both parts of a data set. Throws Error also when their pictures differ in size, a test label is above
-/// every training label, or there are more labels than files.classes names (where it names any).
+/// Reads both parts of a data set. Also throws Error if their images differ in size, a test label is above
+/// every training label, or there are more labels than class names in files.classes (unless that is empty).
 ImageDataPair read_image_data(const DatasetFiles& files);
 
 }  // namespace tandem::data

@@ -1,4 +1,4 @@
-// Batches gathered on the device.
+// Gathers batches on the device.
 #include "tandem/datasets/image_loader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::data {
 namespace {
 
-// The epoch's order on `device`, by way of pinned memory, so that the host goes on at once.
+// The epoch's order on `device`, copied from pinned memory so the host does not wait.
 Tensor order_on(Device device, int64_t count, const BatchLoaderOptions& options) {
   if (!options.shuffle) return arange(count, TensorOptions(kLong).device(optional<Device>(device)));
   const std::vector<int64_t> order = shuffled_order(count, options.seed, options.epoch);
@@ -26,16 +26,16 @@ Tensor order_on(Device device, int64_t count, const BatchLoaderOptions& options)
 ImageLoader::ImageLoader(const ImageData& data, const BatchLoaderOptions& options, const PixelScale& pixels)
     : images_(data.images.contiguous()), labels_(data.labels.contiguous()), pixels_(pixels) {
   check(images_.dtype() == kUInt8 && (images_.dim() == 3 || images_.dim() == 4),
-        "ImageLoader: images are uint8 [N, height, width] or [N, C, height, width], got ", images_);
+        "ImageLoader: images must be uint8 [N, height, width] or [N, C, height, width], got ", images_);
   check(labels_.dtype() == kLong && labels_.dim() == 1 && labels_.size(0) == images_.size(0) &&
             labels_.device() == images_.device(),
-        "ImageLoader: labels are int64 [", images_.size(0), "] on ", images_.device(), ", got ", labels_);
+        "ImageLoader: labels must be int64 [", images_.size(0), "] on ", images_.device(), ", got ", labels_);
   check(options.batch_size >= 1, "ImageLoader: batch_size = ", options.batch_size, ", expected at least 1");
   const int64_t examples = images_.size(0);
   batch_size_ = options.batch_size;
   batches_ = examples / batch_size_ + (!options.drop_last && examples % batch_size_ != 0 ? 1 : 0);
   check(options.first_batch >= 0 && options.first_batch <= batches_,
-        "ImageLoader: first_batch = ", options.first_batch, ", the epoch has ", batches_, " batches");
+        "ImageLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches_, " batches");
   position_ = options.first_batch;
   sizes_ = Dims(images_.sizes());
   if (sizes_.size() == 3) sizes_.insert(1, 1);

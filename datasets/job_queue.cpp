@@ -1,4 +1,4 @@
-// One mutex guards everything; jobs run outside it. A job is a whole batch, so the lock is taken rarely.
+// One mutex guards all state; jobs run without it. A job makes a whole batch, so the lock is taken rarely.
 #include "tandem/datasets/job_queue.h"
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ std::string text_of(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -71,7 +71,7 @@ struct JobQueue::State {
     threads.reserve(static_cast<std::size_t>(workers));
     for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { loop(i); });
   }
-  // False when a worker called it, from a job that ends the process: then the state has to stay.
+  // Returns false if a worker called it, from a job that ends the process: then the state must be leaked.
   bool end() {
     {
       std::lock_guard lock(mutex);
@@ -90,13 +90,13 @@ struct JobQueue::State {
   static Done run(Waiting& item, int worker, bool own_thread) {
     Done out{nullptr, nullptr, own_thread ? -1 : worker, item.batch};
     try {
-      if (!own_thread) cpu::set_current_device(item.device);  // throws when it is gone by now
+      if (!own_thread) cpu::set_current_device(item.device);  // throws if it no longer exists
       const profiler::Record span("make batch", "data");
       out.result = item.job(worker);
     } catch (...) {
       out.error = std::current_exception();
     }
-    item.job = nullptr;  // what it holds goes before the result is seen
+    item.job = nullptr;  // destroys the job's captures before the result becomes visible
     return out;
   }
 
@@ -135,7 +135,7 @@ void JobQueue::start() {
     const std::size_t started = state_->threads.size();
     state_->end();
     fail("data loader: only ", started, " of ", workers_,
-         " worker threads could be started: ", error.code().message(), "; ask for fewer workers");
+         " worker threads could be started: ", error.code().message(), "; use fewer workers");
   }
 }
 
@@ -149,10 +149,10 @@ bool JobQueue::is_the_parents() const {
 
 void JobQueue::take_over() {
   if (!is_the_parents()) return;
-  check(pending() == 0,
-        "data loader: this process was forked during an epoch, and the batches that were asked for are made "
-        "in the "
-        "parent: begin an epoch in the child, or make a loader there");
+  check(
+      pending() == 0,
+      "data loader: this process was forked during an epoch, and the requested batches are being made in the "
+      "parent; begin an epoch in the child, or create a loader there");
   static_cast<void>(state_.release());
   start();
 }
@@ -168,7 +168,7 @@ void JobQueue::push(int64_t batch, Job job) {
 }
 
 JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout) {
-  check(pending() > 0, "data loader: no batch was asked for");
+  check(pending() > 0, "data loader: no batch was requested");
   take_over();
   State::Done out;
   if (workers_ == 0) {

@@ -1,8 +1,8 @@
-// JobQueue: numbered jobs run by worker threads ahead of the one consumer that takes their results.
+// JobQueue: worker threads run numbered jobs ahead of a single consumer that takes their results.
 //
-// Only the consumer pushes, pops and cancels. With no workers a job runs inside pop(), in order, so the two
-// ways differ in time alone: a job sees the consumer's grad mode and CPU device, and runs single-threaded on
-// a worker (the pool belongs to the thread that computes).
+// Only the consumer pushes, pops and cancels. Without workers, a job runs inside pop(), in order, so the two
+// modes differ only in timing: a job sees the consumer's grad mode and CPU device, and runs single-threaded
+// on a worker (the pool belongs to the computing thread).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tandem::data {
 
-/// What a loader throws when the making of a batch failed in a worker.
+/// Thrown by a loader when making a batch has failed in a worker.
 class WorkerException : public Error {
  public:
   WorkerException(std::exception_ptr original, int worker, int64_t batch);
@@ -33,24 +33,25 @@ class JobQueue {
   /// `worker` is 0 for the consumer's own thread when there are no workers.
   using Job = std::function<Result(int worker)>;
 
-  /// in_order = false: pop() gives whichever job ended first. Throws Error: workers < 0 or > 1024.
+  /// in_order = false: pop() returns whichever job finished first. Throws Error if workers is not in 0 to
+  /// 1024, or if the threads cannot be started.
   explicit JobQueue(int workers, bool in_order = true);
-  /// Drops waiting jobs; waits only for those that are running. (A job may end the process by exit().)
+  /// Drops waiting jobs and waits only for running ones. (A job may end the process with exit().)
   ~JobQueue();
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
   int workers() const { return workers_; }
-  /// Jobs pushed whose results have not been taken.
+  /// Number of jobs pushed and not yet popped.
   int64_t pending() const { return pushed_ - popped_; }
-  /// `batch` names the job in errors.
+  /// Queues a job; error messages name it by `batch`.
   void push(int64_t batch, Job job);
-  /// The next result. Throws WorkerException for the exception of its job (the next call goes on behind it)
-  /// and Error when `timeout` has passed (the next call waits for the same one). Precondition: pending() > 0.
+  /// The next result. Throws WorkerException if its job threw (the next call continues after it) and Error if
+  /// `timeout` has passed (the next call waits for the same job). Precondition: pending() > 0.
   Result pop(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
-  /// After a fork the workers are the parent's: a child that has asked for nothing yet starts its own.
+  /// Whether the workers belong to the parent of a fork. A child without pending jobs then starts its own.
   bool is_the_parents() const;
-  /// Forgets all pending jobs; returns when none runs any more.
+  /// Discards all pending jobs; returns when none is running.
   void cancel();
 
  private:

@@ -1,4 +1,5 @@
-// Jobs of a JobQueue share the State: it does not change after construction but for what the consumer counts.
+// The jobs of the JobQueue share the State, which is constant after construction except for the consumer's
+// counters.
 #include "tandem/datasets/loader.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace tandem::data {
 namespace {
 
-// A batch in memory of its own, so that a transform in place never reaches the data set.
+// A batch in its own memory, so an in-place transform never modifies the data set.
 Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t count) {
   if (order.defined()) return rows.detach().index_select(0, alias(order, {count}, {1}, first));
   Dims sizes(rows.sizes());
@@ -23,7 +24,7 @@ Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t co
   return out;
 }
 
-// The epoch's order beside each tensor, on its device; undefined when it is 0, 1, 2, …
+// The epoch's order for each tensor, on its device; undefined if it is 0, 1, 2, …
 std::vector<Tensor> orders_for(const std::vector<Tensor>& tensors, const BatchLoaderOptions& options) {
   std::vector<Tensor> out(tensors.size());
   if (!options.shuffle) return out;
@@ -45,7 +46,7 @@ struct BatchLoader::State {
   int64_t asked = 0, position = 0;
   bool pin = false;
   Exclusive exclusive;
-  std::unique_ptr<detail::JobQueue> queue;  // last: its threads end before the rest goes
+  std::unique_ptr<detail::JobQueue> queue;  // last member: its threads end before the others are destroyed
 
   std::vector<Tensor> make(int64_t batch) const {
     const int64_t first = batch * options.batch_size;
@@ -80,9 +81,9 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   check(options.batch_size >= 1, "BatchLoader: batch_size = ", options.batch_size, ", expected at least 1");
   check(options.prefetch >= 1, "BatchLoader: prefetch = ", options.prefetch, ", expected at least 1");
   for (Tensor& t : tensors) {
-    check(t.dim() > 0, "BatchLoader: a tensor of dimension 0 has no rows");
-    check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors of different length: ", tensors[0], " and ",
-          t);
+    check(t.dim() > 0, "BatchLoader: a zero-dimensional tensor has no rows");
+    check(t.size(0) == tensors[0].size(0), "BatchLoader: tensors have different lengths: ", tensors[0],
+          " and ", t);
     t = t.detach();
   }
   s.options = options;
@@ -91,7 +92,7 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   s.batches = s.examples / options.batch_size;
   if (!options.drop_last && s.examples % options.batch_size != 0) ++s.batches;
   check(options.first_batch >= 0 && options.first_batch <= s.batches,
-        "BatchLoader: first_batch = ", options.first_batch, ", the epoch has ", s.batches, " batches");
+        "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", s.batches, " batches");
   s.asked = s.position = options.first_batch;
   s.orders = orders_for(tensors, options);
   const bool on_host =

@@ -1,4 +1,4 @@
-// Jobs are asked for in the consumer's thread, in order; only their making is left to workers.
+// Jobs are created in the consumer's thread, in order; workers only run them.
 #include "tandem/datasets/loader_core.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace tandem::data::detail {
 
 LoaderCore::LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers)
     : options_(options), seed_(seed ? *seed : drawn_seed()) {
-  check(options_.batch_size > 0, "data loader: batch_size = 0");
+  check(options_.batch_size > 0, "data loader: batch_size must be at least 1, got 0");
   const auto workers = static_cast<int>(std::min({options_.workers, most_workers, size_t{1} << 20}));
   queue_ = std::make_unique<JobQueue>(workers, options_.enforce_ordering);
 }
@@ -28,9 +28,10 @@ void LoaderCore::join() {
 
 std::shared_ptr<void> LoaderCore::begin_epoch() {
   const Exclusive::Use use(exclusive_, "data loader");
-  check(loop_.expired(),
-        "data loader: begin() inside a loop over the same loader, which would lose the batches that this "
-        "loop has not seen; use another loader for the inner loop, or join() to end the outer one");
+  check(
+      loop_.expired(),
+      "data loader: begin() inside a loop over the same loader, which would lose the batches that the outer "
+      "loop has not seen yet; use another loader for the inner loop, or join() to end the outer one");
   queue_->cancel();
   const optional<LoaderState> chosen = std::exchange(next_, nullopt);
   if (chosen && chosen->seed != seed_) seed_changed(seed_ = chosen->seed);
@@ -64,7 +65,7 @@ void LoaderCore::ask() {
 JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
   const Exclusive::Use use(exclusive_, "data loader");
   check(loop_.lock() == loop, "data loader: join() has ended the loop of this iterator");
-  if (queue_->is_the_parents()) loop_.reset();  // the loop cannot go on in the child of a fork
+  if (queue_->is_the_parents()) loop_.reset();  // the loop cannot continue in a forked child
   ask();
   if (queue_->pending() == 0) {
     loop_.reset();
@@ -78,7 +79,7 @@ JobQueue::Result LoaderCore::next(const std::shared_ptr<void>& loop) {
     if (queue_->workers() == 0) std::rethrow_exception(error.original_exception);
     throw;
   }
-  if (batch == nullptr) {  // the data set says that the epoch has ended
+  if (batch == nullptr) {  // the data set has ended the epoch
     exhausted_ = true;
     join();
     return nullptr;

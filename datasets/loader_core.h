@@ -1,5 +1,5 @@
-// LoaderCore: what all data loaders share: epochs, prefetching, errors, position. Knows neither data sets nor
-// the type of a batch.
+// LoaderCore: the part shared by all data loaders: epochs, prefetching, errors, position. It does not depend
+// on data sets or batch types.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,38 +19,37 @@ class LoaderCore {
   virtual ~LoaderCore() = default;
 
   const FullDataLoaderOptions& options() const noexcept { return options_; }
-  /// Where the loader stands: between two batches of a loop this is what continues it.
+  /// The loader's position; load_state() continues from it. Call it between two batches of a loop.
   LoaderState state() const { return next_.value_or(LoaderState{seed_, epoch_, position_}); }
-  /// The next begin() continues there: epoch state.epoch behind its first state.position batches, which are
+  /// The next begin() continues there: in epoch state.epoch after its first state.position batches, which are
   /// not made again.
   void load_state(const LoaderState& state);
-  /// The next begin() begins this epoch.
+  /// The next begin() starts this epoch.
   void set_epoch(int64_t epoch) { load_state({seed_, epoch, 0}); }
   int64_t epoch() const { return state().epoch; }
-  /// Batches taken of the current epoch.
+  /// Batches taken in the current epoch.
   int64_t position() const { return state().position; }
   void seek(int64_t epoch, int64_t position) { load_state({seed_, epoch, position}); }
-  /// Ends the epoch and the loop over it; returns when no worker runs any more. begin() works again
-  /// afterwards.
+  /// Ends the epoch and the loop over it; returns when no worker is running. begin() works again afterwards.
   void join();
 
  protected:
   /// Uses at most `most_workers` threads.
   LoaderCore(const DataLoaderOptions& options, optional<uint64_t> seed, size_t most_workers);
 
-  /// Drops what is left of the epoch and begins the next one. What it gives stands for the loop over it:
-  /// while somebody holds that and its end is not reached, begin_epoch throws Error.
+  /// Drops the rest of the epoch and starts the next one. The returned token represents the loop over it:
+  /// begin_epoch throws Error while the token is held and the end of the loop is not reached.
   std::shared_ptr<void> begin_epoch();
-  /// The next batch of that loop; null at the end. Throws as described at DataLoader.
+  /// The next batch of that loop; null at the end. Throws as described in data_loader.h.
   JobQueue::Result next(const std::shared_ptr<void>& loop);
-  /// Ends the workers: for the destructors of classes that own what jobs use.
+  /// Stops the workers; for destructors of classes that own data used by jobs.
   void stop() { queue_.reset(); }
 
-  /// Begins an epoch (`chosen`: this very one, else the one after the last) and gives its number.
+  /// Starts an epoch (`chosen`: exactly this one; otherwise the one after the last) and returns its number.
   virtual int64_t start_epoch(int64_t epoch, bool chosen) = 0;
-  /// The job of the next batch; none at the end of the epoch.
+  /// The job of the next batch; empty at the end of the epoch.
   virtual JobQueue::Job next_job() = 0;
-  /// Leaves out a batch; false at the end of the epoch.
+  /// Skips a batch; returns false at the end of the epoch.
   virtual bool skip_batch() = 0;
   virtual void seed_changed(uint64_t) {}
 
@@ -62,12 +61,12 @@ class LoaderCore {
   int64_t epoch_ = -1, position_ = 0, asked_ = 0;
   bool exhausted_ = true;
   optional<LoaderState> next_;
-  std::weak_ptr<void> loop_;  // the one that has not come to its end
+  std::weak_ptr<void> loop_;  // the unfinished loop
   std::unique_ptr<JobQueue> queue_;
   Exclusive exclusive_;
 };
 
-/// Batches of known form in pinned memory; others as they are.
+/// Moves batches of known types to pinned memory; leaves others unchanged.
 void pin_batch(Tensor& tensor);
 void pin_batch(std::vector<Tensor>& tensors);
 template <typename Target>

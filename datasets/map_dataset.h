@@ -1,5 +1,6 @@
-// MapDataset: a data set behind a transform; and the way around the single examples: a data set whose tensors
-// lie in memory gathers whole batches (get_stacked) where the last transform is Stack, with the same bits.
+// MapDataset applies a transform to a data set. It has a fast path that avoids single examples: if the last
+// transform is Stack, a data set of in-memory tensors gathers whole batches (get_stacked), with bitwise
+// identical results.
 #pragma once
 #include <utility>
 
@@ -8,12 +9,12 @@
 namespace tandem::data::datasets {
 
 namespace detail {
-/// Gives batches already stacked. A class derived from such a one may have its own get(): it does not.
+/// A data set that returns stacked batches. Derived classes do not qualify, because they may override get().
 template <typename D>
 concept Gathers = std::is_same_v<D, typename D::SelfType> && requires(D& dataset, ArrayRef<size_t> indices) {
   dataset.get_stacked(indices);
 };
-/// Maps a stacked batch as it maps its examples.
+/// A transform that maps a stacked batch as it maps the single examples.
 template <typename T>
 concept MapsStacked = std::is_same_v<T, typename T::StackedSelf> && requires {
   &T::apply_stacked;
@@ -60,7 +61,7 @@ class MapDataset
   }
 
   optional<size_t> size() const noexcept override { return dataset_.size(); }
-  /// Of a stateful data set: begins an epoch.
+  /// For stateful data sets: starts an epoch.
   void reset() { dataset_.reset(); }
   const SourceDataset& dataset() const noexcept { return dataset_; }
   const AppliedTransform& transform() const noexcept { return transform_; }

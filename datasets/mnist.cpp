@@ -1,4 +1,4 @@
-// Images stay bytes, a quarter of the memory; a batch becomes float when it is asked for.
+// Images are stored as bytes, which takes a quarter of the memory; batches are converted to float on request.
 #include "tandem/datasets/mnist.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -29,7 +29,7 @@ ImageData read(const std::string& root, bool train, const char* name) {
     looked += "\n    " + folder;
   }
   fail("data set ", name, ": no ", part, "-images-idx3-ubyte[.gz] with ", part,
-       "-labels-idx1-ubyte[.gz]\n  looked in", looked);
+       "-labels-idx1-ubyte[.gz]\n  searched", looked);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// MNIST and data sets of its form, from their IDX files: images float [1, H, W] in 0 … 1, targets int64.
+// MNIST and data sets in its format, read from IDX files: images float [1, H, W] in 0 … 1, targets int64.
 #pragma once
 #include <string>
 
@@ -10,9 +10,10 @@ class MNIST : public Dataset<MNIST> {
  public:
   enum class Mode { kTrain, kTest };
 
-  /// `root` holds the two files of the mode (train-images-idx3-ubyte and so on, also .idx3-ubyte, plain or
-  /// .gz), itself or as torchvision lays them out in MNIST/raw or raw; or it is "mnist", looked for as
-  /// find_dataset does. Throws Error naming the folders looked in, or the file and what is wrong with it.
+  /// `root` is a folder with the two files of the mode (train-images-idx3-ubyte and so on, or .idx3-ubyte,
+  /// plain or .gz), directly or in torchvision's subfolders MNIST/raw or raw; or it is "mnist", which
+  /// find_dataset then searches for. Throws Error that lists the searched folders, or names the file and what
+  /// is wrong.
   explicit MNIST(const std::string& root, Mode mode = Mode::kTrain) : MNIST(root, mode, "mnist") {}
 
   Example<> get(size_t index) override;
@@ -20,11 +21,11 @@ class MNIST : public Dataset<MNIST> {
   Example<> get_stacked(ArrayRef<size_t> indices) const;
   optional<size_t> size() const override { return static_cast<size_t>(targets_.size(0)); }
   bool is_train() const noexcept { return train_; }
-  /// All images, float [N, 1, H, W]: made for each call from the bytes kept.
+  /// All images, float [N, 1, H, W], converted from the stored bytes on every call.
   Tensor images() const;
   /// int64 [N].
   const Tensor& targets() const { return targets_; }
-  /// As read: uint8 [N, H, W].
+  /// The images as read: uint8 [N, H, W].
   const Tensor& bytes() const { return bytes_; }
 
  protected:
@@ -35,7 +36,7 @@ class MNIST : public Dataset<MNIST> {
   bool train_;
 };
 
-/// The default root finds Debian's package, $TANDEM_DATA or the cache.
+/// The default root searches $TANDEM_DATA, the folder of Debian's package, and the cache.
 class FashionMNIST : public Dataset<FashionMNIST> {
  public:
   using Mode = MNIST::Mode;

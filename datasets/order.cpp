@@ -1,4 +1,4 @@
-// Keys of their own (the constants), so that the numbers are not those that initialise parameters.
+// Separate Philox keys (the constants), so the numbers differ from those that initialise parameters.
 #include "tandem/datasets/order.h"
 
 #include <numeric>
@@ -17,7 +17,7 @@ uint64_t word64(const PhiloxBlock& block, std::size_t half) {
   return uint64_t{block.word[2 * half]} << 32 | block.word[2 * half + 1];
 }
 
-// The upper 64 bits of a * b: for random a in [0, b), with a bias below b / 2^64.
+// The upper 64 bits of a * b: for random a uniform in [0, b), with a bias below b / 2^64.
 uint64_t high_product(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<uint64_t>((Wide{a} * b) >> 64);
@@ -26,7 +26,7 @@ uint64_t high_product(uint64_t a, uint64_t b) {
 }  // namespace
 
 std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch) {
-  check(count >= 0, "shuffled_order: count = ", count);
+  check(count >= 0, "shuffled_order: count must be at least 0, got ", count);
   std::vector<int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
   PhiloxBlock block{};

@@ -1,4 +1,4 @@
-// Orders of epochs.
+// The samplers' orders.
 #include "tandem/datasets/samplers.h"
 
 #include <algorithm>
@@ -47,12 +47,12 @@ std::vector<size_t> IndexSampler::shuffled() const {
 std::vector<size_t> SequentialSampler::order() { return counting(size_); }
 
 RandomSampler::RandomSampler(int64_t size, ScalarType) : IndexSampler(static_cast<size_t>(size), nullopt) {
-  check(size >= 0, "RandomSampler: size = ", size);
+  check(size >= 0, "RandomSampler: size must be at least 0, got ", size);
 }
 
 void SubsetRandomSampler::reset(optional<size_t> new_size) {
-  check(!new_size || *new_size == indices_.size(), "SubsetRandomSampler: a new size, ", new_size.value_or(0),
-        ", for the ", indices_.size(), " indices given");
+  check(!new_size || *new_size == indices_.size(), "SubsetRandomSampler: new size ", new_size.value_or(0),
+        " does not match the ", indices_.size(), " given indices");
   IndexSampler::reset();
 }
 
@@ -65,7 +65,8 @@ std::vector<size_t> SubsetRandomSampler::order() {
 DistributedIndexSampler::DistributedIndexSampler(size_t size, size_t num_replicas, size_t rank,
                                                  bool allow_duplicates)
     : IndexSampler(size, 0), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
-  check(rank < num_replicas, "DistributedSampler: rank ", rank, " of ", num_replicas, " replicas");
+  check(rank < num_replicas, "DistributedSampler: rank ", rank, " is out of range for ", num_replicas,
+        " replicas");
 }
 
 size_t DistributedIndexSampler::local_sample_count() const {

@@ -1,7 +1,7 @@
-// Samplers: which examples the batches of an epoch hold.
+// Samplers choose the examples of an epoch's batches.
 //
-// A sampler's order is a pure function of its seed, its epoch and its size. reset() begins an epoch: the
-// first time epoch 0, then the next, or the one that set_epoch named.
+// A sampler's order is a pure function of its seed, epoch and size. reset() starts an epoch: first epoch 0,
+// then the next one, or the one given to set_epoch.
 #pragma once
 #include <optional>
 #include <utility>
@@ -17,31 +17,31 @@ class InputArchive;
 
 namespace tandem::data::samplers {
 
-/// Base of all samplers, and of yours.
+/// Base class of all samplers, including user-defined ones.
 template <typename BatchRequest = std::vector<size_t>>
 class Sampler {
  public:
   using BatchRequestType = BatchRequest;
   virtual ~Sampler() = default;
-  /// Begins an epoch, of another size where one is given.
+  /// Starts an epoch; changes the size if one is given.
   virtual void reset(optional<size_t> new_size) = 0;
-  /// Up to `batch_size` further indices; nothing at the end of the epoch.
+  /// Up to `batch_size` further indices; nullopt at the end of the epoch.
   virtual optional<BatchRequest> next(size_t batch_size) = 0;
   virtual void save(serialize::OutputArchive&) const { fail("this sampler does not save its state"); }
   virtual void load(serialize::InputArchive&) { fail("this sampler does not load its state"); }
 };
 
-/// Base of the samplers that know an epoch's order beforehand.
+/// Base of the samplers that compute an epoch's order in advance.
 class IndexSampler : public Sampler<> {
  public:
   void reset(optional<size_t> new_size = nullopt) override;
   optional<std::vector<size_t>> next(size_t batch_size) override;
-  /// Indices given so far in this epoch.
+  /// Number of indices returned so far in this epoch.
   size_t index() const noexcept { return index_; }
   size_t epoch() const { return epoch_; }
-  /// The next reset() begins this epoch.
+  /// The next reset() starts this epoch.
   void set_epoch(size_t epoch);
-  /// None: taken from the default generator by the first reset().
+  /// The seed; if nullopt, the first reset() draws one from the default generator.
   optional<uint64_t> seed() const { return seed_; }
   void set_seed(uint64_t seed) { seed_ = seed; }
 
@@ -70,7 +70,7 @@ class SequentialSampler : public IndexSampler {
   std::vector<size_t> order() override;
 };
 
-/// Every index once, each epoch in another order.
+/// Every index once, in a different order each epoch.
 class RandomSampler : public IndexSampler {
  public:
   explicit RandomSampler(int64_t size, ScalarType index_dtype = kInt64);
@@ -80,12 +80,12 @@ class RandomSampler : public IndexSampler {
   std::vector<size_t> order() override { return shuffled(); }
 };
 
-/// Every one of the given indices once, each epoch in another order.
+/// Each of the given indices once, in a different order each epoch.
 class SubsetRandomSampler : public IndexSampler {
  public:
   explicit SubsetRandomSampler(std::vector<size_t> indices, optional<uint64_t> seed = nullopt)
       : IndexSampler(indices.size(), seed), indices_(std::move(indices)) {}
-  /// Throws Error for a new size: the indices are given.
+  /// Throws Error on a different size, because the indices are fixed.
   void reset(optional<size_t> new_size = nullopt) override;
 
  protected:
@@ -95,8 +95,9 @@ class SubsetRandomSampler : public IndexSampler {
   std::vector<size_t> indices_;
 };
 
-/// Base of the samplers that give each of num_replicas processes its share: runs of equal length. Where they
-/// do not come out even, allow_duplicates pads with the first of the order, else the last are left out.
+/// Base of the samplers that assign each of num_replicas processes its share, a contiguous run; all runs have
+/// equal length. If the size is not divisible, allow_duplicates pads with the first indices of the order;
+/// otherwise the last ones are dropped.
 class DistributedIndexSampler : public IndexSampler {
  protected:
   /// Throws Error unless rank < num_replicas.
@@ -110,8 +111,7 @@ class DistributedIndexSampler : public IndexSampler {
 template <typename BatchRequest = std::vector<size_t>>
 using DistributedSampler = DistributedIndexSampler;
 
-/// Shares of a shuffled order. The seed is 0 where none is set: it must be one for all ranks, as must the
-/// epoch.
+/// Shares of a shuffled order. The seed is 0 unless set; seed and epoch must be the same on all ranks.
 class DistributedRandomSampler : public DistributedIndexSampler {
  public:
   explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,

@@ -1,4 +1,4 @@
-// The parts of DataLoader that need no template.
+// The non-template parts of DataLoader.
 #include "tandem/datasets/simple_loader.h"
 
 #include <numeric>

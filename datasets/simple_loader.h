@@ -1,9 +1,9 @@
-// DataLoader: PyTorch's, in one line:
+// DataLoader: PyTorch's interface in one line:
 //
 //   data::DataLoader loader(dataset, {.batch_size = 30, .shuffle = true, .num_workers = 2});
 //   for (auto& batch : loader) …
 //
-// The third argument collates a vector of examples into a batch; default: transforms::Stack.
+// An optional third argument collates a vector of examples into a batch; default: transforms::Stack.
 #pragma once
 #include "tandem/datasets/data_loader.h"
 
@@ -20,7 +20,7 @@ struct LoaderOptions {
 };
 
 namespace detail {
-/// In order or shuffled, as is said when the program runs.
+/// In order or shuffled, chosen at run time.
 class EpochSampler : public samplers::IndexSampler {
  public:
   EpochSampler(size_t size, bool shuffle) : IndexSampler(size, nullopt), shuffle_(shuffle) {}
@@ -35,7 +35,7 @@ class EpochSampler : public samplers::IndexSampler {
 DataLoaderOptions full_options(const LoaderOptions& options);
 size_t known_size(optional<size_t> size);
 
-/// How a data set's batches become one object: not at all where they are no lists of examples.
+/// Collates a data set's batches by default; batches that are not lists of examples are left unchanged.
 template <typename Batch>
 struct DefaultCollate {
   template <typename Dataset>
@@ -74,7 +74,7 @@ class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std:
  public:
   explicit DataLoader(Dataset dataset, const LoaderOptions& options = {}, Collate... collate)
       : DataLoader(known_size(dataset), dataset, options, std::move(collate)...) {}
-  /// Batches in an epoch.
+  /// Number of batches in an epoch.
   size_t size() const { return batches_; }
 
  private:

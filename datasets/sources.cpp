@@ -1,4 +1,4 @@
-// The table of known data sets and the search. The sums are those of the files that the authors publish.
+// The table of known data sets and the search for files. The checksums are those of the published files.
 #include "tandem/datasets/sources.h"
 
 #include <cstdlib>
@@ -62,7 +62,7 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// Fills the four paths; gives "" or what is missing.
+// Fills the four paths; returns "" or what is missing.
 std::string look_in(const std::string& folder, DatasetFiles& found) {
   if (!is_folder(folder)) return "no such folder";
   std::string* const paths[] = {&found.train_images, &found.train_labels, &found.test_images,
@@ -79,7 +79,7 @@ std::string look_in(const std::string& folder, DatasetFiles& found) {
   }
   found.folder = folder;
   if (count == 0) return "";
-  return count == 4 ? "none of the four files" : "lacks " + missing;
+  return count == 4 ? "contains none of the four files" : "lacks " + missing;
 }
 
 std::vector<std::string> read_classes(const std::string& path) {
@@ -108,14 +108,14 @@ std::vector<std::string> candidate_folders(const KnownDataset& dataset) {
 std::string try_fetch(const KnownDataset& dataset, const FetchDataset* fetch) {
   if (fetch == nullptr) return concat("let the tool download it: tandem train --data ", dataset.name);
   const std::string offline = environment("TANDEM_OFFLINE");
-  if (!offline.empty() && offline != "0") return "download it: switched off by TANDEM_OFFLINE=" + offline;
+  if (!offline.empty() && offline != "0") return "download it: disabled by TANDEM_OFFLINE=" + offline;
   const std::string folder = dataset_cache_folder(dataset);
-  if (folder.empty()) return "download it: there is no place for it, neither XDG_CACHE_HOME nor HOME is set";
+  if (folder.empty()) return "download it: no cache folder, because neither XDG_CACHE_HOME nor HOME is set";
   try {
     (*fetch)(dataset, folder);
     return "";
   } catch (const Error& error) {
-    return concat("download it: this was tried and failed: ", error.what());
+    return concat("download it: the attempt failed: ", error.what());
   }
 }
 
@@ -141,7 +141,8 @@ DatasetFiles find_known(const KnownDataset& dataset, const FetchDataset* fetch) 
     ways += concat("\n    ", ++way, ". apt install ", dataset.debian_package, " (Debian, Ubuntu)");
   ways += concat("\n    ", ++way, ". put the files in a folder and set TANDEM_DATA to it");
   ways += concat("\n    ", ++way, ". ", trouble);
-  fail("data set ", dataset.name, " is not on this machine\n  looked in", looked, "\n  ways to get it", ways);
+  fail("data set ", dataset.name, " was not found on this machine\n  searched", looked, "\n  ways to get it",
+       ways);
 }
 
 DatasetFiles find_any(const std::string& name_or_folder, const FetchDataset* fetch) {
@@ -151,7 +152,7 @@ DatasetFiles find_any(const std::string& name_or_folder, const FetchDataset* fet
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
     fail("unknown data set '", name_or_folder, "'", did_you_mean(name_or_folder, names), "\n  expected ",
-         list, " or a folder of IDX files; there is no such folder");
+         list, " or a folder of IDX files; no such folder exists");
   }
   DatasetFiles found;
   found.name = name_or_folder;

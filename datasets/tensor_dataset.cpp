@@ -1,4 +1,4 @@
-// Rows of tensors.
+// Gathering and checking rows of tensors.
 #include "tandem/datasets/tensor_dataset.h"
 
 #include "tandem/autograd/ops/cat.h"
@@ -16,16 +16,17 @@ Tensor gather_rows(const Tensor& tensor, ArrayRef<size_t> indices) {
 }
 
 Tensor row(const Tensor& tensor, size_t index) {
-  check_index(index < static_cast<size_t>(tensor.size(0)), "data set: index ", index, " of ", tensor.size(0),
-              " examples");
+  check_index(index < static_cast<size_t>(tensor.size(0)), "data set: index ", index, " is out of range for ",
+              tensor.size(0), " examples");
   return tensor.select(0, static_cast<int64_t>(index));
 }
 
 void check_rows(ArrayRef<Tensor> tensors) {
   check(!tensors.empty(), "data set: no tensors");
   for (const Tensor& t : tensors) {
-    check(t.dim() > 0, "data set: a tensor of dimension 0 has no rows");
-    check(t.size(0) == tensors[0].size(0), "data set: tensors of different length: ", tensors[0], " and ", t);
+    check(t.dim() > 0, "data set: a zero-dimensional tensor has no rows");
+    check(t.size(0) == tensors[0].size(0), "data set: tensors have different lengths: ", tensors[0], " and ",
+          t);
   }
 }
 

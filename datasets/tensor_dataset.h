@@ -1,4 +1,4 @@
-// Data sets on tensors in memory (or on a device): example i is row i. With Stack as the last transform they
+// Data sets of tensors in memory (or on a device): example i is row i. If the last transform is Stack, they
 // gather whole batches.
 #pragma once
 #include <vector>
@@ -8,11 +8,11 @@
 namespace tandem::data::datasets {
 
 namespace detail {
-/// Rows `indices` of `tensor`, on its device. Throws IndexError outside.
+/// Rows `indices` of `tensor`, on its device. Throws IndexError on an index out of range.
 Tensor gather_rows(const Tensor& tensor, ArrayRef<size_t> indices);
-/// Row `index` of `tensor`: a view.
+/// Row `index` of `tensor`, as a view. Throws IndexError on an index out of range.
 Tensor row(const Tensor& tensor, size_t index);
-/// Throws Error unless there are tensors and all have one length.
+/// Throws Error unless there is at least one tensor and all have the same length.
 void check_rows(ArrayRef<Tensor> tensors);
 }  // namespace detail
 
@@ -28,7 +28,7 @@ struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
   Tensor tensor;
 };
 
-/// Rows of data with rows of targets.
+/// Rows of data and rows of targets.
 struct PairDataset : public Dataset<PairDataset> {
   PairDataset(Tensor data, Tensor targets) : data(std::move(data)), targets(std::move(targets)) {
     detail::check_rows({this->data, this->targets});
@@ -54,7 +54,7 @@ struct TensorsDataset : public Dataset<TensorsDataset, std::vector<Tensor>> {
   std::vector<Tensor> tensors;
 };
 
-/// `length` vectors of `size` normal random numbers, the same for the same seed.
+/// `length` vectors of `size` normally distributed random numbers, determined by the seed.
 struct RandomDataset : public Dataset<RandomDataset, TensorExample> {
   RandomDataset(int64_t size, int64_t length, uint64_t seed = 0);
   TensorExample get(size_t index) override { return detail::row(data, index); }

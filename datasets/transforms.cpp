@@ -1,4 +1,4 @@
-// Normalisation and stacking of examples.
+// Normalising and stacking examples.
 #include "tandem/datasets/transforms.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ Tensor channel_values(ArrayRef<double> values) {
   return out;
 }
 
-// An example of fewer dimensions than the mean is broadcast up: its missing dimensions stand behind the
-// batch's.
+// Broadcasting would align examples with fewer dimensions than the mean wrongly with the batch dimension, so
+// dimensions of size 1 are inserted after it.
 Tensor normalize_stacked(const Tensor& data, const Tensor& mean, const Tensor& stddev) {
   std::vector<int64_t> sizes = data.sizes().vec();
   for (int64_t d = data.dim() - 1; d < mean.dim(); ++d) sizes.insert(sizes.begin() + 1, 1);
@@ -54,7 +54,7 @@ std::vector<Tensor> Stack<std::vector<Tensor>>::apply_batch(std::vector<std::vec
     std::vector<Tensor> column;
     column.reserve(examples.size());
     for (auto& example : examples) {
-      check(example.size() == examples[0].size(), "Stack: examples of ", examples[0].size(), " and of ",
+      check(example.size() == examples[0].size(), "Stack: examples with ", examples[0].size(), " and with ",
             example.size(), " tensors");
       column.push_back(std::move(example[k]));
     }

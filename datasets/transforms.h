@@ -1,5 +1,5 @@
-// What Dataset::map applies to batches: to each example by itself (Transform and below), or to the batch as a
-// whole (BatchTransform, Collation, Stack). They run in the loader's workers, a copy in each.
+// Transforms for Dataset::map, applied to each example (Transform and its subclasses) or to the whole batch
+// (BatchTransform, Collation, Stack). They run in the loader's workers, one copy per worker.
 #pragma once
 #include <functional>
 #include <type_traits>
@@ -33,7 +33,7 @@ class Transform : public BatchTransform<std::vector<Input>, std::vector<Output>>
   }
 };
 
-/// A batch of examples to one object.
+/// Converts a batch of examples to one object.
 template <typename T, typename BatchType = std::vector<T>>
 using Collation = BatchTransform<BatchType, T>;
 
@@ -68,7 +68,7 @@ class Lambda : public Transform<Input, Output> {
   FunctionType function_;
 };
 
-/// Changes the data of an example and leaves its target alone.
+/// Transforms the data of an example and leaves its target unchanged.
 template <typename Target = Tensor>
 class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor, Target>> {
  public:
@@ -94,20 +94,20 @@ class TensorLambda : public TensorTransform<Target> {
 };
 
 namespace detail {
-/// float32 [C, 1, 1] of C values.
+/// C values as float32 [C, 1, 1].
 Tensor channel_values(ArrayRef<double> values);
-/// `normalize(data)` for data [B, …] of stacked examples as if each example were normalised alone.
+/// Normalises stacked examples [B, …] as if each were normalised separately.
 Tensor normalize_stacked(const Tensor& data, const Tensor& mean, const Tensor& stddev);
 }  // namespace detail
 
-/// (input - mean) / stddev, for float images [C, H, W]: one value a channel, or one for all.
+/// (input - mean) / stddev for float images [C, H, W], with one value per channel or one for all.
 template <typename Target = Tensor>
 struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
       : mean(detail::channel_values(mean)), stddev(detail::channel_values(stddev)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
 
-  /// The same for a whole batch that is already stacked: same bits.
+  /// The same for a stacked batch, with bitwise identical results.
   using StackedSelf = Normalize;
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) {
     batch.data = detail::normalize_stacked(batch.data, mean, stddev);
@@ -117,7 +117,7 @@ struct Normalize : public TensorTransform<Target> {
   Tensor mean, stddev;
 };
 
-/// Examples to one example whose data and targets have a new first dimension.
+/// Stacks examples into one example; data and targets get a new first dimension.
 template <typename T = Example<>>
 struct Stack;
 
@@ -129,7 +129,7 @@ template <>
 struct Stack<TensorExample> : public Collation<TensorExample> {
   TensorExample apply_batch(std::vector<TensorExample> examples) override;
 };
-/// Examples that are lists of tensors, all of one length.
+/// For examples that are lists of tensors, all of the same length.
 template <>
 struct Stack<std::vector<Tensor>> : public Collation<std::vector<Tensor>> {
   std::vector<Tensor> apply_batch(std::vector<std::vector<Tensor>> examples) override;

@@ -1,5 +1,5 @@
-// make_data_loader and DataLoader: batches that do not depend on workers, epochs, failures, early ends; and
-// the idioms of programs written for LibTorch.
+// make_data_loader and DataLoader: independence of the number of workers, epochs, failures, leaving loops
+// early, and idioms of LibTorch programs.
 #include "tandem/datasets/data_loader.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,8 @@ using testing::identical;
 
 namespace {
 
-// Example i: data {i, i}, target i. Counts what is asked for; fails at `bad`; adds a random number on demand.
+// Example i has data {i, i} and target i. Counts the calls of get; throws at index `bad`; adds random noise
+// if `noisy`.
 struct Numbers : datasets::Dataset<Numbers> {
   explicit Numbers(size_t count, int64_t bad = -1) : count(count), bad(bad) {}
   Example<> get(size_t index) override {
@@ -67,7 +68,7 @@ Epoch run(Loader& loader) {
   return out;
 }
 
-// Batches 0, 1, … up to `count` - 1, as a data set with an epoch of its own.
+// A stateful data set with batches 0, 1, … `count` - 1.
 struct Ticks : datasets::StatefulDataset<Ticks, std::vector<int>> {
   explicit Ticks(int count) : count(count) {}
   optional<std::vector<int>> get_batch(size_t batch_size) override {
@@ -105,7 +106,7 @@ TEST_CASE("batches, epochs and random numbers do not depend on the number of wor
   }
 }
 
-TEST_CASE("manual_seed fixes a loader without a seed") {
+TEST_CASE("manual_seed determines the order of a loader without a seed") {
   const auto first = [] {
     manual_seed(5);
     auto loader = make_data_loader(Numbers(20).map(transforms::Stack<>()), 20);
@@ -131,7 +132,7 @@ TEST_CASE("sequential batches, drop_last, max_jobs") {
   }
 }
 
-TEST_CASE("without Stack a batch is a vector of examples; the memory path agrees with it") {
+TEST_CASE("without Stack a batch is a vector of examples; gathered batches agree with it") {
   const Tensor x = randn({20, 3}, Generator(1)), y = randint(0, 9, {20}, Generator(2));
   datasets::PairDataset pairs(x, y);
   auto plain = make_data_loader(pairs, DataLoaderOptions(6).seed(1));
@@ -146,7 +147,7 @@ TEST_CASE("without Stack a batch is a vector of examples; the memory path agrees
   CHECK(k == 4);
 }
 
-TEST_CASE("an exception of a data set arrives with its origin; without workers as it is") {
+TEST_CASE("a data set's exception arrives as WorkerException; without workers unchanged") {
   for (const size_t workers : {0, 1, 4}) {
     auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(20, 9).map(transforms::Stack<>()),
                                                                 DataLoaderOptions(4).workers(workers));
@@ -168,12 +169,12 @@ TEST_CASE("an exception of a data set arrives with its origin; without workers a
       }
       CHECK(thrown);
     }
-    ++batch;  // goes on behind it
+    ++batch;  // continues after it
     CHECK(values(batch->target)[0] == 12);
   }
 }
 
-TEST_CASE("leaving a loop early is safe, and the next loop is the next epoch") {
+TEST_CASE("leaving a loop early is safe, and the next loop starts the next epoch") {
   Numbers numbers(200);
   numbers.delay_ms = 1;
   for (const size_t workers : {0, 2}) {
@@ -196,7 +197,7 @@ TEST_CASE("leaving a loop early is safe, and the next loop is the next epoch") {
   CHECK(*numbers.gets < 400);
 }
 
-TEST_CASE("a loop inside a loop over the same loader is refused before a batch is lost") {
+TEST_CASE("a nested loop over the same loader is refused before a batch is lost") {
   for (size_t workers : {0, 2}) {
     auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(6).map(transforms::Stack<>()),
                                                                 DataLoaderOptions(2).workers(workers));
@@ -208,7 +209,7 @@ TEST_CASE("a loop inside a loop over the same loader is refused before a batch i
       ++outer;
     }
     CHECK(outer == 3);
-    // A loop that was left, by break or by an exception, is none.
+    // A loop that was left, by break or by an exception, does not count.
     for (auto& batch : *loader)
       if (batch.data.size(0) == 2) break;
     CHECK_THROWS_AS(
@@ -226,12 +227,12 @@ TEST_CASE("a loop inside a loop over the same loader is refused before a batch i
     CHECK(error_of([&] { ++it; }).find("join() has ended the loop") != std::string::npos);
     it = loader->begin();
     for (copy = it; it != loader->end();) ++it;
-    CHECK(run(*loader).data.size() == 3);  // copy stands before the end of a loop that has come to it
+    CHECK(run(*loader).data.size() == 3);  // copy is inside a loop that has reached its end
     CHECK(error_of([&] { ++copy; }) != "");
   }
 }
 
-TEST_CASE("a loader continues where another one stood, bit for bit") {
+TEST_CASE("a loader resumes from another one's state, bitwise identically") {
   Numbers numbers(40);
   numbers.noisy = true;
   for (const size_t workers : {0, 2}) {
@@ -251,13 +252,13 @@ TEST_CASE("a loader continues where another one stood, bit for bit") {
         break;
       }
     CHECK((state.epoch == 1 && state.position == 2 && state.seed == 3));
-    part.reset();  // its workers still make batches ahead, and count
+    part.reset();  // its workers still make batches in advance, which count
     auto resumed = make(99);
     *numbers.gets = 0;
     resumed->load_state(state);
     CHECK(resumed->state().position == 2);
     const Epoch rest = run(*resumed);
-    CHECK(*numbers.gets == 24);  // what was done is not made again
+    CHECK(*numbers.gets == 24);  // completed batches are not made again
     REQUIRE(rest.data.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) CHECK(identical(rest.data[i], second.data[i + 2]));
     CHECK(run(*resumed) == third);
@@ -269,7 +270,7 @@ TEST_CASE("a loader continues where another one stood, bit for bit") {
   }
 }
 
-TEST_CASE("a slow worker is given up after the timeout, and can still be waited for") {
+TEST_CASE("waiting for a slow worker fails after the timeout") {
   Numbers numbers(4);
   numbers.delay_ms = 300;
   auto loader =
@@ -278,7 +279,7 @@ TEST_CASE("a slow worker is given up after the timeout, and can still be waited 
   CHECK(loader->position() == 0);
 }
 
-TEST_CASE("without enforced order every batch still comes once") {
+TEST_CASE("without enforced ordering every batch still arrives once") {
   auto loader = make_data_loader(Numbers(60).map(transforms::Stack<>()),
                                  DataLoaderOptions(7).workers(3).enforce_ordering(false));
   std::multiset<int64_t> seen;
@@ -288,7 +289,7 @@ TEST_CASE("without enforced order every batch still comes once") {
   CHECK(std::set<int64_t>(seen.begin(), seen.end()).size() == 60);
 }
 
-TEST_CASE("stateful data sets end their epochs themselves") {
+TEST_CASE("stateful data sets define their own epochs") {
   for (const size_t workers : {0, 1, 3}) {
     auto loader = make_data_loader(Ticks(5), DataLoaderOptions(2).workers(workers));
     for (int epoch = 0; epoch < 2; ++epoch) {
@@ -305,7 +306,7 @@ TEST_CASE("stateful data sets end their epochs themselves") {
   }
 }
 
-TEST_CASE("stream data sets are asked for counts; shared ones are not copied") {
+TEST_CASE("stream data sets receive counts; shared data sets are not copied") {
   auto loader = make_data_loader(ByCount(), samplers::StreamSampler(10), DataLoaderOptions(4).workers(2));
   std::vector<size_t> counts;
   for (size_t count : *loader) counts.push_back(count);
@@ -331,7 +332,7 @@ TEST_CASE("distributed loaders obey set_epoch") {
   CHECK(std::set<int64_t>(all.begin(), all.end()).size() == 10);
 }
 
-TEST_CASE("DataLoader in PyTorch's form") {
+TEST_CASE("DataLoader with PyTorch's interface") {
   manual_seed(0);
   DataLoader tour(datasets::RandomDataset(5, 100), {.batch_size = 30, .shuffle = true});
   std::vector<int64_t> sizes;
@@ -368,17 +369,18 @@ TEST_CASE("LibTorch's idioms compile and run") {
   CHECK(loader->options().workers == 2);
 }
 
-TEST_CASE("impossible requests are refused") {
-  CHECK(error_of([] { make_data_loader(Numbers(3), 0); }) == "data loader: batch_size = 0");
+TEST_CASE("invalid options are refused") {
+  CHECK(error_of([] { make_data_loader(Numbers(3), 0); }) ==
+        "data loader: batch_size must be at least 1, got 0");
   CHECK(error_of([] { make_data_loader(Numbers(3), DataLoaderOptions(1).workers(5000)); }) ==
         "data loader: workers = 5000, expected 0 to 1024");
   auto loader = make_data_loader(Numbers(3), 1);
   CHECK(error_of([&] { loader->seek(-1, 0); }) ==
         "data loader: epoch -1, position 0: neither may be negative");
-  CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ at the end");
+  CHECK(error_of([&] { ++loader->end(); }) == "data loader: ++ on the end iterator");
 }
 
-TEST_CASE("threads that fight for a data loader get batches or a clear error") {
+TEST_CASE("threads that share a data loader get batches or a clear error") {
   for (const size_t workers : {size_t{0}, size_t{2}}) {
     DataLoader loader(Numbers(40), {.batch_size = 3, .shuffle = true, .num_workers = workers});
     std::atomic<int> other{0};
@@ -389,7 +391,7 @@ TEST_CASE("threads that fight for a data loader get batches or a clear error") {
             for (auto& batch : loader)
               if (batch.data.size(1) != 2 || batch.data.size(0) != batch.target.size(0)) ++other;
           } catch (const Error& error) {
-            const std::string text = error.what();  // another is inside now, or between two batches
+            const std::string text = error.what();  // another thread is inside now, or between two batches
             if (text.find("one thread at a time") == std::string::npos &&
                 text.find("begin() inside a loop") == std::string::npos)
               ++other;

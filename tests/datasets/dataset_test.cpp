@@ -1,4 +1,4 @@
-// Data sets and transforms: what they give, and that gathering whole batches gives the same bits as stacking.
+// Data sets and transforms: their results, and gathering whole batches is bitwise identical to stacking.
 #include "tandem/datasets/dataset.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ struct CountingNormalize : Normalize<> {
 
 }  // namespace
 
-TEST_CASE("data sets of tensors: examples, batches, sizes") {
+TEST_CASE("tensor data sets: examples, batches, sizes") {
   const Tensor x = randn({5, 3}, Generator(1)), y = randint(0, 9, {5}, Generator(2));
   PairDataset pairs(x, y);
   CHECK(*pairs.size() == 5);
@@ -62,9 +62,9 @@ TEST_CASE("data sets of tensors: examples, batches, sizes") {
   static_assert(datasets::detail::GathersFor<PairDataset, Stack<>>);
   CHECK(identical(mapped.get_batch(kSome).data, stacked(pairs).data));
   CHECK(identical(mapped.get_batch(kSome).target, stacked(pairs).target));
-  CHECK(error_of([&] { pairs.get(5); }) == "data set: index 5 of 5 examples");
+  CHECK(error_of([&] { pairs.get(5); }) == "data set: index 5 is out of range for 5 examples");
   CHECK(error_of([&] { PairDataset(x, y.slice(0, 1)); }) ==
-        "data set: tensors of different length: [5, 3] float32 cpu:0 and [4] int64 cpu:0");
+        "data set: tensors have different lengths: [5, 3] float32 cpu:0 and [4] int64 cpu:0");
 
   TensorDataset single(x);
   auto rows = single.map(Stack<TensorExample>());
@@ -77,7 +77,7 @@ TEST_CASE("data sets of tensors: examples, batches, sizes") {
   CHECK(identical(columns.get_batch(kSome)[1], stacked(several)[1]));
 }
 
-TEST_CASE("RandomDataset: 100 random vectors of length 5, the same for a seed") {
+TEST_CASE("RandomDataset: 100 random vectors of length 5, determined by the seed") {
   RandomDataset dataset(5, 100);
   CHECK(*dataset.size() == 100);
   const Tensor first = dataset.get(0);
@@ -86,7 +86,7 @@ TEST_CASE("RandomDataset: 100 random vectors of length 5, the same for a seed") 
   CHECK_FALSE(identical(RandomDataset(5, 100, 1).data, dataset.data));
 }
 
-TEST_CASE("MNIST from the layouts in use") {
+TEST_CASE("MNIST from all supported folder layouts") {
   for (const char* layout : {"", "/MNIST/raw", "/raw"})
     for (const char* ending : {"", ".gz"}) {
       TempFolder folder;
@@ -106,12 +106,12 @@ TEST_CASE("MNIST from the layouts in use") {
     }
 }
 
-TEST_CASE("MNIST without files says where it looked") {
+TEST_CASE("MNIST without files reports the searched folders") {
   TempFolder folder;
   const std::string text = error_of([&] { MNIST missing(folder.path()); });
   CHECK(text.find("no train-images-idx3-ubyte[.gz]") != std::string::npos);
   CHECK(text.find(folder.path() + "/MNIST/raw") != std::string::npos);
-  // Only what the mode needs must be there.
+  // Only the files of the mode are required.
   write_files(folder.path());
   std::filesystem::remove(folder / "t10k-images-idx3-ubyte");
   CHECK(error_of([&] { MNIST train(folder.path()); }) == "");
@@ -119,13 +119,13 @@ TEST_CASE("MNIST without files says where it looked") {
         std::string::npos);
 }
 
-TEST_CASE("FashionMNIST takes a folder, torchvision's layout or the name") {
+TEST_CASE("FashionMNIST accepts a folder, torchvision's layout or the name") {
   TempFolder folder;
   write_files(folder.path() + "/FashionMNIST/raw");
   FashionMNIST small(folder.path(), FashionMNIST::Mode::kTest);
   CHECK(*small.size() == 2);
   if (error_of([] { find_dataset("fashion-mnist"); }) != "") {
-    MESSAGE("skipped: Fashion-MNIST is not on this machine");
+    MESSAGE("skipped: Fashion-MNIST was not found on this machine");
     return;
   }
   FashionMNIST real;
@@ -134,7 +134,7 @@ TEST_CASE("FashionMNIST takes a folder, torchvision's layout or the name") {
   CHECK(real.get(59999).data.describe() == "[1, 28, 28] float32 cpu:0");
 }
 
-TEST_CASE("whole batches through Normalize have the bits of single examples") {
+TEST_CASE("normalising whole batches is bitwise identical to normalising single examples") {
   TempFolder folder;
   write_files(folder.path());
   MNIST mnist(folder.path());
@@ -154,7 +154,7 @@ TEST_CASE("whole batches through Normalize have the bits of single examples") {
   CHECK(identical(b.map(Stack<>()).get_batch(kSome).data, stacked(b).data));
 }
 
-TEST_CASE("a class derived from a data set or transform is not passed by") {
+TEST_CASE("overrides in classes derived from a data set or transform are not bypassed") {
   const Tensor x = randn({5, 1, 2, 2}, Generator(1)), y = bytes({5}, 9);
   PairDataset pairs(x, y);
   auto doubled = pairs.map(CountingNormalize(0.5, 1.0));
@@ -164,7 +164,7 @@ TEST_CASE("a class derived from a data set or transform is not passed by") {
                   PairDataset(x.mul(2), y).map(Stack<>()).get_batch(kSome).data));
 }
 
-TEST_CASE("lambdas change examples, data, batches") {
+TEST_CASE("lambdas transform examples, data and batches") {
   PairDataset pairs(randn({5, 2}, Generator(1)), bytes({5}, 9));
   auto by_example = pairs.map(Lambda<Example<>>([](Example<> e) {
     e.target = e.target.add(100);

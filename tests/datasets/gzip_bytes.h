@@ -1,4 +1,4 @@
-// gzip of a string, to build test files in memory.
+// Compresses a string with gzip, to build test files in memory.
 #pragma once
 #include <zlib.h>
 

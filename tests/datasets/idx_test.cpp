@@ -1,4 +1,4 @@
-// IDX: round trips of every type, plain and gzipped; each broken file is refused with an error that says why.
+// IDX: round trips of every type, plain and gzipped; broken files are refused with the reason.
 #include "tandem/datasets/idx.h"
 
 #include <doctest/doctest.h>
@@ -65,7 +65,7 @@ const std::string kSix("\1\2\3\4\5\6");
 
 }  // namespace
 
-TEST_CASE("a hand-made file reads, plain, gzipped and as two gzip members") {
+TEST_CASE("a hand-made file can be read plain, gzipped and as two gzip members") {
   const std::string plain = idx_bytes(0x08, {2, 3}, kSix);
   const std::string members = gzip_bytes(plain.substr(0, 7)) + gzip_bytes(plain.substr(7));
   for (const std::string& file : {plain, gzip_bytes(plain), members}) {
@@ -78,7 +78,7 @@ TEST_CASE("a hand-made file reads, plain, gzipped and as two gzip members") {
   }
 }
 
-TEST_CASE("numbers of several bytes are big-endian in the file") {
+TEST_CASE("multi-byte elements are big-endian in the file") {
   const Read halves = read_bytes(idx_bytes(0x0B, {2}, std::string("\x01\x02\xff\xfe", 4)));
   int16_t values[2];
   std::memcpy(values, halves.bytes.data(), sizeof values);
@@ -98,7 +98,7 @@ TEST_CASE("numbers of several bytes are big-endian in the file") {
   CHECK(twice == -1.5);
 }
 
-TEST_CASE("what is written reads back, every type, plain and gzipped") {
+TEST_CASE("every type round-trips, plain and gzipped") {
   TempFolder folder;
   for (int code : {0x08, 0x09, 0x0B, 0x0C, 0x0D, 0x0E})
     for (const char* name : {"a.idx", "a.idx.gz"})
@@ -120,38 +120,38 @@ TEST_CASE("what is written reads back, every type, plain and gzipped") {
   CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {1, -1}, nullptr), Contains("size -1"),
                        Error);
   CHECK_THROWS_WITH_AS(write_idx(folder / "b", IdxType::kUInt8, {int64_t{1} << 32, 0}, nullptr),
-                       Contains("does not fit 32 bits"), Error);
+                       Contains("does not fit in 32 bits"), Error);
 }
 
-TEST_CASE("a broken header is refused before memory is taken") {
+TEST_CASE("a broken header is refused before memory is allocated") {
   const std::string good = idx_bytes(0x08, {2, 3}, kSix);
-  CHECK(refusal("") == "a.idx: not an IDX file: it holds only 0 bytes");
-  CHECK(refusal(good.substr(0, 3)) == "a.idx: not an IDX file: it holds only 3 bytes");
-  CHECK(refusal("PK" + good) == "a.idx: not an IDX file: it begins with 0x50 0x4B where 0x00 0x00 belong");
+  CHECK(refusal("") == "a.idx: not an IDX file: it has only 0 bytes");
+  CHECK(refusal(good.substr(0, 3)) == "a.idx: not an IDX file: it has only 3 bytes");
+  CHECK(refusal("PK" + good) == "a.idx: not an IDX file: it begins with 0x50 0x4B instead of 0x00 0x00");
   CHECK(refusal(idx_bytes(0x0A, {6}, kSix))
             .starts_with("a.idx: unknown IDX element type 0x0A (known: 0x08 uint8"));
   CHECK(refusal(idx_bytes(0x08, {}, kSix)) == "a.idx: IDX rank 0 is outside 1 to 12");
   CHECK(refusal(idx_bytes(0x08, std::vector<uint32_t>(33, 1), "x")) ==
         "a.idx: IDX rank 33 is outside 1 to 12");
-  CHECK(refusal(good.substr(0, 11)) == "a.idx: truncated in the IDX header: 2 sizes are announced");
-  CHECK(refusal(good.substr(0, 13)) == "a.idx: truncated: sizes [2, 3] make a file of 18 bytes, it has 13");
-  CHECK(refusal(good + "x") == "a.idx: too long: sizes [2, 3] make a file of 18 bytes, it has 19");
+  CHECK(refusal(good.substr(0, 11)) == "a.idx: truncated in the IDX header, which must have 2 sizes");
+  CHECK(refusal(good.substr(0, 13)) == "a.idx: truncated: sizes [2, 3] require a file of 18 bytes, got 13");
+  CHECK(refusal(good + "x") == "a.idx: too long: sizes [2, 3] require a file of 18 bytes, got 19");
   CHECK(refusal(idx_bytes(0x08, {0xFFFFFFFF, 0xFFFFFFFF}, kSix)) ==
-        "a.idx: sizes [4294967295, 4294967295] are too large: their product does not fit 63 bits");
+        "a.idx: sizes [4294967295, 4294967295] are too large: their product does not fit in 63 bits");
   CHECK(refusal(idx_bytes(0x08, {0, 0xFFFFFFFF, 0xFFFFFFFF}, "")).find("too large") != std::string::npos);
-  // 2^61 doubles: the elements fit 63 bits, their bytes do not.
+  // 2^61 doubles: the number of elements fits in 63 bits, the number of bytes does not.
   CHECK(refusal(idx_bytes(0x0E, {1u << 31, 1u << 30}, kSix)).find("too large") != std::string::npos);
   CHECK(refusal(idx_bytes(0x0E, {1u << 30, 1u << 29}, kSix)).find("truncated: sizes") != std::string::npos);
-  CHECK(refusal(gzip_bytes(idx_bytes(0x08, {0xFFFFFFFF, 1000}, kSix))).find("cannot hold so many") !=
+  CHECK(refusal(gzip_bytes(idx_bytes(0x08, {0xFFFFFFFF, 1000}, kSix))).find("cannot contain that many") !=
         std::string::npos);
 }
 
-TEST_CASE("a gzip file that is not what its header says is refused") {
+TEST_CASE("a gzip file that contradicts its header is refused") {
   const std::string plain = idx_bytes(0x08, {2, 3}, kSix), good = gzip_bytes(plain);
   CHECK(refusal(gzip_bytes(plain + "x")) ==
-        "allocated, a.idx: too long: more bytes follow the 6 that sizes [2, 3] need");
+        "allocated, a.idx: too long: more bytes follow the 6 that sizes [2, 3] require");
   CHECK(refusal(gzip_bytes(plain.substr(0, 16))) ==
-        "allocated, a.idx: truncated: sizes [2, 3] need 6 bytes of elements, the file holds 4");
+        "allocated, a.idx: truncated: sizes [2, 3] require 6 bytes of elements, got 4");
   CHECK(refusal(good + "garbage") ==
         "allocated, a.idx: bytes that are not gzip follow the end of the gzip stream");
   CHECK(refusal(good + "\x1fnot gzip").find("the gzip stream is corrupt") != std::string::npos);
@@ -162,13 +162,13 @@ TEST_CASE("a gzip file that is not what its header says is refused") {
     CHECK_MESSAGE(refusal(good.substr(0, cut)).find("truncated") != std::string::npos, "cut at ", cut);
 }
 
-TEST_CASE("a gzip bomb costs no more than its header asks for") {
+TEST_CASE("a gzip bomb uses no more memory than its header requires") {
   const std::string bomb = gzip_bytes(idx_bytes(0x08, {2, 3}, std::string(64 << 20, '\0')));
   CHECK(bomb.size() < 100000);
-  CHECK(refusal(bomb) == "allocated, a.idx: too long: more bytes follow the 6 that sizes [2, 3] need");
+  CHECK(refusal(bomb) == "allocated, a.idx: too long: more bytes follow the 6 that sizes [2, 3] require");
 }
 
-TEST_CASE("every single-byte change of a gzip file reads the same elements or is refused") {
+TEST_CASE("a gzip file with any single bit flipped reads the same elements or is refused") {
   const std::string good = gzip_bytes(idx_bytes(0x08, {2, 3}, kSix));
   int refused = 0;
   for (std::size_t at = 0; at < good.size(); ++at)
@@ -185,7 +185,7 @@ TEST_CASE("every single-byte change of a gzip file reads the same elements or is
   CHECK(refused > 100);
 }
 
-TEST_CASE("a path that is no file is refused by name") {
+TEST_CASE("a path that is not a regular file is refused") {
   TempFolder folder;
   const auto none = [](const IdxHeader&) -> void* { return nullptr; };
   CHECK_THROWS_WITH_AS(read_idx(folder / "none", none), Contains("No such file"), Error);
@@ -193,7 +193,7 @@ TEST_CASE("a path that is no file is refused by name") {
   CHECK_THROWS_WITH_AS(read_idx("/dev/zero", none), Contains("not a regular file"), Error);
 }
 
-TEST_CASE("the real Fashion-MNIST reads") {
+TEST_CASE("the real Fashion-MNIST can be read") {
   const std::string path = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
   if (!std::filesystem::exists(path)) {
     MESSAGE("skipped: Debian's package dataset-fashion-mnist is not installed");

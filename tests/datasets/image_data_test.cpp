@@ -1,4 +1,4 @@
-// IDX files to tensors and back, and data sets whose files do not fit together.
+// Round trips of tensors through IDX files, and data sets with inconsistent files.
 #include "tandem/datasets/image_data.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.nbytes() == b.nbytes() && std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
-// A data set of four small files; each test spoils one of them.
+// A data set of four small files, which the tests replace one by one.
 struct Files {
   TempFolder folder;
   Files() {
@@ -46,7 +46,7 @@ struct Files {
 
 }  // namespace
 
-TEST_CASE("tensors of every IDX type come back, transposed ones in row-major order") {
+TEST_CASE("tensors of every IDX type round-trip; transposed ones are written in row-major order") {
   TempFolder folder;
   for (ScalarType dtype : {kUInt8, kInt8, kInt16, kInt32, kFloat32, kFloat64}) {
     const Tensor tensor = counting({3, 5}, dtype);
@@ -59,11 +59,11 @@ TEST_CASE("tensors of every IDX type come back, transposed ones in row-major ord
     CHECK(same_bytes(read_idx(folder / "t"), tensor.t().contiguous()));
   }
   CHECK(error_of([&] { write_idx(folder / "b", counting({3}, kInt64)); }) ==
-        "write_idx: IDX files cannot hold int64; expected uint8, int8, int16, int32, float32 or float64");
+        "write_idx: IDX files cannot store int64; expected uint8, int8, int16, int32, float32 or float64");
   CHECK_FALSE(std::filesystem::exists(folder / "b"));
 }
 
-TEST_CASE("a data set reads: bytes, and labels as int64") {
+TEST_CASE("a data set is read with images as bytes and labels as int64") {
   const Files files;
   const ImageDataPair pair = files.read();
   CHECK(pair.train.images.describe() == "[5, 4, 3] uint8 cpu:0");
@@ -73,7 +73,7 @@ TEST_CASE("a data set reads: bytes, and labels as int64") {
   CHECK(pair.train.labels.data_ptr<int64_t>()[3] == 3);
 }
 
-TEST_CASE("files that do not fit together are refused") {
+TEST_CASE("inconsistent files are refused") {
   const Files files;
   const TempFolder& folder = files.folder;
   const auto refusal = [&] { return error_of([&] { files.read(); }); };
@@ -84,8 +84,7 @@ TEST_CASE("files that do not fit together are refused") {
   CHECK(refusal() == (folder / "train-labels-idx1-ubyte") + ": 4 labels for the 5 images of " +
                          (folder / "train-images-idx3-ubyte"));
   write_idx(folder / "train-labels-idx1-ubyte", counting({5}, kInt32));
-  CHECK(refusal().find("expected labels, uint8 [count]; the file holds [5] int32 cpu:0") !=
-        std::string::npos);
+  CHECK(refusal().find("expected labels, uint8 [count]; got [5] int32 cpu:0") != std::string::npos);
   write_idx(folder / "train-labels-idx1-ubyte", counting({5}, kUInt8));
   write_idx(folder / "t10k-images-idx3-ubyte.gz", counting({2, 4, 4}, kUInt8));
   CHECK(refusal() == folder.path() + ": training images are 4 x 3, test images 4 x 4");
@@ -93,8 +92,9 @@ TEST_CASE("files that do not fit together are refused") {
   CHECK(refusal().find("expected images, uint8 [count, height, width]") != std::string::npos);
   write_idx(folder / "t10k-images-idx3-ubyte.gz", counting({6, 4, 3}, kUInt8));
   write_idx(folder / "t10k-labels-idx1-ubyte.gz", counting({6}, kUInt8));
-  CHECK(refusal().find("label 5 occurs in no training image; the largest there is 4") != std::string::npos);
+  CHECK(refusal().find("label 5 does not occur in the training data; the largest training label is 4") !=
+        std::string::npos);
   write_idx(folder / "t10k-images-idx3-ubyte.gz", counting({0, 4, 3}, kUInt8));
   write_idx(folder / "t10k-labels-idx1-ubyte.gz", counting({0}, kUInt8));
-  CHECK(refusal().find("no image in it, sizes [0, 4, 3]") != std::string::npos);
+  CHECK(refusal().find("the file contains no images, sizes [0, 4, 3]") != std::string::npos);
 }

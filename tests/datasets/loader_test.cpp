@@ -1,4 +1,5 @@
-// BatchLoader: which examples a batch holds, whoever gathers it; resumption, early ends, failing transforms.
+// BatchLoader: the examples of a batch with any number of workers, resumption, early destruction, failing
+// transforms.
 #include "tandem/datasets/loader.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int64_t kExamples = 103;
 
-// Row i of both is recognisable: {10 i, 10 i + 1, 10 i + 2} and i.
+// Row i of both identifies i: {10 i, 10 i + 1, 10 i + 2} and i.
 std::vector<Tensor> example_tensors() {
   Tensor x = empty_raw({kExamples, 3}, kFloat, Device(kCPU, 0)),
          y = empty_raw({kExamples}, kLong, x.device());
@@ -41,7 +42,7 @@ std::vector<int64_t> values(const Tensor& t) {
   return {t.data_ptr<int64_t>(), t.data_ptr<int64_t>() + t.numel()};
 }
 
-// The labels of all batches in order; checks that images belong to them.
+// The labels of all batches in order; checks that the images match them.
 std::vector<std::vector<int64_t>> labels_of(BatchLoader& loader) {
   std::vector<std::vector<int64_t>> out;
   while (auto batch = loader.next()) {
@@ -60,7 +61,7 @@ std::vector<std::vector<int64_t>> epoch(BatchLoaderOptions options) {
   return labels_of(loader);
 }
 
-// Adds a number that Philox draws from the default generator.
+// Replaces the first label with a random number from the default generator.
 void add_random(std::vector<Tensor>& batch) {
   const Generator::Draw draw = default_generator().next();
   batch[1].data_ptr<int64_t>()[0] = static_cast<int64_t>((draw.seed ^ draw.offset) >> 1);
@@ -68,7 +69,7 @@ void add_random(std::vector<Tensor>& batch) {
 
 }  // namespace
 
-TEST_CASE("without shuffling the batches are the rows in order") {
+TEST_CASE("without shuffling batches contain the rows in order") {
   const auto batches = epoch({.batch_size = 25});
   REQUIRE(batches.size() == 5);
   CHECK(batches[4] == std::vector<int64_t>{100, 101, 102});
@@ -78,7 +79,7 @@ TEST_CASE("without shuffling the batches are the rows in order") {
   CHECK(epoch({.batch_size = 200}).size() == 1);
 }
 
-TEST_CASE("shuffling visits every row once, in an order of (seed, epoch)") {
+TEST_CASE("shuffling visits every row once, in an order that depends on (seed, epoch)") {
   const BatchLoaderOptions options{.batch_size = 10, .shuffle = true, .seed = 3, .epoch = 1};
   const auto batches = epoch(options);
   std::multiset<int64_t> seen;
@@ -95,10 +96,11 @@ TEST_CASE("shuffling visits every row once, in an order of (seed, epoch)") {
   CHECK(batches[0] != std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
-TEST_CASE("the order is spread evenly and does not change between versions") {
+TEST_CASE("the order is uniform and does not change between versions") {
   CHECK(shuffled_order(0, 1, 1).empty());
   CHECK(shuffled_order(1, 1, 1) == std::vector<int64_t>{0});
-  // How often each of 4 lands in each place of 4, over 4,000 epochs: 1,000 expected, deviation 27.
+  // How often each of 4 indices is at each of 4 positions in 4,000 epochs: 1,000 expected, standard
+  // deviation 27.
   int counts[4][4] = {};
   for (int64_t e = 0; e < 4000; ++e) {
     const auto order = shuffled_order(4, 0, e);
@@ -109,7 +111,7 @@ TEST_CASE("the order is spread evenly and does not change between versions") {
   CHECK(shuffled_order(8, 0, 0) == std::vector<int64_t>{6, 4, 3, 2, 5, 0, 7, 1});
 }
 
-TEST_CASE("the number of workers changes nothing") {
+TEST_CASE("batches do not depend on the number of workers") {
   for (const bool shuffle : {false, true})
     for (const bool drop_last : {false, true}) {
       BatchLoaderOptions options{.batch_size = 7, .shuffle = shuffle, .drop_last = drop_last, .seed = 5};
@@ -123,7 +125,7 @@ TEST_CASE("the number of workers changes nothing") {
     }
 }
 
-TEST_CASE("random transforms do not depend on the workers or on where an epoch was resumed") {
+TEST_CASE("random transforms do not depend on the workers or on where an epoch is resumed") {
   std::vector<std::vector<int64_t>> expected;
   for (const int workers : {0, 1, 2, 5}) {
     std::vector<std::vector<int64_t>> got;
@@ -139,7 +141,7 @@ TEST_CASE("random transforms do not depend on the workers or on where an epoch w
   CHECK(values((*rest.next())[1]) == expected[4]);
 }
 
-TEST_CASE("an epoch continues in the middle") {
+TEST_CASE("an epoch can be resumed in the middle") {
   BatchLoaderOptions options{.batch_size = 10, .shuffle = true, .workers = 2, .seed = 9, .epoch = 4};
   const auto whole = epoch(options);
   BatchLoader loader(example_tensors(), options);
@@ -153,10 +155,10 @@ TEST_CASE("an epoch continues in the middle") {
   options.first_batch = 11;
   CHECK(epoch(options).empty());
   options.first_batch = 12;
-  CHECK(error_of([&] { epoch(options); }) == "BatchLoader: first_batch = 12, the epoch has 11 batches");
+  CHECK(error_of([&] { epoch(options); }) == "BatchLoader: first_batch = 12, but the epoch has 11 batches");
 }
 
-TEST_CASE("a transform that writes in place does not reach the data set") {
+TEST_CASE("an in-place transform does not modify the data set") {
   const auto tensors = example_tensors();
   for (const int workers : {0, 2}) {
     BatchLoader loader(tensors, {.batch_size = 50, .workers = workers}, [](std::vector<Tensor>& batch) {
@@ -170,11 +172,12 @@ TEST_CASE("a transform that writes in place does not reach the data set") {
   CHECK(tensors[0].data_ptr<float>()[3] == 10);
 }
 
-TEST_CASE("an exception of a transform is rethrown with its origin; the loader goes on behind it") {
+TEST_CASE(
+    "a transform's exception is rethrown with its worker and batch, and the loader continues after it") {
   for (const int workers : {0, 1, 3}) {
     BatchLoader loader(example_tensors(), {.batch_size = 20, .workers = workers},
                        [](std::vector<Tensor>& batch) {
-                         if (batch[1].data_ptr<int64_t>()[0] == 40) fail("bad picture");
+                         if (batch[1].data_ptr<int64_t>()[0] == 40) fail("bad image");
                        });
     CHECK(values((*loader.next())[1])[0] == 0);
     CHECK(values((*loader.next())[1])[0] == 20);
@@ -187,7 +190,7 @@ TEST_CASE("an exception of a transform is rethrown with its origin; the loader g
       CHECK((workers == 0 ? error.worker == -1 : error.worker >= 0 && error.worker < workers));
       const std::string where =
           workers == 0 ? "in the calling thread" : "in worker " + std::to_string(error.worker);
-      CHECK(error.what() == "data loader: batch 2 failed " + where + ". Original message: bad picture");
+      CHECK(error.what() == "data loader: batch 2 failed " + where + ". Original message: bad image");
       CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), Error);
     }
     CHECK(thrown);
@@ -200,7 +203,7 @@ TEST_CASE("an exception of a transform is rethrown with its origin; the loader g
   }
 }
 
-TEST_CASE("a loader may be dropped at any moment, without making what was prefetched") {
+TEST_CASE("a loader can be destroyed at any time without finishing queued batches") {
   std::atomic<int> made = 0;
   const auto start = std::chrono::steady_clock::now();
   {
@@ -216,7 +219,7 @@ TEST_CASE("a loader may be dropped at any moment, without making what was prefet
   for (int i = 0; i < 20; ++i) BatchLoader(example_tensors(), {.batch_size = 3, .workers = 3});
 }
 
-TEST_CASE("a transform runs in the modes of the consumer, and one thread at a time in each worker") {
+TEST_CASE("a transform runs in the consumer's modes, and single-threaded in each worker") {
   for (const int workers : {0, 2}) {
     const NoGradGuard no_grad;
     BatchLoader loader(example_tensors(), {.batch_size = 60, .workers = workers}, [&](std::vector<Tensor>&) {
@@ -233,7 +236,7 @@ TEST_CASE("a transform runs in the modes of the consumer, and one thread at a ti
   }
 }
 
-TEST_CASE("impossible requests are refused") {
+TEST_CASE("invalid options are refused") {
   const auto refusal = [](BatchLoaderOptions options) { return error_of([&] { epoch(options); }); };
   CHECK(refusal({.batch_size = 0}) == "BatchLoader: batch_size = 0, expected at least 1");
   CHECK(refusal({.workers = -1}) == "data loader: workers = -1, expected 0 to 1024");
@@ -242,10 +245,10 @@ TEST_CASE("impossible requests are refused") {
   auto tensors = example_tensors();
   tensors[1] = alias(tensors[1], {kExamples - 1}, {1}, 0);
   CHECK(error_of([&] { BatchLoader(tensors, {}); }) ==
-        "BatchLoader: tensors of different length: [103, 3] float32 cpu:0 and [102] int64 cpu:0");
+        "BatchLoader: tensors have different lengths: [103, 3] float32 cpu:0 and [102] int64 cpu:0");
 }
 
-TEST_CASE("pinning is nothing where there is no GPU; rows may be strided") {
+TEST_CASE("pin_memory is ignored without a GPU; rows may be strided") {
   if (device_count(kCUDA) == 0) CHECK(epoch({.batch_size = 50, .pin_memory = true}).size() == 3);
   const auto tensors = example_tensors();
   BatchLoader loader({alias(tensors[0], {kExamples, 2}, {3, 1}, 1)}, {.batch_size = 10, .workers = 1});
@@ -261,7 +264,7 @@ TEST_CASE("an empty data set has no batches") {
   CHECK_FALSE(loader.next().has_value());
 }
 
-TEST_CASE("a job whose device is gone by the time it runs is an error of that job") {
+TEST_CASE("a job fails if its device no longer exists when it runs") {
   const int before = cpu::device_count();
   cpu::set_device_count(2);
   std::atomic<bool> go{false};
@@ -280,7 +283,7 @@ TEST_CASE("a job whose device is gone by the time it runs is an error of that jo
   cpu::set_device_count(before);
 }
 
-TEST_CASE("a second thread in a loader is refused, and the first goes on") {
+TEST_CASE("a second thread in a loader is refused, and the first continues") {
   std::latch inside(2), done(1);
   BatchLoader loader(example_tensors(), {.batch_size = 50}, [&](std::vector<Tensor>& batch) {
     if (batch[1].data_ptr<int64_t>()[0] != 0) return;
@@ -296,7 +299,7 @@ TEST_CASE("a second thread in a loader is refused, and the first goes on") {
   CHECK(loader.position() == 2);
 }
 
-TEST_CASE("threads that fight for a loader get each batch once, or an error") {
+TEST_CASE("threads that share a loader get each batch once, or an error") {
   for (const int workers : {0, 2}) {
     BatchLoader loader(example_tensors(), {.batch_size = 1, .shuffle = true, .workers = workers});
     std::atomic<int64_t> batches{0}, sum{0}, other{0};
@@ -318,10 +321,10 @@ TEST_CASE("threads that fight for a loader get each batch once, or an error") {
   }
 }
 
-TEST_CASE("workers that cannot be started are an error that says how many there are") {
+TEST_CASE("if workers cannot be started, the error says how many there are") {
   const test::FewThreads few;
   if (!few.works()) {
-    MESSAGE("skipped: thread stacks cannot be made huge here");
+    MESSAGE("skipped: cannot set a huge thread stack size here");
     return;
   }
   CHECK_THROWS_WITH_AS(BatchLoader(example_tensors(), {.batch_size = 10, .workers = 50}),

@@ -1,4 +1,4 @@
-// Samplers: every index where it belongs, orders that are functions of seed and epoch, shares of processes.
+// Samplers: complete orders that are functions of seed and epoch, and the shares of distributed processes.
 #include "tandem/datasets/samplers.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ Indices sorted(Indices indices) {
   std::sort(indices.begin(), indices.end());
   return indices;
 }
-// All indices of the epoch that has begun.
+// All remaining indices of the current epoch.
 template <class S>
 Indices rest(S& sampler, size_t batch_size = 3) {
   Indices out;
@@ -56,7 +56,7 @@ TEST_CASE("SequentialSampler counts") {
   CHECK(rest(sampler) == counting(2));
 }
 
-TEST_CASE("RandomSampler visits all, every epoch in another order, again from the same seed") {
+TEST_CASE("RandomSampler visits every index, in a different order each epoch, reproducibly for a seed") {
   RandomSampler a(50, 7), b(50, 7), c(50, 8);
   const Indices first = epoch(a), second = epoch(a);
   CHECK(sorted(first) == counting(50));
@@ -72,7 +72,7 @@ TEST_CASE("RandomSampler visits all, every epoch in another order, again from th
   CHECK(epoch(fresh) == second);
 }
 
-TEST_CASE("without a seed, manual_seed decides") {
+TEST_CASE("without a seed, manual_seed determines the order") {
   manual_seed(11);
   RandomSampler a(30);
   const Indices first = epoch(a);
@@ -83,15 +83,16 @@ TEST_CASE("without a seed, manual_seed decides") {
   CHECK(epoch(c) == first);
 }
 
-TEST_CASE("SubsetRandomSampler gives its indices") {
+TEST_CASE("SubsetRandomSampler returns its indices") {
   SubsetRandomSampler sampler({10, 20, 30, 40, 50, 60}, 1);
   const Indices first = epoch(sampler);
   CHECK(sorted(first) == Indices{10, 20, 30, 40, 50, 60});
   CHECK(epoch(sampler) != first);
-  CHECK(error_of([&] { sampler.reset(3); }) == "SubsetRandomSampler: a new size, 3, for the 6 indices given");
+  CHECK(error_of([&] { sampler.reset(3); }) ==
+        "SubsetRandomSampler: new size 3 does not match the 6 given indices");
 }
 
-TEST_CASE("distributed samplers share everything out, in runs of one length") {
+TEST_CASE("distributed samplers divide the indices into runs of equal length") {
   for (const size_t size : {1u, 2u, 7u, 12u, 13u})
     for (const size_t replicas : {1u, 2u, 3u, 5u})
       for (const bool duplicates : {false, true}) {
@@ -109,11 +110,12 @@ TEST_CASE("distributed samplers share everything out, in runs of one length") {
         }
         CHECK(random.size() == (duplicates ? size : expected * replicas));
         CHECK(sequential.size() == random.size());
-        // Padding repeats as little as it can.
+        // Padding repeats indices as little as possible.
         const size_t most = (expected * replicas + size - 1) / size;
         for (const auto& [index, count] : random) CHECK((index < size && count <= most));
       }
-  CHECK(error_of([] { DistributedRandomSampler(10, 2, 2); }) == "DistributedSampler: rank 2 of 2 replicas");
+  CHECK(error_of([] { DistributedRandomSampler(10, 2, 2); }) ==
+        "DistributedSampler: rank 2 is out of range for 2 replicas");
 }
 
 TEST_CASE("DistributedRandomSampler obeys set_epoch, and all ranks share one order") {
@@ -130,7 +132,7 @@ TEST_CASE("DistributedRandomSampler obeys set_epoch, and all ranks share one ord
   a.set_epoch(4);
   CHECK(epoch(a) == Indices(all.begin(), all.begin() + 10));
   CHECK(a.epoch() == 4);
-  CHECK(epoch(a) == fifth);  // goes on by itself
+  CHECK(epoch(a) == fifth);  // the epoch advances automatically
 }
 
 TEST_CASE("BatchSampler and StreamSampler") {

@@ -1,4 +1,4 @@
-// The search for data sets: its order, its spellings, and errors that tell what to do.
+// The search for data sets: its order, file name variants, and error messages that say what to do.
 #include "tandem/datasets/sources.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ void fill(const std::string& folder, const std::string& ending = ".gz") {
   for (const char* name : kNames) write_file(folder + "/" + name + ending, "x");
 }
 
-// No data set of this machine is seen. Debian's folder cannot be hidden, so the searches below are for mnist.
+// Hides the data sets of this machine. Debian's folder cannot be hidden, so the searches below are for mnist.
 struct Nowhere {
   TempFolder folder;
   Environment data{"TANDEM_DATA", nullptr}, cache{"XDG_CACHE_HOME", folder / "cache"},
@@ -33,7 +33,7 @@ struct Nowhere {
 
 }  // namespace
 
-TEST_CASE("the table is complete") {
+TEST_CASE("the table of known data sets is complete") {
   CHECK(known_dataset_names() == std::vector<std::string>{"fashion-mnist", "mnist"});
   CHECK(known_dataset("cifar10") == nullptr);
   for (const std::string& name : known_dataset_names()) {
@@ -48,7 +48,7 @@ TEST_CASE("the table is complete") {
   CHECK(std::string(known_dataset("fashion-mnist")->classes[9]) == "Ankle boot");
 }
 
-TEST_CASE("TANDEM_DATA: its subfolder, torchvision's layout, the folder itself; before the cache") {
+TEST_CASE("TANDEM_DATA (its subfolder, torchvision's layout, the folder itself) precedes the cache") {
   Nowhere nowhere;
   Environment data("TANDEM_DATA", nowhere.folder / "data");
   const KnownDataset& mnist = *known_dataset("mnist");
@@ -67,7 +67,7 @@ TEST_CASE("TANDEM_DATA: its subfolder, torchvision's layout, the folder itself; 
   CHECK(found.classes.size() == 10);
 }
 
-TEST_CASE("the cache is under HOME where XDG_CACHE_HOME is not set") {
+TEST_CASE("the cache is under HOME if XDG_CACHE_HOME is not set") {
   const KnownDataset& mnist = *known_dataset("mnist");
   Environment home("HOME", "/h"), cache("XDG_CACHE_HOME", nullptr);
   CHECK(dataset_cache_folder(mnist) == "/h/.cache/tandem/mnist");
@@ -75,7 +75,7 @@ TEST_CASE("the cache is under HOME where XDG_CACHE_HOME is not set") {
   CHECK(dataset_cache_folder(mnist) == "");
 }
 
-TEST_CASE("any folder: every spelling, class names from classes.txt") {
+TEST_CASE("any folder with any file name variant; class names from classes.txt") {
   TempFolder folder;
   write_file(folder / "train-images-idx3-ubyte", "x");
   write_file(folder / "train-labels.idx1-ubyte", "x");
@@ -89,7 +89,7 @@ TEST_CASE("any folder: every spelling, class names from classes.txt") {
   CHECK(find_dataset(folder.path()).classes == std::vector<std::string>{"cat", "dog", "horse"});
 }
 
-TEST_CASE("a folder that lacks files is refused by the names of what it lacks") {
+TEST_CASE("a folder that lacks files is refused with their names") {
   TempFolder folder;
   CHECK_THROWS_WITH_AS(find_dataset(folder.path()), Contains("none of the four files"), Error);
   fill(folder.path());
@@ -99,13 +99,13 @@ TEST_CASE("a folder that lacks files is refused by the names of what it lacks") 
       Contains(("data folder " + folder.path() + ": lacks t10k-labels-idx1-ubyte[.gz]").c_str()), Error);
 }
 
-TEST_CASE("an unknown name is answered with the nearest") {
+TEST_CASE("the error for an unknown name suggests the closest one") {
   CHECK(error_of([] { find_dataset("fashion-mnits"); }) ==
         "unknown data set 'fashion-mnits'; did you mean fashion-mnist?\n"
-        "  expected fashion-mnist, mnist or a folder of IDX files; there is no such folder");
+        "  expected fashion-mnist, mnist or a folder of IDX files; no such folder exists");
 }
 
-TEST_CASE("what is nowhere is fetched into the cache; a fetch that fails is told among the ways") {
+TEST_CASE("a missing data set is fetched into the cache; the error reports a failed fetch") {
   Nowhere nowhere;
   int fetched = 0;
   const auto fetch = [&](const KnownDataset& dataset, const std::string& folder) {
@@ -115,21 +115,21 @@ TEST_CASE("what is nowhere is fetched into the cache; a fetch that fails is told
   };
   const std::string text = error_of([&] { find_dataset("mnist", fetch); });
   CHECK(text ==
-        "data set mnist is not on this machine\n  looked in\n    $TANDEM_DATA: not set\n"
+        "data set mnist was not found on this machine\n  searched\n    $TANDEM_DATA: not set\n"
         "    /usr/share/datasets/mnist: no such folder\n    " +
             (nowhere.folder / "cache/tandem/mnist") +
             ": no such folder\n  ways to get it\n"
             "    1. put the files in a folder and set TANDEM_DATA to it\n"
-            "    2. download it: this was tried and failed: no route to host");
+            "    2. download it: the attempt failed: no route to host");
   CHECK(find_dataset("mnist", fetch).folder == nowhere.folder / "cache/tandem/mnist");
   CHECK(find_dataset("mnist", fetch).folder == nowhere.folder / "cache/tandem/mnist");
   CHECK(fetched == 2);
 }
 
-TEST_CASE("TANDEM_OFFLINE forbids the fetch; without one the tool is named") {
+TEST_CASE("TANDEM_OFFLINE disables the fetch; without a fetch the error names the tool") {
   Nowhere nowhere;
   Environment offline("TANDEM_OFFLINE", "1");
   const auto fetch = [&](const KnownDataset&, const std::string&) { FAIL("fetched"); };
-  CHECK_THROWS_WITH_AS(find_dataset("mnist", fetch), Contains("switched off by TANDEM_OFFLINE=1"), Error);
+  CHECK_THROWS_WITH_AS(find_dataset("mnist", fetch), Contains("disabled by TANDEM_OFFLINE=1"), Error);
   CHECK_THROWS_WITH_AS(find_dataset("mnist"), Contains("tandem train --data mnist"), Error);
 }
