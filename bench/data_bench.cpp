@@ -1,11 +1,11 @@
-// What data costs: reading it and making batches of it.
+// The cost of reading data and making batches. W is the number of workers; items are images.
 //
-//   read_images      the training images and labels of Fashion-MNIST, from gz to tensors (skipped without them)
-//   order            the shuffled order of an epoch of 60,000
-//   gather/W         an epoch of shuffled batches of 256 images of 28 x 28 bytes, W workers; items are images
+//   read_images      Fashion-MNIST's training images and labels from gz to tensors; skipped if not found
+//   order            the shuffled order of an epoch of 60,000 examples
+//   gather/W         an epoch of shuffled batches of 256 images of 28 x 28 bytes
 //   gather_float/W   the same with a transform to float in 0 … 1
-//   loader/W         the same by make_data_loader over MNIST-like data, Normalize and Stack
-//   examples/W       the same for a user's own data set: every image by itself, then stacked
+//   loader/W         the same with make_data_loader over MNIST-like data, Normalize and Stack
+//   examples/W       the same for a user-defined data set that returns single images, stacked afterwards
 #include <benchmark/benchmark.h>
 
 #include "tandem/autograd/ops/arithmetic.h"

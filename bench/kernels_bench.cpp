@@ -1,11 +1,10 @@
-// The raw CPU kernels at the shapes of SPEC's P2 (LeNet, batch 256), and squares. The argument is the number
-// of threads.
+// The raw CPU kernels with LeNet's shapes (batch 256) and others. The argument is the number of threads.
 //
-//   eigen_gemm        Eigen's single-threaded float product 1024^3: the peak to compare with
-//   gemm              products of the fully connected layers, their gradients, and squares
+//   eigen_gemm        Eigen's single-threaded float product 1024^3, for comparison with the peak
+//   gemm              products of the fully connected layers, their gradients, and square matrices
 //   conv1, conv2      forward, backward_input, backward_weight, backward_bias
-//   pool              average and maximum, 2 x 2
-//   lenet_kernels     all of a training step's kernels above, in order; epoch_s is 235 such steps
+//   pool1, pool2      average and maximum pooling, 2 x 2
+//   lenet_kernels     all kernels of a training step from the list above, in order; epoch_s is 235 such steps
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
@@ -56,7 +55,7 @@ std::vector<float> filled(int64_t count) {
   return values;
 }
 
-// Runs `body` on state.range(0) threads; `flops` and `bytes` are those of one call.
+// Runs `body` on state.range(0) threads; `flops` and `bytes` are per call.
 template <class F>
 void measure(benchmark::State& state, double flops, double bytes, F body) {
   set_num_threads(static_cast<int>(state.range(0)));
@@ -140,7 +139,7 @@ void conv(benchmark::State& state, const Conv2dShape& shape, void (Conv::*pass)(
           [&] { (c.*pass)(); });
 }
 
-// Other people's layers: ResNet's 3 x 3 and 1 x 1, VGG's first, a depthwise one, and one image.
+// Layers of other networks: ResNet's 3 x 3 and 1 x 1, one of VGG's on a single image, and a depthwise one.
 const Conv2dShape kResnet3x3{.batch = 16,
                              .in_channels = 64,
                              .in_h = 28,

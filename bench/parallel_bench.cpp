@@ -1,15 +1,14 @@
-// Training on several devices against training on one, side by side. Prints a table and what each ratio must
-// reach.
+// Compares training on several devices with training on one. Prints a table, and the ratios with their goals.
 //
-//   >= 1.9 x   speed-up: LeNet (P2), batch 256, 2 logical CPU devices of one core against 1 of one core
-//   >= 1.0 x   and against 1 device with 2 threads
-//   <= 0.3 ms  overhead: reduce + optimizer + broadcast of a step, 129,068 parameters, 2 devices
-//   <= 1.15 x  shards=8 against none, 1 device
+//   >= 1.9 x   LeNet, batch 256: speed-up of 2 logical CPU devices of one core each over 1 device of one core
+//   >= 1.0 x   the same over 1 device with 2 threads
+//   <= 0.3 ms  overhead per step: reduce + optimizer + broadcast, 129,068 parameters, 2 devices
+//   <= 1.15 x  time with shards=8 relative to no shards, 1 device
 //
 //   bench_parallel [ROUNDS]
 //
-// Configurations take turns, a few steps each; a number is the median over the rounds, so that other work on
-// the machine meets all of them alike, and beside it the best step. Two devices need two free cores.
+// Configurations alternate, with a few steps each, so that other load on the machine affects all of them
+// alike. Figures are medians over all steps, with the best step beside them. Two devices need two free cores.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -50,7 +49,7 @@ const auto loss_of = [](LeNetImpl& net, const Tensor& x, const Tensor& y) {
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-double cpu_now() {  // of all threads of the process: hardly moved by other programs
+double cpu_now() {  // CPU time of all threads of the process, which other programs hardly affect
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
@@ -60,7 +59,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// One way to train: `use` of `logical` devices that share two threads.
+// One configuration: `use` of `logical` devices that share two threads.
 struct Way {
   Way(const char* name, int logical, int use, int64_t shards) : name(name), logical(logical) {
     cpu::set_device_count(logical);
@@ -71,7 +70,7 @@ struct Way {
   }
   void measure(const Tensor& x, const Tensor& y, int steps) {
     cpu::set_device_count(logical);
-    server->step(*optimizer, x, y, loss_of);  // threads of the pool start
+    server->step(*optimizer, x, y, loss_of);  // starts the threads of the pool
     for (int i = 0; i < steps; ++i) {
       server->reset_timings();
       const double begin = now(), cpu_begin = cpu_now();
@@ -104,7 +103,7 @@ void ratio(const char* what, double value, const char* goal) {
   std::printf("%-66s %6.3f   goal %s\n", what, value, goal);
 }
 
-// Bytes held on the server device and on its peer between two steps.
+// Prints the memory used on the server device and on its peer between two steps.
 void print_memory(const Tensor& x, const Tensor& y) {
   cpu::set_device_count(2);
   const Device root("cpu:0"), peer("cpu:1");
@@ -114,7 +113,8 @@ void print_memory(const Tensor& x, const Tensor& y) {
   way.measure(x, y, 2);
   const auto flat = static_cast<double>(way.server->parameters()[0].nbytes());
   std::printf(
-      "memory between steps, in sizes of the parameters: server %.2f, peer %.2f (SGD without momentum)\n\n",
+      "memory between steps, in multiples of the parameters' size: server %.2f, peer %.2f (SGD without "
+      "momentum)\n\n",
       static_cast<double>(held(root) - before) / flat, static_cast<double>(held(peer)) / flat);
 }
 
@@ -147,17 +147,17 @@ int main(int argc, char** argv) {
                 1e6 * median(way.stepped), 1e6 * median(way.broadcast));
   std::printf("\n");
   const Way& two = ways[1];
-  ratio("2 devices of 1 core: times as fast as 1 of 1 core", ways[0].typical() / two.typical(), ">= 1.9");
+  ratio("2 devices of 1 core: speed-up over 1 device of 1 core", ways[0].typical() / two.typical(), ">= 1.9");
   ratio("  by the best step of each", ways[0].best() / two.best(), ">= 1.9");
-  ratio("2 devices of 1 core: times as fast as 1 device with 2 threads", ways[2].typical() / two.typical(),
+  ratio("2 devices of 1 core: speed-up over 1 device with 2 threads", ways[2].typical() / two.typical(),
         ">= 1.0");
   ratio("  by the best step of each", ways[2].best() / two.best(), ">= 1.0");
-  ratio("overhead of a step, ms (reduce + optimizer + broadcast)",
+  ratio("overhead per step, ms (reduce + optimizer + broadcast)",
         1e3 * (median(two.reduce) + median(two.stepped) + median(two.broadcast)), "<= 0.3");
-  ratio("shards=8 on 1 device of 1 core: time against none", ways[3].typical() / ways[0].typical(),
+  ratio("shards=8 on 1 device of 1 core: time relative to no shards", ways[3].typical() / ways[0].typical(),
         "<= 1.15");
-  ratio("  the same of the process's CPU time", ways[3].typical_cpu() / ways[0].typical_cpu(), "");
-  ratio("shards=8 on 2 devices of 1 core: time against none", ways[4].typical() / two.typical(), "");
-  ratio("shards=8 on 1 device with 2 threads: time against none", ways[5].typical() / ways[2].typical(),
-        "<= 1.15");
+  ratio("  the same for the process's CPU time", ways[3].typical_cpu() / ways[0].typical_cpu(), "");
+  ratio("shards=8 on 2 devices of 1 core: time relative to no shards", ways[4].typical() / two.typical(), "");
+  ratio("shards=8 on 1 device with 2 threads: time relative to no shards",
+        ways[5].typical() / ways[2].typical(), "<= 1.15");
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A profile as a table: for each name how often it ran, and how long in all, with and without what ran within it.
+"""Prints a profile as a table: calls, total time and self time (without nested spans) of each span name.
 
   TANDEM_PROFILE=trace.json build/cli/tandem train --epochs 1
-  bench/profile_table.py trace.json [ROWS]        times in milliseconds; the tracks with most time first
+  bench/profile_table.py trace.json [ROWS]        times in milliseconds; the busiest tracks first
 """
 import collections
 import json
@@ -16,7 +16,7 @@ class Row:
 
 
 def rows_of(spans):
-    """Rows by name of one track's spans, which nest."""
+    """The rows of one track by name; spans nest."""
     rows, open_spans = collections.defaultdict(Row), []
     for span in sorted(spans, key=lambda s: (s["ts"], -s["dur"])):
         while open_spans and span["ts"] >= open_spans[-1][0] - 1e-3:
@@ -41,7 +41,7 @@ def main():
             trace = json.load(file)
         events = trace["traceEvents"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        sys.exit(f"{sys.argv[1]}: no profile: {error}")
+        sys.exit(f"{sys.argv[1]}: not a profile: {error}")
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     tracks = collections.defaultdict(list)
     for event in events:
@@ -50,13 +50,13 @@ def main():
     tables = sorted(((names.get(t, str(t)), rows_of(spans)) for t, spans in tracks.items()),
                     key=lambda table: -sum(row.own for row in table[1].values()))
     for track, rows in tables:
-        print(f"\n{track + ': name':<40} {'calls':>8} {'in all':>10} {'itself':>10} {'a call':>10}")
+        print(f"\n{track + ': name':<40} {'calls':>8} {'total':>10} {'self':>10} {'per call':>10}")
         for name, row in sorted(rows.items(), key=lambda item: -item[1].own)[:most]:
             print(f"{name:<40} {row.count:>8} {row.total / 1e3:>10.2f} {row.own / 1e3:>10.2f} "
                   f"{row.total / 1e3 / row.count:>10.4f}")
     dropped = trace.get("otherData", {}).get("dropped_spans", 0)
     if dropped:
-        print(f"\n{dropped} further spans did not fit in the profile")
+        print(f"\n{dropped} more spans did not fit in the profile")
 
 
 main()

@@ -1,10 +1,10 @@
-// What one operation costs when there is nothing to compute: tensors of eight floats.
+// The overhead of single operations: tensors of eight floats.
 //
-//   add               two tensors, not recorded (NoGradGuard)
-//   add_recorded      one of them requires a gradient
+//   add               two tensors, without recording (NoGradGuard)
+//   add_recorded      one tensor requires a gradient
 //   add_inplace       a += b
-//   chain             20 chained multiplications, forward and backward
-//   allocations       storages and system allocations of one such chain after warm-up, as counters
+//   chain             20 chained multiplications, forward and backward; the counters are storages and system
+//                     allocations of one chain after warm-up
 #include <benchmark/benchmark.h>
 
 #include "tandem/autograd/engine.h"

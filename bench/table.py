@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The figures that Tandem is held to, measured here and now, as a table.
+"""Measures the figures for which Tandem has goals and prints them as a table.
 
-    table.py SOURCE BUILD           the table
-    table.py SOURCE BUILD NAME ...  one program of benchmarks, bench_NAME, with its own options
+    table.py SOURCE BUILD           print the table
+    table.py SOURCE BUILD NAME ...  run one benchmark program, bench_NAME, with its own options
 """
 import json
 import os
@@ -18,7 +18,7 @@ REPEATS = 3
 
 
 def benchmarks(program, names):
-    """Medians of real time in ns, and the counters, by name."""
+    """Medians of the real time in ns and the counters, by name."""
     out = subprocess.run([program, f"--benchmark_filter=^({'|'.join(names)})$", "--benchmark_format=json",
                           f"--benchmark_repetitions={REPEATS}"], check=True, capture_output=True, text=True).stdout
     unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -68,10 +68,10 @@ def main():
         program = build / "bench" / ("bench_" + sys.argv[3])
         if not program.exists():
             known = " ".join(sorted(p.name[6:] for p in (build / "bench").glob("bench_*") if p.is_file()))
-            sys.exit(f'run: no program of benchmarks is named "{sys.argv[3]}"; there are: {known}')
+            sys.exit(f'run: no benchmark program is named "{sys.argv[3]}"; available programs: {known}')
         os.execv(program, [str(program), *sys.argv[4:]])
 
-    print(f"{processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; medians of {REPEATS} runs, epochs once.\n")
+    print(f"{processor()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}; medians of {REPEATS} runs, epochs measured once.\n")
     print(f"| {'what':44} | {'goal':>7} | {'measured':>14} |\n|{'-' * 46}|{'-' * 9}|{'-' * 16}|", flush=True)
 
     def row(what, goal, value, unit, note=""):
@@ -84,17 +84,17 @@ def main():
         row(f"epoch of LeNet, {threads} thread{'s' * (threads > 1)}", goal, seconds, "s", why)
     small = benchmarks(build / "bench/bench_small", ["add", "add_recorded", "chain"])
     row("add of eight floats", 0.25, small["add"]["ns"] / 1e3, "us")
-    row("the same, recorded", 0.45, small["add_recorded"]["ns"] / 1e3, "us")
+    row("the same, recorded by autograd", 0.45, small["add_recorded"]["ns"] / 1e3, "us")
     row("20 multiplications, forward and backward", 30, small["chain"]["ns"] / 1e3, "us")
     row("compile the LeNet example at -O2", 5, statistics.median(compile_example(source, build) for _ in range(REPEATS)), "s")
     row("stripped library", 6, stripped((build / "libtandem.so").resolve()) / 1e6, "MB")
     data = benchmarks(build / "bench/bench_data", ["read_images"]).get("read_images")
     row("60,000 images from gz to tensor", 0.6, data["ns"] / 1e9 if data else None, "s", "" if data else "no data")
     step = benchmarks(build / "bench/bench_tensor", ["lenet_step/1/real_time"])["lenet_step/1/real_time"]
-    row("training step of LeNet, warm: storages", None, step["storages"], "")
+    row("LeNet training step after warm-up: storages", None, step["storages"], "")
     row("  of these from the system", None, step["system"], "")
     row("  calls of operator new", None, step["new"], "")
-    row("  peak of tensor memory", None, step["peak_MiB"], "MiB")
+    row("  peak tensor memory", None, step["peak_MiB"], "MiB")
 
 
 if __name__ == "__main__":

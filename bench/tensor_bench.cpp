@@ -1,12 +1,12 @@
-// Tensors that are larger than the caches, and the bookkeeping around them. The argument is the number of
-// threads.
+// Operations on tensors larger than the caches, and a LeNet step. The argument is the number of threads.
 //
-//   copy, relu, add, mul, exp        16 Mi floats; bytes are those read and written
+//   copy, relu, add, mul, exp        16 Mi floats; bytes count reads and writes
 //   sum, mean_rows, mean_columns, amax, argmax, sum_int8
 //   index                            65,536 rows of 64 floats picked by an index tensor
-//   view                             a select, a transpose and a slice: no element is touched
-//   lenet_step                       forward, backward and SGD of LeNet on 256 images; counted after warm-up:
-//                                    storages, those that came from the system, and calls of operator new
+//   view                             a select, a transpose and a slice, which touch no elements
+//   lenet_step                       forward, backward and SGD of LeNet on 256 images; counters after
+//   warm-up:
+//                                    storages, storages from the system, calls of operator new
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace {
 std::atomic<uint64_t> calls_of_new{0};
 }
-// Never inlined: g++ would see malloc freed by operator delete.
+// Never inlined, or g++ would warn that operator delete frees malloc's memory.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   calls_of_new.fetch_add(1, std::memory_order_relaxed);
   if (void* p = std::malloc(bytes)) return p;
@@ -33,7 +33,7 @@ namespace {
 
 constexpr int64_t kCount = 16 << 20;
 
-// The bytes that one call moves.
+// Measures f; `bytes` is the number of bytes that one call moves.
 template <class F>
 void measure(benchmark::State& state, int64_t bytes, F&& f) {
   NoGradGuard guard;

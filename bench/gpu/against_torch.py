@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PyTorch's side of bench/gpu/gpu_bench.cpp: the same rows, the same work, a line of JSON a figure, medians.
+"""PyTorch's counterpart of bench/gpu/gpu_bench.cpp: the same rows and the same work, one line of JSON per figure, medians.
 
-  against_torch.py [--device cuda:0] [--small] [ROW...]     exit code 77: no PyTorch, or none that finds a GPU
+  against_torch.py [--device cuda:0] [--small] [ROW...]     exit code 77: no PyTorch, or PyTorch finds no GPU
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ def absent(name, why):
 
 
 def shapes():
-    """(name, channels in, size, channels out, kernel, stride) from rows.h, so that both sides measure the same."""
+    """(name, channels in, size, channels out, kernel, stride) from rows.h, so both programs measure the same."""
     text = (pathlib.Path(__file__).parent / "rows.h").read_text(encoding="utf-8")
     table = re.search(r"kResNet50\[\] = \{(.*?)\n\};", text, re.S).group(1)
     for found in re.findall(r"\{(\d+), (\d+), (\d+), (\d+), (\d+)\}", table):
@@ -58,7 +58,7 @@ class Bench:
                 times.append(spent)
         return statistics.median(times)
 
-    # ---- P2
+    # ---- LeNet epochs
 
     def lenet(self):
         torch, F = self.torch, self.torch.nn.functional
@@ -115,7 +115,7 @@ class Bench:
         return loss.detach()
 
     def p2_epoch_captured(self):
-        """Whole batches by the graph, the last and smaller one eagerly."""
+        """Full batches use the graph; the last, smaller one runs eagerly."""
         torch = self.torch
         if not self.cuda:
             raise RuntimeError("needs a GPU")
@@ -143,7 +143,7 @@ class Bench:
 
         row("p2_epoch_captured", self.epoch(step, self.images()))
 
-    # ---- one operation
+    # ---- single operations
 
     def small_op(self):
         torch = self.torch
@@ -205,13 +205,13 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--small", action="store_true", help="sizes for trying the program out")
+    parser.add_argument("--small", action="store_true", help="use small sizes, to try the program out")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     args = parser.parse_args()
     try:
         import torch
     except ImportError as error:
-        print(f"no PyTorch: {error}")
+        print(f"PyTorch is not installed: {error}")
         sys.exit(77)
     if args.device.startswith("cuda") and not torch.cuda.is_available():
         print(f"PyTorch {torch.__version__} finds no CUDA device")
@@ -231,7 +231,7 @@ def main():
             continue
         try:
             measure(wanted)
-        except Exception as error:  # one row that cannot be had must not cost the others
+        except Exception as error:  # a failing row must not prevent the others
             for name in wanted:
                 absent(name, f"{type(error).__name__}: {error}")
         if bench.cuda:

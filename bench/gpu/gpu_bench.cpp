@@ -1,14 +1,14 @@
-// What Tandem needs on a GPU, a line of JSON a figure, medians:
+// Tandem's performance on a GPU, one line of JSON per figure, medians:
 //
-//   p2_epoch_eager, p2_epoch_captured        seconds an epoch of SPEC's LeNet: batch 256, data on the device
-//   small_op                                 seconds of the host's to issue an addition of eight floats
-//   captured_launches, _syncs, _allocations  of one replayed step; measured with p2_epoch_captured. Syncs are
-//                                            the runtime's waits and copies that the profiler sees
-//   matmul_fp32, matmul_tf32                 seconds of a product of two 8192 x 8192 matrices
-//   conv_forward, conv_input, conv_weight    seconds of ResNet-50's convolutions, batch 32, a part a shape
-//   add, relu, exp, copy, sum, mean, amax    bytes a second over tensors of 1 GiB
+//   p2_epoch_eager, p2_epoch_captured        seconds per epoch of LeNet: batch 256, data on the device
+//   small_op                                 host seconds to issue an addition of eight floats
+//   captured_launches, _syncs, _allocations  per replayed step; measured with p2_epoch_captured. Syncs are
+//                                            waits and copies of the runtime that the profiler records
+//   matmul_fp32, matmul_tf32                 seconds for a product of two 8192 x 8192 matrices
+//   conv_forward, conv_input, conv_weight    seconds for ResNet-50's convolutions, batch 32, a part per shape
+//   add, relu, exp, copy, sum, mean, amax    bytes per second over tensors of 1 GiB
 //
-//   gpu_bench [--device cuda:0] [--small] [ROW…]     --small: sizes for trying the program out
+//   gpu_bench [--device cuda:0] [--small] [ROW…]     --small: use small sizes, to try the program out
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds of the device for one call: the median of `repeats` after two to warm up.
+// Device seconds per call: the median of `repeats` calls after two warm-up calls.
 template <class F>
 double device_seconds(F&& call, int repeats = 10) {
   const Stream stream = Stream::current(options.device);
@@ -64,7 +64,7 @@ double device_seconds(F&& call, int repeats = 10) {
   return bench::median(times);
 }
 
-// Runs `body` for a row that is asked for; what it throws becomes the reason why there is no figure.
+// Runs `body` if the row is requested; the message of an exception becomes the reason why there is no figure.
 template <class F>
 void measure(const std::string& row, F&& body) {
   if (!options.wanted(row)) return;
@@ -75,7 +75,7 @@ void measure(const std::string& row, F&& body) {
   }
 }
 
-// ---- an epoch of P2
+// ---- an epoch of LeNet
 
 struct LeNet {
   std::vector<Tensor> p;
@@ -119,7 +119,7 @@ struct Epochs {
       const Tensor x = pixels.index_select(0, at_once).to(kFloat).div_(255);
       total += run_step(x, labels.index_select(0, at_once));
     }
-    (void)total.item<float>();  // read once an epoch
+    (void)total.item<float>();  // read once per epoch
     return seconds() - began;
   }
 };
@@ -135,12 +135,12 @@ void p2_eager() {
   bench::row(kSource, "p2_epoch_eager", bench::median(times));
 }
 
-// Requests of the backend for more memory of the device so far.
+// Number of requests for device memory that the backend has made so far.
 uint64_t system_allocations() {
   return backend(options.device).runtime.memory_use(options.device).system_allocations;
 }
 
-// How many spans of the profile at `path` are of the runtime's waits and copies.
+// Number of spans in the profile at `path` that are waits or copies of the runtime.
 int waits_in(const std::string& path) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -163,7 +163,7 @@ void captured_steps(cuda::CapturedStep& step, const Tensor& x, const Tensor& y) 
   for (int i = 0; i < kSteps; ++i) (void)step(x, y);
   profiler::stop();
   bench::row(kSource, "captured_launches", static_cast<double>(step.launches() - launches) / kSteps);
-  // The two inputs are copied within the device, which waits for nothing.
+  // Subtract the copies of the two inputs, which are device-to-device and do not wait.
   bench::row(kSource, "captured_syncs", static_cast<double>(waits_in(path) - 2 * kSteps) / kSteps);
   std::filesystem::remove(path);
   bench::row(kSource, "captured_allocations", static_cast<double>(system_allocations() - before) / kSteps);
@@ -174,7 +174,7 @@ void p2_captured() {
   cuda::CapturedStep step([&](const Tensor& x, const Tensor& y) { return epochs.step(x, y); },
                           {&epochs.optimizer});
   const auto captured = [&](const Tensor& x, const Tensor& y) {
-    return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch as it is
+    return x.size(0) == 256 ? step(x, y)[0] : epochs.step(x, y);  // the last, smaller batch runs eagerly
   };
   std::vector<double> times;
   for (int i = -1; i < (options.small ? 1 : 7); ++i) {
@@ -186,7 +186,7 @@ void p2_captured() {
   captured_steps(step, epochs.pixels.narrow(0, 0, 256).to(kFloat), epochs.labels.narrow(0, 0, 256));
 }
 
-// ---- the host's time for a small operation: bursts that fit in the device's queue
+// ---- host time for a small operation, in bursts that fit in the device's queue
 
 void small_op() {
   const NoGradGuard no_grad;
@@ -252,7 +252,7 @@ void convolutions() {
     }
 }
 
-// ---- bytes a second over 1 GiB
+// ---- bytes per second over 1 GiB
 
 constexpr const char* kBandwidthRows[] = {"add", "relu", "exp", "copy", "sum", "mean", "amax"};
 
@@ -281,7 +281,7 @@ void bandwidth() {
     if (std::any_of(std::begin(kBandwidthRows), std::end(kBandwidthRows),
                     [](const char* row) { return options.wanted(row); }))
       bandwidth_of_all();
-  } catch (const std::exception& error) {  // no memory
+  } catch (const std::exception& error) {  // out of memory
     for (const char* row : kBandwidthRows)
       if (options.wanted(row)) bench::absent(kSource, row, error.what());
   }

@@ -1,6 +1,6 @@
-// What the device needs for the same work when cuBLAS, cuDNN and cudaMemcpy are called directly: the measure
-// that gpu_bench's rows are held to. Float32 is strict, as Tandem's; matmul_tf32 is not. cuDNN's fastest
-// algorithm that gives the same bits twice is searched for, one a shape.
+// Device time for the same work with direct calls of cuBLAS, cuDNN and cudaMemcpy, the reference for
+// gpu_bench's rows. float32 is strict, as in Tandem, except in matmul_tf32. For each shape, cuDNN searches
+// for its fastest deterministic algorithm.
 //
 //   gpu_libraries [ROW…]      rows and output as in gpu_bench.cpp
 #include <cublas_v2.h>
@@ -39,7 +39,7 @@ struct Buffer {
   std::size_t bytes;
 };
 
-// The generator's numbers do not matter, but zeros would: a card draws less power over them, and runs faster.
+// The values do not matter, except that zeros would: a GPU draws less power for them and runs faster.
 void fill(Buffer& buffer) {
   std::vector<float> host(buffer.bytes / sizeof(float));
   uint32_t state = 1;
@@ -94,7 +94,7 @@ void copy() {
   bench::row(kSource, "copy", 2 * static_cast<double>(bytes) / s);
 }
 
-// One convolution by cuDNN.
+// One convolution with cuDNN.
 class Convolution {
  public:
   explicit Convolution(const bench::ConvShape& s)
@@ -158,7 +158,7 @@ class Convolution {
     Found found[16];
     int count = 0;
     find(16, &count, found);
-    for (int i = 0; i < count; ++i)  // the fastest first
+    for (int i = 0; i < count; ++i)  // sorted by speed, fastest first
       if (found[i].status == CUDNN_STATUS_SUCCESS && found[i].determinism == CUDNN_DETERMINISTIC &&
           found[i].mathType == CUDNN_FMA_MATH)
         return found[i];

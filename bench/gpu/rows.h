@@ -1,4 +1,4 @@
-// Rows of a benchmark on a GPU: one line of JSON each, which tests/gpu_report.py puts in a table.
+// Rows of a GPU benchmark: one line of JSON per row, which tests/gpu_report.py collects in a table.
 #pragma once
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +13,7 @@ inline void row(const char* source, const std::string& key, double value, const 
               source, key.c_str(), value, part.c_str());
   std::fflush(stdout);
 }
-/// Why there is no figure. `why` is cut at its first line; quotes become apostrophes.
+/// Reports why there is no figure. Only the first line of `why` is used; quotes become apostrophes.
 inline void absent(const char* source, const std::string& key, std::string why) {
   why = why.substr(0, std::min<std::size_t>(why.find('\n'), 200));
   std::replace(why.begin(), why.end(), '"', '\'');

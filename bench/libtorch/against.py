@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""speed.cpp compiled against LibTorch and against Tandem, run in turns, as a table of both and their ratio.
+"""Compiles speed.cpp against LibTorch and against Tandem, runs both alternately, and prints a table with their ratio.
 
     against.py BUILD [--libtorch FOLDER] [--threads N]
 
-BUILD is Tandem's build folder. FOLDER holds LibTorch's include/ and lib/: an unpacked download, or the folder `torch` of
-PyPI's wheel; without it Debian's libtorch-dev. Both run on the same N threads (default 1), in turns, three times each;
-the table has the medians.
+BUILD is Tandem's build folder. FOLDER contains LibTorch's include/ and lib/: an unpacked download, or the folder `torch`
+of the PyPI wheel; the default is Debian's libtorch-dev. Both programs run on N threads (default 1), alternately, three
+times each; the table shows the medians.
 """
 import argparse
 import os
@@ -19,14 +19,14 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TURNS = 3
 ROWS = {"lenet": ("training step of LeNet, batch 256", 1e3, "ms"),
-        "mlp": ("training step of a perceptron of 20, 32 and 5, batch 16", 1, "µs"),
-        "add": ("add of eight floats", 1, "µs"), "add_recorded": ("the same, recorded", 1, "µs"),
+        "mlp": ("training step of a 20-32-5 perceptron, batch 16", 1, "µs"),
+        "add": ("add of eight floats", 1, "µs"), "add_recorded": ("the same, recorded by autograd", 1, "µs"),
         "chain": ("20 multiplications, sum, and backward", 1, "µs"), "mm": ("product of two 512 x 512 matrices", 1e3, "ms"),
         "relu": ("relu of 16 Mi floats", 1e3, "ms"), "sum": ("sum of 16 Mi floats", 1e3, "ms")}
 
 
 def libtorch(folder):
-    """Flags to compile and to link, and the libraries that a program needs."""
+    """Compile flags, link flags, and the libraries that a program needs."""
     if folder is None:
         lib = pathlib.Path("/usr/lib") / subprocess.check_output(["gcc", "-print-multiarch"], text=True).strip()
         include, flags = pathlib.Path("/usr/include"), []
@@ -34,7 +34,7 @@ def libtorch(folder):
         lib, include = folder / "lib", folder / "include"
         flags = [f"-I{include}"]
     if not (include / "torch/csrc/api/include/torch/torch.h").exists():
-        sys.exit(f"against.py: no LibTorch in {folder or '/usr (apt-get install libtorch-dev)'}")
+        sys.exit(f"against.py: LibTorch not found in {folder or '/usr (apt-get install libtorch-dev)'}")
     found = [p for name in ("libtorch_cpu", "libc10") for p in [lib / f"{name}.so"] if p.exists()]
     return ([*flags, f"-I{include}/torch/csrc/api/include"],
             [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"], found)
@@ -93,7 +93,7 @@ def main():
         theirs, ours = (statistics.median(run[name] for run in runs[side]) / scale for side in sides)
         row(what, theirs, ours, unit)
     row("compiling this program at -O2", *seconds.values(), "s")
-    row("the stripped library", *sizes.values(), "MB")
+    row("stripped library", *sizes.values(), "MB")
 
 
 if __name__ == "__main__":

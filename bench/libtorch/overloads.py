@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tests/compat/overloads_*.cpp compiled against LibTorch and against Tandem, and their lines compared.
+"""Compiles tests/compat/overloads_*.cpp against LibTorch and against Tandem, and compares their output.
 
     overloads.py BUILD --libtorch FOLDER [--write]
 
-Says which overload each side chooses: BUILD and FOLDER as for against.py. --write puts LibTorch's lines into
+Each line says which overload was chosen. BUILD and FOLDER are as for against.py. --write stores LibTorch's lines in
 tests/compat/overloads.txt, which the test `overloads` compares with Tandem's.
 """
 import argparse
@@ -47,7 +47,7 @@ def main():
         wider += refused
         different += not refused
         print(f"{'wider' if refused else 'DIFFERENT'}  LibTorch  {their}\n{' ' * (5 if refused else 9)}  Tandem    {our}")
-    print(f"{len(ours)} lines, {wider} that only Tandem takes, {different} different")
+    print(f"{len(ours)} lines, {wider} that only Tandem accepts, {different} different")
     sys.exit(1 if different else 0)
 
 

@@ -1,5 +1,6 @@
-// One program in LibTorch's API, compiled against LibTorch and against Tandem (against.py): what each needs
-// for the same work. Prints a line a measurement: its name and the median of its repetitions in microseconds.
+// One program written against LibTorch's API, compiled for LibTorch and for Tandem (against.py), to compare
+// their speed at the same work. Prints one line per measurement: its name and the median of its repetitions
+// in microseconds.
 //
 //   speed THREADS
 #include <torch/torch.h>
@@ -40,7 +41,7 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Nine repetitions of at least 50 ms after one to warm up.
+// Nine repetitions of at least 50 ms each, after one warm-up call.
 void measure(const char* name, const std::function<void()>& work) {
   work();
   int calls = 1;
