@@ -91,8 +91,7 @@ int logical_of(const Placement& p) {
   return count;
 }
 
-// Threads per device, the same in every run: the cores divided by the largest number of CPU devices in a
-// list.
+// Threads per device, equal in all runs: the cores divided by the largest number of CPU devices in a list.
 int threads_of(const CompareOptions& o, const std::vector<Placement>& placements) {
   int most = 1;
   for (const Placement& p : placements)

@@ -1,5 +1,5 @@
 // Measurements of lists of devices compared with the first one, and their presentation: a table, a sentence
-// on what limits each list, JSON, an SVG picture.
+// on what limits each list, JSON, an SVG image.
 #pragma once
 #include <array>
 #include <cmath>
@@ -66,7 +66,7 @@ std::string disturbance(const Comparison& c);
 /// Explains "reduce" and "optimizer" for several devices without shards; else empty.
 std::string sums_note(const Comparison& c);
 nlohmann::ordered_json comparison_json(const Comparison& c);
-/// A picture with bars for the seconds per epoch and, beside them, the phases of a step.
+/// An SVG image with bars for the seconds per epoch and, beside them, the phases of a step.
 std::string comparison_svg(const Comparison& c);
 
 }  // namespace tandem::cli

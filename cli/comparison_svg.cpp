@@ -1,4 +1,4 @@
-// One row per list: on the left the seconds per epoch with minimum and maximum, on the right a step's phases,
+// One row per list: on the left the seconds per epoch with their range, on the right a step's phases,
 // stacked.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// curve.svg: training and test accuracy and loss over epochs, as one self-contained picture that is readable
+// curve.svg: training and test accuracy and loss over epochs, as one self-contained image that is readable
 // on light and dark backgrounds.
 #pragma once
 #include <string>
@@ -16,7 +16,7 @@ struct Curves {
 /// Values that are not finite leave gaps; empty curves produce empty axes.
 std::string curve_svg(const Curves& curves);
 
-/// Writes the picture atomically. Throws Error.
+/// Writes the image atomically. Throws Error.
 void write_curve_svg(const std::string& path, const Curves& curves);
 
 }  // namespace tandem::cli

@@ -1,4 +1,4 @@
-// A line indented by two spaces starts another clause; a line indented by four is an entry of the preceding
+// A line indented by two spaces starts another clause; one indented by four is an entry of the preceding
 // list.
 #include "tandem/cli/message.h"
 

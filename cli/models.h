@@ -25,8 +25,7 @@ const std::vector<ModelInfo>& known_models();
 nn::Sequential make_model(const std::string& name, const ModelShape& shape);
 /// Number of parameter values, computed without creating the model. Throws UsageError on an unknown name.
 double model_parameters(const std::string& name, const ModelShape& shape);
-/// make_model for parameters from a file: throws Error before anything is allocated if their number does not
-/// match.
+/// make_model for parameters from a file: throws Error before allocating if their number does not match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
                               const serialize::InputArchive& stored);
 

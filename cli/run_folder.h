@@ -68,7 +68,7 @@ Checkpoint load_checkpoint(const std::string& folder);
 
 /// Throws UsageError if the folder contains a run, or any file that a run would overwrite.
 void check_run_folder(const std::string& wanted);
-/// Creates the folder for a new run: `wanted`, or a new numbered folder under runs/. Throws UsageError on
+/// Creates the folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError on
 /// failure.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
 

@@ -1,4 +1,4 @@
-// Only the holder unlinks the file, and a process that acquires the lock checks that its file still has that
+// Only the holder unlinks the file; a process that acquires the lock checks that its file still has that
 // name.
 #include "tandem/cli/run_lock.h"
 

@@ -1,5 +1,4 @@
-// tandem summary: each layer's output, parameters, bytes and operations, determined by running the model on
-// zeros.
+// tandem summary: each layer's output, parameters, bytes and operations, found by running the model on zeros.
 #include <cstdio>
 
 #include "tandem/cli/models.h"

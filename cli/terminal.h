@@ -26,8 +26,7 @@ int display_width(std::string_view text);
 /// The text truncated to at most `columns` characters; control sequences are kept.
 std::string fit(std::string_view text, int columns);
 
-/// Replaces control characters (such as escape sequences in a class name) and bytes that are not UTF-8 with
-/// '?'.
+/// Replaces control characters (such as escapes in a class name) and bytes that are not UTF-8 with '?'.
 std::string printable(std::string_view text);
 
 /// `text` between an SGR sequence ("32": green) and its reset; plain when `colors` is 0.

@@ -1,5 +1,5 @@
-// The order of an epoch is a function of (seed, epoch), so a position in the run is two numbers: epoch and
-// batch.
+// The order of an epoch is a function of (seed, epoch), so two numbers, epoch and batch, locate a run's
+// position.
 #include "tandem/cli/trainer.h"
 
 #include <chrono>

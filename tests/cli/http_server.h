@@ -1,5 +1,4 @@
-// A small HTTP/1.1 server on 127.0.0.1 for the download tests: serves strings, supports ranges, and injects
-// faults.
+// A small HTTP/1.1 server on 127.0.0.1 for the download tests: serves strings and ranges, and injects faults.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>

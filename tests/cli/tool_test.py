@@ -401,7 +401,7 @@ def test_numbers():
     run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
     check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
     refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
-    refused("a huge picture", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
+    refused("a huge image", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
     run = tool("train", "--devices", "gpu:0")
     refused("one suggestion", run, "did you mean cuda")
     check("one suggestion", run.stderr.count("did you mean") == 1, run.stderr)
@@ -472,7 +472,7 @@ def test_broken_data():
     check("nothing is created", not os.path.exists("b"))
     check("train", train("--data", "data", "--out", "a").returncode == 0)
     write_data("small", size=20)
-    refused("other pictures", tool("eval", "a", "--data", "small"), "the run expects [1, 28, 28]")
+    refused("other image sizes", tool("eval", "a", "--data", "small"), "the run expects [1, 28, 28]")
 
 
 def main():
