@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/backend/conv.h"
 #include "tandem/core/checked_sizes.h"
 
 namespace tandem {

@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
 
 namespace tandem {

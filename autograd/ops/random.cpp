@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/random.h"
 #include "tandem/core/checked_sizes.h"

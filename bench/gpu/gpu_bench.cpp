@@ -23,6 +23,7 @@
 
 #include "tandem/bench/gpu/rows.h"
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/profile.h"

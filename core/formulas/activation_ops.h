@@ -93,7 +93,7 @@ struct Celu {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p) {
-    return select(x > 0, g, g * exp(select(x > 0, 0, x / p)));
+    return g * exp(select(x > 0, 0, x) / p);
   }
 };
 /// x Φ(x), Φ the normal distribution (Hendrycks and Gimpel, arXiv:1606.08415).
@@ -123,7 +123,7 @@ struct GeluTanh {
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
     const Number<V> high = bound<Number<V>>;
-    const V y = select(x < -high, -high, select(x > high, high, x)), s = sigmoid(inner(y));
+    const V z = select(x < -high, -high, x), y = select(z > high, high, z), s = sigmoid(inner(y));
     const V slope = Number<V>(1.5957691216057308) * (Number<V>(0.134145) * y * y + 1);
     return g * (s + y * (s * (1 - s) * slope));
   }

@@ -176,7 +176,8 @@ struct Hardswish {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
-    return select(x <= -3, 0, select(x < 3, g * (x / 3 + Number<V>(0.5)), g));
+    // The second factor is finite: neither an infinite g nor an infinite x becomes NaN, here or in the next derivative.
+    return select(x <= -3, 0, g) * select(abs(x) < 3, x / 3 + Number<V>(0.5), 1);
   }
 };
 struct Softsign {

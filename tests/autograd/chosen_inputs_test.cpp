@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/autograd/leaf.h"

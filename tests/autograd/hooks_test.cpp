@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/autograd/leaf.h"
 #include "tandem/tests/autograd/values.h"
