@@ -1,4 +1,4 @@
-// Accumulation of gradients into leaves.
+// Accumulates gradients into leaves.
 #include "tandem/autograd/accumulate.h"
 
 #include <mutex>
@@ -10,7 +10,7 @@
 namespace tandem::autograd {
 namespace {
 
-// Several backward passes may reach one leaf at once.
+// Several backward passes may reach the same leaf concurrently.
 tandem::detail::ForkMutex& leaf_mutex(const TensorImpl* leaf) {
   static constinit tandem::detail::ForkMutex mutexes[64];
   return mutexes[(reinterpret_cast<uintptr_t>(leaf) >> 7) % 64];
@@ -24,12 +24,12 @@ void accumulate(AutogradMeta& m, Tensor&& grad, bool create_graph) {
   if (!m.grad.defined()) {
     if (sole_owner(grad))
       m.grad = std::move(grad);
-    else  // never shared with another leaf or with the caller: gradients are written in place
+    else  // never shared with another leaf or the caller, because gradients are written in place
       m.grad = (create_graph ? grad : grad.detach()).clone(MemoryFormat::Contiguous);
     return;
   }
-  check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf is ", m.grad, " but its gradient is ",
-        grad, "; reset it by mutable_grad().reset()");
+  check(m.grad.sizes() == grad.sizes(), "backward: .grad() of a leaf has the wrong shape: .grad() is ", m.grad, " but the new gradient is ",
+        grad, "; reset it with mutable_grad().reset()");
   if (create_graph) {
     m.grad = m.grad + grad;
   } else {

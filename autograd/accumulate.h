@@ -1,10 +1,10 @@
-// The end of the tape at a leaf.
+// AccumulateGrad: the end of the tape at a leaf.
 #pragma once
 #include "tandem/autograd/meta.h"
 
 namespace tandem::autograd {
 
-/// Adds its gradient to the leaf's .grad(). A leaf has at most one alive at a time.
+/// Adds the incoming gradient to the leaf's .grad(). At most one instance per leaf is alive at a time.
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& leaf);
@@ -12,7 +12,7 @@ class AccumulateGrad final : public Node {
   const char* name() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
-  /// The leaf's tensor hooks, on a gradient that comes to it.
+  /// Runs the leaf's tensor hooks on an incoming gradient.
   void run_hooks(Tensor& grad) const;
   const Tensor& variable() const { return variable_; }
 
@@ -20,7 +20,8 @@ class AccumulateGrad final : public Node {
   Tensor variable_;
 };
 
-/// Adds `gradient` to leaf.grad(), as a backward does; several threads may, even while others go backward.
+/// Adds `gradient` to leaf.grad(), as backward does. Safe to call from several threads, also while other
+/// threads run backward.
 void add_to_grad(const Tensor& leaf, const Tensor& gradient);
 
 }  // namespace tandem::autograd

@@ -1,4 +1,4 @@
-// The list of noted updates.
+// The log of deferred buffer updates.
 #include "tandem/autograd/buffer_updates.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool BufferLog::add(const std::vector<Tensor>& buffers, const std::vector<Tensor
     if (found == watched_.end()) return false;
     places.push_back(static_cast<std::size_t>(found - watched_.begin()));
   }
-  std::vector<Tensor> kept;  // without the graph that made them
+  std::vector<Tensor> kept;  // detached from the graph
   for (const Tensor& value : values) kept.push_back(value.defined() ? value.detach() : value);
   entries_.push_back({std::move(places), std::move(kept), std::move(update)});
   return true;

@@ -1,7 +1,8 @@
-// Updates of a module's buffers in forward that may be done later, on the same buffers of another module.
+// Updates of a module's buffers in forward that can be deferred and applied to the same buffers of another
+// module.
 //
-// Running statistics go by this way. So a ParameterServer whose shards are computed apart can do the updates
-// of all shards one after the other: see parallel/parameter_server.h.
+// Running statistics are updated this way. A ParameterServer that computes its shards separately can
+// therefore apply the updates of all shards in order: see parallel/parameter_server.h.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -12,20 +13,20 @@
 
 namespace tandem::autograd {
 
-/// Notes what update_buffers() is asked for instead of doing it, on the thread where a BufferLogGuard stands.
+/// Records update_buffers() calls instead of running them, on the thread where a BufferLogGuard is active.
 class BufferLog {
  public:
   using Update = std::function<void(std::vector<Tensor>& buffers, const std::vector<Tensor>& values)>;
 
-  /// Forgets what is noted, and notes updates of these buffers alone from now on.
+  /// Clears the log; from now on only updates of these buffers are recorded.
   void watch(std::vector<Tensor> buffers);
-  /// False when one of `buffers` is not watched: then nothing is noted.
+  /// Returns false, and records nothing, when one of `buffers` is not watched.
   bool add(const std::vector<Tensor>& buffers, const std::vector<Tensor>& values, Update update);
-  /// Does all of it in order, on `buffers`, which stand for those of watch() one by one and may lie on
-  /// another device, and forgets it.
+  /// Runs all recorded updates in order and clears the log. They are applied to `buffers`, which correspond
+  /// one to one to those of watch() and may be on another device.
   void replay(const std::vector<Tensor>& buffers);
 
-  /// That of the calling thread, or nullptr.
+  /// The log active on the calling thread, or nullptr.
   static BufferLog* current();
 
  private:
@@ -49,9 +50,10 @@ class BufferLogGuard {
   BufferLog* previous_;
 };
 
-/// update(buffers, values), unrecorded: now, or later under a BufferLog. `buffers` are registered buffers of
-/// the module, which `update` writes in place; `values` what this forward has computed. So `update` uses no
-/// other tensor, nobody writes `values` afterwards, and the rest of forward does without the new contents.
+/// Runs update(buffers, values) without recording gradients: now, or later under a BufferLog. `buffers` are
+/// registered buffers of the module, which `update` writes in place; `values` are results of this forward.
+/// Because the update may be deferred, `update` must use no other tensor, `values` must not be written
+/// afterwards, and the rest of forward must not depend on the updated buffers.
 template <class F>
 void update_buffers(std::vector<Tensor> buffers, const std::vector<Tensor>& values, F update) {
   const NoGradGuard no_grad;

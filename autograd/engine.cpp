@@ -1,6 +1,6 @@
 // The engine. One pass counts how many gradients each node waits for; then nodes run from a heap, latest
-// first. A graph on several devices has a heap and a host thread for each. A pass inside of a node, however
-// deep they are nested, has a stack of its own when the thread's runs short.
+// first. A graph on several devices has one heap and one host thread per device. A pass nested inside a node,
+// at any depth, runs on a separate stack when the thread's stack runs short.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool later(const Node* a, const Node* b) {
   return a->sequence < b->sequence;
 }
 
-// Sums gradients that reach the same output by several edges.
+// Sums gradients that reach the same output through several edges.
 void add_gradient(Tensor& sum, Tensor&& grad) {
   if (!grad.defined()) return;
   if (!sum.defined())
@@ -45,14 +45,14 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum = sum + grad;
 }
 
-// Makes `grad` look like the output it belongs to, or throws.
+// Makes `grad` match the output it belongs to, or throws.
 void validate(Tensor& grad, const OutputInfo& info, const char* from) {
   if (!grad.defined()) return;
   if (grad.sizes() != IntArrayRef(info.sizes)) grad = sum_to_size(grad, info.sizes, from);
   if (grad.dtype() != info.dtype) grad = grad.to(info.dtype);
-  // A number may meet tensors of another device.
+  // A 0-dim tensor may be combined with tensors on another device.
   if (grad.device() != info.device && grad.dim() == 0) grad = grad.to(info.device);
-  check(grad.device() == info.device, from, ": gave a gradient on ", grad.device(), " for a tensor on ",
+  check(grad.device() == info.device, from, ": returned a gradient on ", grad.device(), " for a tensor on ",
         info.device);
 }
 
@@ -82,14 +82,14 @@ class Pass {
  private:
   void add_roots() {
     check(args_.grad_outputs.empty() || args_.grad_outputs.size() == args_.outputs.size(),
-          "backward: ", args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
+          "backward: got ", args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
     for (std::size_t i = 0; i < args_.outputs.size(); ++i) {
       const Tensor& out = args_.outputs[i];
       check(out.defined() && out.requires_grad(), "backward: tensor ", i, " (", out,
             ") does not require a gradient and has no grad_fn");
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
-        check(out.numel() == 1, "backward: a gradient is implied only for one element; tensor ", i, " is ",
+        check(out.numel() == 1, "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i, " is ",
               out);
         grad = ones(out.sizes(), out.options());
       }
@@ -121,7 +121,7 @@ class Pass {
     }
   }
 
-  // With given inputs, only nodes on a way to one of them run.
+  // With given inputs, only nodes on a path to one of them run.
   void mark_wanted() {
     if (args_.inputs.empty()) return;
     captured_.resize(args_.inputs.size());
@@ -131,7 +131,7 @@ class Pass {
       check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
             ") does not require a gradient");
       const Edge edge = gradient_edge(input);
-      if (args_.accumulate) {  // leaves have theirs from their accumulators
+      if (args_.accumulate) {  // the accumulators of leaves write .grad()
         if (!edge.node->is_accumulate()) input.retain_grad();
       } else {
         targets_.push_back(edge);
@@ -141,9 +141,8 @@ class Pass {
         task->needed = edge.node->is_accumulate();
       }
     }
-    // Edges point to earlier nodes, so that one pass does; accumulators, which are younger, have no edges of
-    // their own. Only the node of a view that renewed its history is younger than its first user: then passes
-    // repeat.
+    // Edges point to earlier nodes, so one sweep is enough; accumulators are younger but have no edges. Only
+    // the node of a view that renewed its history is younger than its first user: then the sweep repeats.
     std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return later(a, b); });
     for (bool changed = true; changed;) {
       changed = false;
@@ -171,7 +170,7 @@ class Pass {
   }
   static Device device_of(const Node& node) { return node.outputs[0].device; }
 
-  // The node's part of a step, without its successors.
+  // Runs the node itself, without delivering to its successors.
   void run_node(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
     const Task& task = *tasks_.get(&node);
     if (task.wanted()) capture(node, grads);
@@ -193,9 +192,9 @@ class Pass {
     }
   }
 
-  // ---- several devices: each has its heap and its thread. Gradients that meet at a node are kept apart
-  // until it runs and are then summed in the order in which one thread would have made them, so that bits do
-  // not depend on which device was first.
+  // ---- several devices: each has a heap and a thread. Gradients that meet at a node are kept separate until
+  // it runs and are then summed in the order in which a single thread would have produced them, so the bits
+  // do not depend on which device finished first.
   struct Arrival {
     uint64_t sequence;
     std::size_t edge;
@@ -205,7 +204,7 @@ class Pass {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::vector<Node*>> heaps;  // one a device
+    std::vector<std::vector<Node*>> heaps;  // one per device
     std::unordered_map<Node*, std::vector<Arrival>> arrivals;
     std::size_t left = 0;  // nodes that have not run
     bool failed = false;
@@ -213,7 +212,7 @@ class Pass {
   };
 
   void run_on_all() {
-    // The calling thread takes the device that the pass begins on.
+    // The calling thread serves the device on which the pass begins.
     const Device first = device_of(*roots_[0].node);
     std::iter_swap(devices_.begin(), std::find(devices_.begin(), devices_.end(), first));
     Shared shared;
@@ -234,7 +233,7 @@ class Pass {
                                     devices_.begin());
   }
 
-  // Runs what becomes ready on device i until nothing is left anywhere.
+  // Runs the nodes that become ready on device i until no node is left on any device.
   void serve(Shared& shared, std::size_t i) {
     std::unique_lock lock(shared.mutex);
     for (;;) {
@@ -285,7 +284,7 @@ class Pass {
     shared.changed.notify_all();
   }
 
-  // Hooks see a gradient before anybody else; then retain_grad and grad()'s inputs take it.
+  // Hooks see a gradient first; then it is stored for retain_grad and for the inputs of grad().
   void capture(Node& node, SmallVector<Tensor, 1>& grads) {
     if (node.is_accumulate()) static_cast<AccumulateGrad&>(node).run_hooks(grads[0]);
     if (node.hooks) {
@@ -293,7 +292,7 @@ class Pass {
         run_pre_hooks(*node.hooks, static_cast<uint32_t>(nr), grads[nr]);
       for (auto& [nr, weak] : node.hooks->retained)
         if (const auto place = weak.lock(); place && grads[nr].defined()) {
-          static std::mutex mutex;  // several backward passes may come here at once
+          static std::mutex mutex;  // several backward passes may get here at once
           const std::lock_guard lock(mutex);
           *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
         }
@@ -343,9 +342,9 @@ void warn_of_cycles() {
   static std::atomic_flag warned = ATOMIC_FLAG_INIT;
   if (warned.test_and_set(std::memory_order_relaxed)) return;
   std::fputs(
-      "tandem: warning: backward(create_graph = true) makes a reference cycle of each leaf and its .grad(), "
+      "tandem: warning: backward(create_graph = true) creates a reference cycle between each leaf and its .grad(), "
       "which is a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad "
-      "makes none\n",
+      "creates none\n",
       stderr);
 }
 

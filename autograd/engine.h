@@ -6,22 +6,22 @@ namespace tandem::autograd {
 
 struct BackwardArgs {
   TensorList outputs;
-  TensorList grad_outputs;  ///< one each, undefined ones allowed for outputs of one element
+  TensorList grad_outputs;  ///< one per output; may be undefined for outputs with one element
   bool retain_graph = false;
-  bool create_graph = false;  ///< with accumulate: warns once on stderr that .grad() leads back to its leaf
-  TensorList inputs;          ///< when not empty: only these get gradients; from then on they retain_grad
-  bool accumulate = true;     ///< into .grad of leaves; else the gradients of `inputs` are returned
+  bool create_graph = false;  ///< with accumulate: warns once on stderr that .grad() refers back to its leaf
+  TensorList inputs;          ///< if not empty, only these get gradients and retain_grad is set on them
+  bool accumulate = true;     ///< into .grad of leaves; otherwise the gradients of `inputs` are returned
   bool allow_unused = false;
 };
 
-/// Gradients of sum_i <outputs[i], grad_outputs[i]>. Gives one tensor an input when !accumulate (undefined
-/// ones under allow_unused). Nodes run in the order of their creation, latest first, without recursion.
-/// Throws Error on outputs that need no gradient, gradients of a wrong shape, saved tensors that were
-/// overwritten, a graph that was freed already, unused inputs.
+/// Gradients of sum_i <outputs[i], grad_outputs[i]>. With !accumulate, returns one tensor per input
+/// (undefined for unused inputs under allow_unused). Nodes run in reverse order of creation, without
+/// recursion. Throws Error on outputs that need no gradient, gradients of the wrong shape, saved tensors that
+/// were overwritten, a graph that was already freed, and unused inputs.
 ///
-/// Several threads may go backward at once, through one graph (with retain_graph) or through graphs that
-/// share leaves: the gradients of a leaf are added up one by one, in the order in which they come. Hooks of a
-/// leaf then run on several threads. Nobody else touches .grad() meanwhile.
+/// Several threads may run backward at once, through one graph (with retain_graph) or through graphs that
+/// share leaves: the gradients of a leaf are added one by one in order of arrival. Hooks of a leaf then run
+/// on several threads. No other code may access .grad() meanwhile.
 std::vector<Tensor> run_backward(const BackwardArgs& args);
 
 }  // namespace tandem::autograd

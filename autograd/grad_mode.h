@@ -1,4 +1,4 @@
-// Whether operations are recorded: a property of the calling thread.
+// Whether operations are recorded, a per-thread setting.
 #pragma once
 #include "tandem/core/thread_state.h"
 
@@ -9,7 +9,7 @@ struct GradMode {
   static void set_enabled(bool enabled) { detail::thread_state.grad_mode = enabled; }
 };
 
-/// Sets recording until the guard goes out of scope.
+/// Enables or disables recording until the guard goes out of scope.
 class AutoGradMode {
  public:
   explicit AutoGradMode(bool enabled) : previous_(GradMode::is_enabled()) { GradMode::set_enabled(enabled); }
@@ -24,8 +24,8 @@ struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
 
-/// No recording, no version checks, no views tracked: the cheapest mode. Its tensors cannot take part in
-/// autograd later.
+/// No recording, no version checks, no view tracking: the cheapest mode. Tensors created in it cannot take
+/// part in autograd later.
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true) : previous_(detail::thread_state) {
@@ -42,7 +42,7 @@ class InferenceMode {
 };
 
 namespace autograd {
-/// Anomaly mode: backward checks every gradient for NaN and names the forward operation that made it.
+/// Anomaly mode: backward checks every gradient for NaN and names the forward operation that produced it.
 struct AnomalyMode {
   static bool is_enabled() { return detail::thread_state.anomaly; }
   static void set_enabled(bool enabled) { detail::thread_state.anomaly = enabled; }

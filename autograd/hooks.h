@@ -1,4 +1,4 @@
-// Registration of tensor hooks (the templates of Tensor::register_hook and its like).
+// Registration of tensor hooks (the templates behind Tensor::register_hook and similar functions).
 #pragma once
 #include "tandem/autograd/node.h"
 
@@ -8,7 +8,7 @@ namespace autograd {
 unsigned add_hook(const Tensor& t, std::shared_ptr<TensorHook> hook);
 unsigned add_post_accumulate_hook(const Tensor& t, std::shared_ptr<TensorHook> hook);
 
-/// Any callable: on a Tensor, giving a Tensor or nothing.
+/// Any callable that takes a Tensor and returns a Tensor or nothing.
 template <class F>
 struct CallableHook final : TensorHook {
   explicit CallableHook(F f) : function(std::move(f)) {}

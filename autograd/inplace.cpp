@@ -1,9 +1,9 @@
 // Views and in-place writes.
 //
-// An in-place operation is its functional form followed by an assignment. Assigning to a view is
-// base = as_strided_scatter(base, value), both of them differentiable; the other views of that base then
-// renew their history from it when they are next used. Backward of as_strided and of as_strided_scatter are
-// operations themselves.
+// An in-place operation is its functional form followed by an assignment. Assigning to a view is base =
+// as_strided_scatter(base, value), and both are differentiable. The other views of that base renew their
+// history from it when they are next used. The backward passes of as_strided and as_strided_scatter are
+// themselves recorded operations.
 #include "tandem/autograd/ops/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
@@ -13,7 +13,7 @@
 namespace tandem::autograd {
 
 namespace {
-// A view that is not recorded: what is written to it has to stay unrecorded, too.
+// Marks a view that is not recorded: writes to it must stay unrecorded, too.
 void mark_untracked(TensorImpl& view, const Tensor& base) {
   view.untracked_view = !view.inference;
   view.misses_history = base.requires_grad() || base.impl()->misses_history;
@@ -26,7 +26,7 @@ Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int
     mark_untracked(*view.impl(), base);
     return view;
   }
-  // Of an untracked view, unless nobody but these two sees the memory.
+  // A view of an untracked view is untracked too, unless only these two share the memory.
   if (base.impl()->untracked_view && base.storage()->use_count() > 2) [[unlikely]]
     mark_untracked(*view.impl(), base);
   AutogradMeta& m = meta(view);
@@ -48,20 +48,20 @@ void check_tracked(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   check(
       !impl.untracked_view || impl.storage->use_count() == 1, operation,
-      ": a view that was made under NoGradGuard, in InferenceMode or in a custom function, or that became a "
-      "leaf, is written where gradients are recorded, so its base would not learn of it: ",
-      self, "; make the view and write it either both inside or both outside, or clone() it");
+      ": a view that was created under NoGradGuard, in InferenceMode or in a custom function, or that became a "
+      "leaf, is written while gradients are recorded, so the write would not reach its base: ",
+      self, "; create and write the view both inside or both outside, or clone() it");
 }
 }  // namespace
 
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
-    fail(operation, ": the tensor overlaps itself (by expand, unfold or as_strided): ", self, " strides ",
+    fail(operation, ": the tensor overlaps itself (through expand, unfold or as_strided): ", self, " strides ",
          impl.strides, "; clone() it before writing in place");
   if (impl.inference)
     check(InferenceMode::is_enabled(), operation,
-          ": the tensor was made in InferenceMode; clone() it outside");
+          ": the tensor was created in InferenceMode; clone() it outside");
   if (impl.misses_history && GradMode::is_enabled()) [[unlikely]]
     check_tracked(self, operation);
   if (!GradMode::is_enabled() || !impl.requires_grad()) return;
@@ -77,7 +77,7 @@ void check_recorded_inplace(const Tensor& self, const char* operation) { check_t
 void check_become_view(const Tensor& self, const char* operation) {
   check(!GradMode::is_enabled() || !self.requires_grad() || !self.is_leaf(), operation,
         ": a leaf that requires a gradient cannot be changed in place: ", self,
-        "; use NoGradGuard or the form that is not in place");
+        "; use NoGradGuard or the out-of-place form");
 }
 
 Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation) {
@@ -92,7 +92,7 @@ Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation) {
     set_history(self, std::move(edge));
     meta(self).view_version = self._version();
   } else if (leaf) {
-    self.set_data(self);  // a new accumulator: the old one has the old shape
+    self.set_data(self);  // makes a new accumulator: the old one has the old shape
   }
   return self;
 }

@@ -1,4 +1,4 @@
-// IValue: a tensor, a number, a text or a list of them: what a custom function keeps for its backward.
+// IValue: a tensor, a number, a string or a list of them, as saved by a custom function for its backward.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -42,7 +42,7 @@ class IValue {
   /// "int64", "Tensor", …
   const char* type_name() const;
 
-  // Each throws Error that names both types when the value is another one.
+  // Each throws Error naming both types when the value has a different type.
   const Tensor& toTensor() const { return get<Tensor>("Tensor"); }
   int64_t toInt() const { return get<int64_t>("int64"); }
   double toDouble() const { return get<double>("double"); }

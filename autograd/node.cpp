@@ -1,4 +1,4 @@
-// Nodes, saved tensors, and destruction without recursion.
+// Nodes, saved tensors, and non-recursive destruction.
 #include "tandem/autograd/node.h"
 
 #include <atomic>
@@ -12,13 +12,12 @@ namespace tandem {
 
 namespace autograd {
 namespace {
-// Numbers are handed out in blocks to each thread: later operations of a thread get larger ones, and a thread
-// that continues another's graph gets larger ones too as long as blocks are small. One counter is enough and
-// exact.
+// One global counter: a later operation gets a larger number on any thread, also where one thread continues
+// another's graph.
 std::atomic<uint64_t> next_sequence{0};
 
-// Nodes waiting to be freed on this thread, linked by their `sequence`. Without a destructor: graphs that
-// static and thread_local objects hold are freed when the thread's own objects are gone.
+// Nodes waiting to be freed on this thread, linked through their `sequence`. It has no destructor, so graphs
+// held by static and thread_local objects can still be freed after the thread's own objects are gone.
 struct Doomed {
   Node* last = nullptr;
   bool active = false;
@@ -57,7 +56,7 @@ void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
     if (Tensor replaced = pre.hook->call(grad); replaced.defined()) {
       check(replaced.sizes() == grad.sizes() && replaced.dtype() == grad.dtype() &&
                 replaced.device() == grad.device(),
-            "tensor hook: returned a gradient ", replaced, " for one of ", grad);
+            "tensor hook: returned gradient ", replaced, ", expected one like ", grad);
       grad = std::move(replaced);
     }
   }
@@ -68,7 +67,7 @@ void SavedTensor::save(const Tensor& tensor) {
   Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
   const bool leaf = edge.valid() && edge.node->is_accumulate();
   if (!leaf) edge_ = std::move(edge);
-  keep(tensor, leaf || !tensor.is_floating_point());  // those are never written with history
+  keep(tensor, leaf || !tensor.is_floating_point());  // other tensors are never written with history
 }
 
 void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
@@ -80,10 +79,10 @@ void SavedTensor::save_output(const Tensor& tensor) {
   save_output(tensor, find_meta(tensor)->grad_fn.output_nr);
 }
 
-// As it is, or without its history.
+// Keeps the tensor itself, or an alias without its history.
 void SavedTensor::keep(const Tensor& tensor, bool handle) {
   const TensorImpl& impl = *tensor.impl();
-  check(!impl.inference, "a tensor made in InferenceMode cannot be saved for backward: ", tensor,
+  check(!impl.inference, "a tensor created in InferenceMode cannot be saved for backward: ", tensor,
         "; clone() it outside");
   version_ = impl.versions().version();
   tensor_ = handle ? tensor : alias(tensor, impl.sizes, impl.strides, impl.offset);
@@ -101,10 +100,10 @@ namespace {
   std::string operation = owner.name();
   if (const auto at = operation.rfind("Backward"); at != std::string::npos) operation.resize(at);
   const char* writer = t.impl()->versions().writer();
-  fail("backward of ", operation, ": a tensor that it needs was overwritten in place\n  tensor ", t,
+  fail("backward of ", operation, ": a saved tensor was overwritten in place\n  tensor ", t,
        ", saved at version ", saved, ", now at version ", t._version(), "\n  overwritten by ",
        writer != nullptr ? writer : "an in-place operation",
-       "\n  use the form of that operation that is not in place, or clone() the tensor before",
+       "\n  use the out-of-place form of that operation, or clone() the tensor first",
        owner.forward_note ? "\n  forward: " + *owner.forward_note : std::string());
 }
 }  // namespace
@@ -113,8 +112,8 @@ Tensor SavedTensor::unpack(const Node& owner) const {
   const std::lock_guard lock(busy_);
   if (!tensor_.defined()) {
     check(!released_, owner.name(),
-          ": the graph was freed by an earlier backward; pass retain_graph=true to that one to go through it "
-          "twice");
+          ": the graph was freed by an earlier backward; pass retain_graph=true to that backward to use the "
+          "graph twice");
     return {};
   }
   if (tensor_._version() != version_) overwritten(tensor_, version_, owner);

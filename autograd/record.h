@@ -1,4 +1,4 @@
-// Recording of operations: what the files of autograd/ops/ use.
+// Recording of operations, for the files of autograd/ops/.
 //
 //   Tensor mul(const Tensor& a, const Tensor& b) {
 //     Tensor out = …;
@@ -16,7 +16,7 @@ inline bool requires_grad_any(TensorList tensors) {
     if (t.defined() && t.requires_grad()) return true;
   return false;
 }
-/// Whether an operation on these tensors has to be recorded now.
+/// Whether an operation on these tensors must be recorded now.
 template <class... Tensors>
 inline bool recording(const Tensors&... inputs) {
   return GradMode::is_enabled() && ((inputs.defined() && inputs.requires_grad()) || ...);
@@ -26,13 +26,13 @@ namespace detail {
 inline void add_input(Node& node, const Tensor& t) {
   node.next.push_back(t.defined() && t.requires_grad() ? gradient_edge(t) : Edge{});
 }
-/// Output number outputs.size() of `node`; not for dtypes without gradient.
+/// Appends output number outputs.size() to `node`. Not for dtypes without gradients.
 void add_output(Node& node, const Tensor& out);
 void note_forward(Node& node, TensorList inputs);
 }  // namespace detail
 
-/// A node of type N from `inputs` (undefined ones allowed) to `out`, or nullptr when nothing has to be
-/// recorded. The node lives as long as the graph; fill it at once.
+/// Creates a node of type N from `inputs` (undefined ones allowed) to `out`, or returns nullptr when nothing
+/// has to be recorded. The node lives as long as the graph; fill it immediately.
 template <class N, class... Tensors>
 inline N* record(const Tensor& out, const Tensors&... inputs) {
   if (!recording(inputs...)) return nullptr;
@@ -44,7 +44,7 @@ inline N* record(const Tensor& out, const Tensors&... inputs) {
   return static_cast<N*>(node.get());
 }
 
-/// The same for lists: several inputs to several outputs.
+/// The same for lists: several inputs and several outputs.
 template <class N>
 inline N* record_list(TensorList outs, TensorList inputs) {
   if (!GradMode::is_enabled() || !requires_grad_any(inputs)) return nullptr;
@@ -56,33 +56,33 @@ inline N* record_list(TensorList outs, TensorList inputs) {
   return static_cast<N*>(node.get());
 }
 
-/// A view of `base` with this geometry (offset in elements of the storage), known as a view to in-place
+/// A view of `base` with this geometry (offset in elements of the storage), registered as a view for in-place
 /// operations. The caller records its backward.
 Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 
-/// Whether an in-place operation on `self` with `inputs` must take the recorded way (assign) or may write at
-/// once. Throws Error for a leaf that requires a gradient, for a tensor that overlaps itself, and for an
-/// unrecorded view of what had a history.
+/// Whether an in-place operation on `self` with `inputs` must take the recorded path (assign) or may write
+/// directly. Throws Error for a leaf that requires a gradient, for a tensor that overlaps itself, and for an
+/// unrecorded view of a tensor that had a history.
 void check_inplace(const Tensor& self, const char* operation);
-/// Throws Error for a view whose base was not recorded with it.
+/// Throws Error for a view that was not recorded with its base.
 void check_recorded_inplace(const Tensor& self, const char* operation);
-/// Ends an unrecorded in-place operation: counts the version.
+/// Ends an unrecorded in-place operation by bumping the version.
 inline void wrote(const Tensor& self, const char* operation) {
   self.impl()->versions().bump_version(operation);
 }
-/// self = value, differentiably: copies the values of `value` (same shape; any dtype) and takes over its
-/// history. Every in-place operation that autograd has to see is its functional form and then this.
+/// self = value, differentiably: copies the values of `value` (same shape, any dtype) and takes over its
+/// history. Every in-place operation that autograd must see is its functional form followed by this.
 Tensor& assign(Tensor& self, const Tensor& value, const char* operation);
-/// Puts `self`, written in place, behind `edge`; the base of a view learns of it.
+/// Makes `edge` the history of `self`, which was written in place; for a view, its base is updated too.
 void rebase_history(const Tensor& self, Edge edge);
 
-/// `self` as an input of the functional form of an in-place operation: a tensor of its own with the same
-/// history. kClone copies the values, for operations whose backward reads them; kAlias looks at the memory
+/// `self` as an input of the functional form of an in-place operation: a separate tensor with the same
+/// history. kClone copies the values, for operations that read them in backward; kAlias shares the memory
 /// that is about to be overwritten.
 enum class Before { kClone, kAlias };
 Tensor before_inplace(const Tensor& self, Before before);
 
-/// The whole of an in-place operation: `direct()` writes self when nothing is recorded, else self =
+/// A complete in-place operation: `direct()` writes self when nothing is recorded, otherwise self =
 /// `value(before)`.
 template <class Direct, class Value, class... Inputs>
 inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direct&& direct, Value&& value,
@@ -97,11 +97,11 @@ inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direc
   return self;
 }
 
-/// Gives `self` the geometry and the history of `view`, made from it by an operation that keeps offset and
-/// elements. Counts the version: saved tensors are handles on the same geometry.
+/// Replaces the geometry and history of `self` by those of `view`, made from it by an operation that keeps
+/// offset and elements. Bumps the version, because saved tensors are handles on the same geometry.
 void check_become_view(const Tensor& self, const char* operation);
 Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation);
-/// squeeze_, transpose_, …: self = view(self) without touching elements. Throws Error for a leaf that
+/// squeeze_, transpose_, …: self = view(self), without touching elements. Throws Error for a leaf that
 /// requires a gradient.
 template <class View>
 Tensor& become_view(Tensor& self, const char* operation, View&& view) {

@@ -1,4 +1,4 @@
-// The engine's notes on the nodes of one pass.
+// The engine's bookkeeping for the nodes of one pass.
 #pragma once
 #include <vector>
 
@@ -6,17 +6,17 @@
 
 namespace tandem::autograd {
 
-// What the engine knows of a node during one pass.
+// State of one node during a pass.
 struct Task {
   Node* node = nullptr;
   int waiting = 0;        // edges that have not delivered yet
-  bool needed = true;     // its backward runs: it lies on a way to a wanted input
-  bool captured = false;  // its gradient is wanted itself
+  bool needed = true;     // its backward runs: it is on a path to a requested input
+  bool captured = false;  // its gradient itself is requested
   bool wanted() const { return needed || captured; }
   SmallVector<Tensor, 1> grads;
 };
 
-// Node → Task by open addressing: one probe for most nodes, no allocation for each.
+// Map from Node to Task with open addressing: one probe for most nodes, no allocation per node.
 class TaskMap {
  public:
   TaskMap() : slots_(64) {}

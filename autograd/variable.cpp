@@ -1,4 +1,4 @@
-// A tensor's place on the tape: leaves, edges, gradients, hooks, detach.
+// A tensor's autograd state: leaves, edges, gradients, hooks, detach.
 #include <atomic>
 #include <mutex>
 
@@ -36,7 +36,7 @@ Edge gradient_edge(const Tensor& t) {
   if (!t.requires_grad()) return {};
   AutogradMeta* m = find_meta(t);
   if (m != nullptr && m->view_base.defined()) {
-    const std::lock_guard lock(m->lock);  // several threads may read a view whose base was written
+    const std::lock_guard lock(m->lock);  // several threads may read a view of a base that was written
     if (!t.impl()->tracks_grad || m->grad_fn.valid()) refresh_view(t, *m);
     if (m->grad_fn.valid()) return m->grad_fn;
   } else if (m != nullptr && m->grad_fn.valid()) {
@@ -46,7 +46,7 @@ Edge gradient_edge(const Tensor& t) {
 }
 
 namespace {
-// retain_grad stays with the tensor when an in-place operation gives it another history.
+// retain_grad stays with the tensor when an in-place operation replaces its history.
 void move_retained(AutogradMeta& m, const Edge& to) {
   if (Node* old = m.grad_fn.node.get(); old != nullptr && old->hooks)
     std::erase_if(old->hooks->retained, [&](const auto& entry) { return entry.second.lock() == m.retained; });
@@ -116,14 +116,14 @@ using autograd::meta;
 
 const Tensor& Tensor::requires_grad_(bool value) const {
   if (value == requires_grad()) return *this;
-  check(is_leaf(), "requires_grad_: only leaves may change it; this tensor is the result of ",
+  check(is_leaf(), "requires_grad_: only leaves can change it; this tensor is the result of ",
         grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
-  check(!value || is_floating_point(), "requires_grad_: only floating point tensors have gradients, this is ",
+  check(!value || is_floating_point(), "requires_grad_: only floating point tensors can require gradients, got ",
         *this);
   check(!value || !is_inference() || InferenceMode::is_enabled(),
-        "requires_grad_: the tensor was made in InferenceMode; clone() it outside");
+        "requires_grad_: the tensor was created in InferenceMode; clone() it outside");
   AutogradMeta& m = meta(*this);
-  if (value && m.view_base.defined()) {  // would be a cycle once the base is written from what this leaf gave
+  if (value && m.view_base.defined()) {  // avoids a cycle once the base is written from a result of this leaf
     m.view_base.reset();
     get().untracked_view = true;
   }
@@ -192,7 +192,7 @@ void Tensor::set_data(const Tensor& other) const {
   to.refresh();
   auto* m = find_meta(*this);
   if (m == nullptr) return;
-  // The accumulator describes the old shape: the next use makes another.
+  // The accumulator describes the old shape; the next use creates a new one.
   const std::lock_guard lock(m->lock);
   m->accumulator = nullptr;
 }

@@ -1,11 +1,11 @@
-// History of views: a view of a tensor that was written in place, through whichever of its views, has the
-// history of its base and one as_strided.
+// History of views: after an in-place write through any view of a base, every view's history is that of the
+// base followed by one as_strided.
 #pragma once
 #include "tandem/autograd/meta.h"
 
 namespace tandem::autograd {
 
-/// Brings grad_fn of the view `t` up to date with its base.
+/// Updates grad_fn of the view `t` to match its base.
 void refresh_view(const Tensor& t, AutogradMeta& m);
 
 }  // namespace tandem::autograd
