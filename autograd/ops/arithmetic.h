@@ -1,5 +1,5 @@
-// Elementwise arithmetic of two tensors, or a tensor and a number: shapes broadcast, dtypes promote.
-// Throws Error on shapes that do not broadcast and on tensors of different devices.
+// Elementwise arithmetic on two tensors, or a tensor and a number: shapes broadcast, dtypes promote. Throws
+// Error for shapes that do not broadcast and for tensors on different devices.
 #pragma once
 #include <string_view>
 
@@ -19,17 +19,17 @@ Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha = 1);
 Tensor mul(const Tensor& self, const Tensor& other);
 Tensor mul(const Tensor& self, const Scalar& other);
 
-/// True division: integers give the default dtype.
+/// True division: integers produce the default dtype.
 Tensor div(const Tensor& self, const Tensor& other);
 Tensor div(const Tensor& self, const Scalar& other);
 Tensor div(const Scalar& self, const Tensor& other);
-/// The quotient rounded: "trunc" (towards zero) or "floor"; the promoted dtype, without gradient (zero).
-/// Integer division by zero throws Error.
+/// The quotient rounded: "trunc" (towards zero) or "floor". Result in the promoted dtype; the gradient is
+/// zero. Integer division by zero throws Error.
 Tensor div(const Tensor& self, const Tensor& other, optional<std::string_view> rounding_mode);
 Tensor div(const Tensor& self, const Scalar& other, optional<std::string_view> rounding_mode);
 Tensor floor_divide(const Tensor& self, const Tensor& other);
 Tensor floor_divide(const Tensor& self, const Scalar& other);
-/// The remainder with the sign of self (C's fmod) and with the sign of other (Python's %). Integer division
+/// The remainder with the sign of self (C's fmod), and with the sign of other (Python's %). Integer division
 /// by zero throws Error.
 Tensor fmod(const Tensor& self, const Tensor& other);
 Tensor fmod(const Tensor& self, const Scalar& other);
@@ -37,24 +37,25 @@ Tensor remainder(const Tensor& self, const Tensor& other);
 Tensor remainder(const Tensor& self, const Scalar& other);
 Tensor remainder(const Scalar& self, const Tensor& other);
 
-/// self to the power exponent. Throws Error for integers and a negative number as exponent.
+/// self to the power exponent. Throws Error for integers with a negative number as exponent.
 Tensor pow(const Tensor& self, const Tensor& exponent);
 Tensor pow(const Tensor& self, const Scalar& exponent);
 Tensor pow(const Scalar& self, const Tensor& exponent);
 
-/// The larger (smaller) of both; NaN if either is. At ties each gets half of the gradient.
+/// The larger (smaller) of the two; NaN if either is NaN. At ties each argument gets half of the gradient.
 Tensor maximum(const Tensor& self, const Tensor& other);
 Tensor minimum(const Tensor& self, const Tensor& other);
 inline Tensor max(const Tensor& self, const Tensor& other) { return maximum(self, other); }
 inline Tensor min(const Tensor& self, const Tensor& other) { return minimum(self, other); }
-/// The angle of (other, self), from -pi to pi; and sqrt(self² + other²). Integers give the default dtype.
+/// The angle of the point (other, self), from -pi to pi; and sqrt(self² + other²). Integers produce the
+/// default dtype.
 Tensor atan2(const Tensor& self, const Tensor& other);
 Tensor hypot(const Tensor& self, const Tensor& other);
 
-/// self + value a b, and self + value a / b. All of one dtype after promotion.
+/// self + value a b, and self + value a / b, computed in the promoted dtype.
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value = 1);
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value = 1);
-/// self + weight (end - self). Floating point, one dtype.
+/// self + weight (end - self). Floating point; all of the same dtype.
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight);
 Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight);
 

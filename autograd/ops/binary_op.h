@@ -1,4 +1,4 @@
-// What elementwise operations of two arguments share: promotion, broadcasting, the call of the kernel.
+// Shared code of elementwise operations with two arguments: promotion, broadcasting, the kernel call.
 #pragma once
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/sum_to.h"
@@ -12,7 +12,7 @@
 
 namespace tandem::autograd {
 
-/// An argument converted to `type` and moved beside the others; keeps what it made alive.
+/// An argument converted to `type` and moved to `device`. Owns the converted tensor, if there is one.
 class Prepared {
  public:
   Prepared(const Tensor& t, ScalarType type, Device device) {
@@ -36,7 +36,7 @@ inline Device device_of(const Tensor& a, const Tensor& b) {
   return a.dim() == 0 && b.dim() != 0 ? b.device() : a.device();
 }
 
-/// Op of two tensors in `type`, without autograd.
+/// Op on two tensors in `type`, without autograd.
 template <class Op>
 Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
   check_same_device(Op::name, a, b);
@@ -49,7 +49,7 @@ Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scala
   return out;
 }
 
-/// Op of a tensor and a number (on either side) in `type`, without autograd.
+/// Op on a tensor and a number (on either side) in `type`, without autograd.
 template <class Op>
 Tensor binary_raw(const Tensor& a, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
   const Prepared x(a, type, a.device());
@@ -65,17 +65,17 @@ Tensor binary_raw(const Scalar& a, const Tensor& b, ScalarType type, const Scala
   return out;
 }
 
-/// self = Op(self, b) at once. Throws Error when the result has another shape, or a category that self cannot
-/// hold.
+/// self = Op(self, b) in place. Throws Error when the result has a different shape, or a category that self
+/// cannot hold.
 template <class Op>
 void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
   check_same_device(Op::name, self, b);
   if (self.sizes() != b.sizes())
     check(broadcast_sizes(self.sizes(), b.sizes(), Op::name) == Dims(self.sizes()), Op::name,
-          "_: the result does not fit in ", self, ": the other is ", b);
+          "_: the result does not fit in ", self, ": the other operand is ", b);
   const Prepared y(b, type, self.device());
   if (type == self.dtype()) {
-    // The other may look at the same memory in another order: then it is copied first.
+    // The other operand may share the memory in a different order: then it is copied first.
     const bool crossed = y.tensor().storage() == self.storage() && !y.tensor().is_same(self) &&
                          (y.tensor().data_ptr() != self.data_ptr() || y.tensor().sizes() != self.sizes() ||
                           y.tensor().strides() != self.strides());

@@ -1,10 +1,10 @@
-// Differentiable operations of two arguments that are written as a rule:
+// Differentiable operations of two arguments, written as a rule:
 //
 //   struct Atan2Rule {
 //     using Op = ops::Atan2;
 //     static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
-//     static constexpr Reads da_reads = kBoth, db_reads = kBoth;   // what the gradients below look at
-//     static ScalarType type(ScalarType promoted);                 // the result's, or Error
+//     static constexpr Reads da_reads = kBoth, db_reads = kBoth;   // inputs that the gradients read
+//     static ScalarType type(ScalarType promoted);                 // of the result, or throws Error
 //     template <class A, class B> static Tensor da(const Tensor& g, const A& a, const B& b);
 //     template <class A, class B> static Tensor db(const Tensor& g, const A& a, const B& b);
 //   };
@@ -17,7 +17,7 @@ namespace tandem::autograd {
 
 enum Reads : unsigned { kNeither = 0, kA = 1, kB = 2, kBoth = 3 };
 
-/// The result's type of functions with real values: that of the arguments, or the default dtype.
+/// The result dtype of real-valued functions: that of the arguments, or the default dtype for integers.
 inline ScalarType float_type(ScalarType type) { return is_floating_point(type) ? type : get_default_dtype(); }
 
 template <class Rule>
@@ -100,7 +100,7 @@ Tensor& binary_(Tensor& self, const Tensor& b) {
       [&] { binary_into<typename Rule::Op>(self, b, type); },
       [&](const Tensor& before) { return binary<Rule>(before, b); }, b);
 }
-/// b a Scalar.
+/// The same with a Scalar b.
 template <class Rule>
 Tensor& binary_(Tensor& self, const Scalar& b) {
   const ScalarType type = Rule::type(result_type(self, b));

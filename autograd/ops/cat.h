@@ -1,20 +1,21 @@
-// Joining tensors. Dtypes promote; devices must be the same. Throws Error that names both shapes where they
-// do not fit.
+// Joining tensors. Dtypes promote; devices must match. Throws Error that names both shapes when they do not
+// fit.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Side by side along `dim`; the other sizes are equal. An empty tensor of shape [0] is left out.
+/// Concatenates along `dim`; all other sizes must be equal. An empty tensor of shape [0] is skipped.
 Tensor cat(TensorList tensors, int64_t dim = 0);
 inline Tensor concatenate(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
-/// Along a new dimension `dim`; all shapes are equal.
+/// Joins along a new dimension `dim`; all shapes must be equal.
 Tensor stack(TensorList tensors, int64_t dim = 0);
-/// Along dimension 1 (dimension 0 for vectors).
+/// Concatenates along dimension 1 (dimension 0 for vectors).
 Tensor hstack(TensorList tensors);
-/// Along dimension 0; vectors are rows.
+/// Concatenates along dimension 0; vectors count as rows.
 Tensor vstack(TensorList tensors);
-/// Views of N vectors (or numbers) as N tensors of N dimensions; "xy" swaps the first two.
+/// Expands N vectors (or numbers) to N coordinate grids with N dimensions, as views; "xy" swaps the first two
+/// dimensions.
 std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing = "ij");
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Comparisons and logic: shapes broadcast, dtypes promote. Without gradient.
+// Comparisons and logic: shapes broadcast, dtypes promote. No gradients.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -18,26 +18,28 @@ Tensor gt(const Tensor& self, const Scalar& other);
 Tensor ge(const Tensor& self, const Tensor& other);
 Tensor ge(const Tensor& self, const Scalar& other);
 
-// ---- truth (any value but 0): the result is bool
+// ---- logical operations (nonzero is true): the result is bool
 Tensor logical_and(const Tensor& self, const Tensor& other);
 Tensor logical_or(const Tensor& self, const Tensor& other);
 Tensor logical_xor(const Tensor& self, const Tensor& other);
 
-// ---- bits: of integers, or of bool; the promoted dtype. Throws Error for floating point.
+// ---- bitwise operations on integers or bool; result in the promoted dtype. Throws Error for floating point.
 Tensor bitwise_and(const Tensor& self, const Tensor& other);
 Tensor bitwise_and(const Tensor& self, const Scalar& other);
 Tensor bitwise_or(const Tensor& self, const Tensor& other);
 Tensor bitwise_or(const Tensor& self, const Scalar& other);
 Tensor bitwise_xor(const Tensor& self, const Tensor& other);
 Tensor bitwise_xor(const Tensor& self, const Scalar& other);
-/// Not for bool. A count that is negative, or not below the number of bits, shifts everything out.
+/// Not for bool. A shift count that is negative or at least the number of bits shifts out all bits.
 Tensor bitwise_left_shift(const Tensor& self, const Tensor& other);
 Tensor bitwise_left_shift(const Tensor& self, const Scalar& other);
 Tensor bitwise_right_shift(const Tensor& self, const Tensor& other);
 Tensor bitwise_right_shift(const Tensor& self, const Scalar& other);
 
-// ---- nearness
-/// bool: |self - other| <= atol + rtol |other|, or equal, or (equal_nan) both NaN. One dtype.
+// ---- closeness
+/// bool:
+/// self - other
+///  <= atol + rtol |other|, or equal, or (with equal_nan) both NaN. Both of the same dtype.
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
                bool equal_nan = false);
 bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,

@@ -6,10 +6,11 @@
 
 namespace tandem {
 
-/// "bik,bkj->bij": one letter a dimension; letters that the output leaves out are summed. A letter twice in
-/// one operand takes its diagonal; "..." stands for leading dimensions that broadcast. Without "->": the
-/// dimensions of "...", then the letters that occur once, in order A to Z, a to z. Operands are contracted
-/// from left to right by bmm. Throws Error for an equation that is broken or does not fit the operands.
+/// "bik,bkj->bij": one letter per dimension; letters missing from the output are summed over. A letter
+/// repeated in one operand takes its diagonal; "..." stands for leading dimensions that broadcast. Without
+/// "->" the output has the dimensions of "...", then the letters that occur once, in order A to Z, a to z.
+/// Operands are contracted from left to right with bmm. Throws Error for an equation that is malformed or
+/// does not match the operands.
 Tensor einsum(std::string_view equation, TensorList operands);
 
 }  // namespace tandem

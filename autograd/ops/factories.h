@@ -1,5 +1,6 @@
-// New tensors. `options` gives dtype (default dtype where none), device (current CPU where none) and
-// requires_grad. Throws Error on negative or overflowing sizes and on a device that is not there.
+// Functions that create tensors. `options` sets the dtype (default: the default dtype), the device (default:
+// the current CPU) and requires_grad. Throws Error for negative or overflowing sizes and for a device that
+// does not exist.
 #pragma once
 #include <memory>
 #include <type_traits>
@@ -8,21 +9,21 @@
 
 namespace tandem {
 
-/// Not initialised.
+/// Uninitialised.
 Tensor empty(IntArrayRef size, const TensorOptions& options = {});
 Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
 Tensor ones(IntArrayRef size, const TensorOptions& options = {});
-/// dtype where none: that of the value (default dtype, int64 or bool).
+/// Default dtype: that of the value (default dtype, int64 or bool).
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {});
-/// start, start + step, … below (above) end; int64 when all numbers are integers and no dtype is given.
+/// start, start + step, … up to but excluding end; int64 when all numbers are integers and no dtype is given.
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options = {});
-/// `steps` numbers from start to end, both included: evenly spaced, or as powers base^start … base^end.
+/// `steps` numbers from start to end inclusive: evenly spaced, or as powers base^start … base^end.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options = {});
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10,
                 const TensorOptions& options = {});
-/// Ones on the diagonal, [n, n] or [n, m].
+/// Ones on the diagonal, zeros elsewhere; [n, n] or [n, m].
 Tensor eye(int64_t n, const TensorOptions& options = {});
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
 
@@ -36,8 +37,8 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
               const TensorOptions& options);
 }  // namespace detail
 
-/// A tensor on memory of the caller, row-major or with `strides` (elements). `deleter(data)` runs with the
-/// last reference. The memory must be on options' device.
+/// A tensor on the caller's memory, row-major or with `strides` (in elements). `deleter(data)` runs when the
+/// last reference is released. The memory must be on the device in `options`.
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
 /// deleter: any callable that takes a void*.
@@ -60,7 +61,7 @@ requires std::is_invocable_v<Deleter&, void*> Tensor from_blob(void* data, IntAr
 }
 
 namespace autograd {
-/// `given` with what it leaves open taken from `self`.
+/// `given`, with unset options taken from `self`.
 TensorOptions merge_options(const TensorOptions& given, const Tensor& self);
 }  // namespace autograd
 

@@ -1,10 +1,10 @@
-// What goes between the braces of x.index({…}): LibTorch's torch::indexing.
+// The indices between the braces of x.index({…}): LibTorch's torch::indexing.
 //
 //   x.index({Slice(0, 2), None, "...", 1, mask, positions})
 //
-// An integer takes one position and drops the dimension; Slice(start, stop, step) keeps it; None adds a
+// An integer selects one position and drops the dimension; Slice(start, stop, step) keeps it; None adds a
 // dimension of size 1; Ellipsis (or "...") stands for all dimensions that are not named; a bool or a bool
-// tensor is a mask; an int64 or int32 tensor gives positions.
+// tensor is a mask; an int64 or int32 tensor holds positions.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -14,8 +14,8 @@ struct EllipsisIndexType {};
 inline constexpr EllipsisIndexType Ellipsis{};
 inline constexpr std::nullopt_t None = std::nullopt;
 
-/// start, start + step, … below stop; what is left out means the whole dimension. Negative bounds count from
-/// the end. Throws Error unless step > 0.
+/// start, start + step, … up to but excluding stop; omitted bounds extend to the ends of the dimension.
+/// Negative bounds count from the end. Throws Error unless step > 0.
 class Slice {
  public:
   Slice(optional<int64_t> start = nullopt, optional<int64_t> stop = nullopt, optional<int64_t> step = nullopt)
@@ -37,7 +37,7 @@ struct TensorIndex {
 
   TensorIndex(std::nullopt_t) : kind(Kind::kNone) {}
   TensorIndex(EllipsisIndexType) : kind(Kind::kEllipsis) {}
-  /// "..."
+  /// Only "..." is accepted.
   TensorIndex(const char* text) : kind(Kind::kEllipsis) {
     check(text != nullptr && std::string_view(text) == "...", "index: expected \"...\", got \"",
           text != nullptr ? text : "", "\"");

@@ -1,12 +1,12 @@
-// In-place forms of composites: self = f(self).
+// In-place forms of composite operations: self = f(self).
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
 #include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 
-/// self = f(self), where f makes a new tensor out of differentiable operations of self and `inputs`. Throws
-/// Error when the result has another shape or a category that self cannot hold.
+/// self = f(self), where f computes a new tensor by differentiable operations on self and `inputs`. Throws
+/// Error when the result has a different shape or a category that self cannot hold.
 template <class F, class... Inputs>
 Tensor& inplace_of(Tensor& self, const char* operation, const F& f, const Inputs&... inputs) {
   return inplace(

@@ -4,22 +4,22 @@
 
 namespace tandem {
 
-/// The nearest position: floor(i in / out).
+/// Nearest neighbour: reads position floor(i in / out).
 Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size);
 Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size);
 Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size);
-/// Between the neighbours along each dimension. align_corners: the centres of the corner elements stay, else
-/// the corners of the area do.
+/// Linear interpolation between the neighbours along each dimension. With align_corners the centres of the
+/// corner elements are aligned; otherwise the corners of the area are.
 Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners);
 Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners);
 Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners);
-/// Cubic convolution of four neighbours, A = -0.75 (R. Keys, 1981).
+/// Cubic convolution with four neighbours, A = -0.75 (R. Keys, 1981).
 Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners);
 
 namespace autograd {
 enum class Resampling { kNearest, kNearestExact, kLinear, kCubic };
-/// Each of the last output_size.size() dimensions by itself. scales: empty, or the factors that take the
-/// place of out / in where positions are computed.
+/// Resamples each of the last output_size.size() dimensions separately. scales: empty, or factors used
+/// instead of out / in to compute positions.
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size,
                 bool align_corners, ArrayRef<double> scales = {});
 }  // namespace autograd

@@ -1,4 +1,4 @@
-// Functions that are other names of functions, as PyTorch has them.
+// Aliases of functions under their other PyTorch names.
 #pragma once
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"

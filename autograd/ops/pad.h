@@ -6,10 +6,11 @@
 
 namespace tandem {
 
-/// With `value`; negative numbers cut. Throws Error where nothing but a negative size would be left.
+/// Pads with `value`; negative numbers crop. Throws Error when a size would become negative.
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value = 0);
-/// mode "constant", "reflect" (mirrored, the edge once), "replicate" (the edge again) or "circular" (from the
-/// other side). Beside constant, of the last 1, 2 or 3 dimensions of [N, C, ...] or [C, ...].
+/// mode "constant", "reflect" (mirrored, without repeating the edge), "replicate" (repeats the edge) or
+/// "circular" (wraps around). Modes other than constant pad the last 1, 2 or 3 dimensions of [N, C, ...] or
+/// [C, ...].
 Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constant",
            optional<double> value = nullopt);
 Tensor reflection_pad1d(const Tensor& self, IntArrayRef padding);

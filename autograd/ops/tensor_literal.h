@@ -1,4 +1,4 @@
-// Tensors of values written in the program: tensor(3.5), tensor({{1, 2}, {3, 4}}), tensor(vector).
+// Tensors from literal values: tensor(3.5), tensor({{1, 2}, {3, 4}}), tensor(vector).
 #pragma once
 #include <initializer_list>
 #include <type_traits>
@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// The value that tensor() takes: a number, a run of numbers, or a braced list of such values. It borrows:
-/// use it as a parameter only.
+/// The argument of tensor(): a number, a contiguous run of numbers, or a braced list of such values. It
+/// borrows its data: use it only as a parameter.
 class TensorLiteral {
  public:
   template <class T>
@@ -29,11 +29,11 @@ class TensorLiteral {
       : TensorLiteral(ArrayRef<T>(values)) {}
   TensorLiteral(const std::vector<bool>& values);
 
-  /// The dtype that holds all numbers in it; undefined where there is none.
+  /// The dtype that can hold all numbers in it; undefined if there are none.
   ScalarType type() const;
-  /// Sizes along the first elements; throws Error when others differ.
+  /// Sizes, taken from the first element at each depth. Throws Error when other elements differ.
   Dims sizes() const;
-  /// Writes the numbers in order, as T, and moves `out` behind them.
+  /// Writes the numbers in order, as T, and advances `out` past them.
   template <class T>
   void write(T*& out) const;
 
@@ -51,14 +51,14 @@ class TensorLiteral {
   const void* data_ = nullptr;
   std::size_t size_ = 0;
   Scalar number_;
-  Tensor owned_;  // the values of a vector<bool>
+  Tensor owned_;  // holds the values of a vector<bool>
 };
 
-/// A new tensor of these values. dtype where `options` has none: int64 for int and int64, the default dtype
-/// for float and double (and for no values), else that of the values. Throws Error when lists of one depth
-/// differ in length.
+/// A new tensor with these values. Default dtype: int64 for int and int64, the default dtype for float and
+/// double (and for no values), otherwise that of the values. Throws Error when lists at the same depth differ
+/// in length.
 Tensor tensor(const TensorLiteral& value, const TensorOptions& options = {});
-/// A 0-dim tensor of the default dtype or options' dtype.
+/// A 0-dim tensor in the default dtype or the dtype of `options`.
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
 
 }  // namespace tandem

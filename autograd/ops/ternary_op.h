@@ -1,4 +1,4 @@
-// What elementwise operations of three arguments share.
+// Shared code of elementwise operations with three arguments.
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
 #include "tandem/core/backend/pointwise.h"
@@ -10,7 +10,7 @@ inline Dims broadcast_sizes(const Tensor& a, const Tensor& b, const Tensor& c, c
   return tandem::broadcast_sizes(tandem::broadcast_sizes(a.sizes(), b.sizes(), operation), c.sizes(),
                                  operation);
 }
-/// Where the result of three arguments lives. Throws Error when they are on different devices.
+/// The device of the result. Throws Error when the arguments are on different devices.
 inline Device device_of(const Tensor& a, const Tensor& b, const Tensor& c, const char* operation) {
   check_same_device(operation, a, b);
   const Tensor& first = a.dim() == 0 && b.dim() != 0 ? b : a;
@@ -18,7 +18,7 @@ inline Device device_of(const Tensor& a, const Tensor& b, const Tensor& c, const
   return device_of(first, c);
 }
 
-/// Op of three tensors in `type`, without autograd.
+/// Op on three tensors in `type`, without autograd.
 template <class Op>
 Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType type,
                    const Scalar& parameter = 0) {
@@ -28,7 +28,7 @@ Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType
   backend(device).pointwise.ternary.get<Op>()(out, x, y, z, parameter);
   return out;
 }
-/// The same with a number in the third place.
+/// The same with a number as the third argument.
 template <class Op>
 Tensor ternary_raw(const Tensor& a, const Tensor& b, const Scalar& c, ScalarType type,
                    const Scalar& parameter = 0) {

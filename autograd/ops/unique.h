@@ -1,4 +1,4 @@
-// Places in sorted values, and values without their repetitions. Without gradient.
+// Searching sorted values, and removing duplicates. No gradients.
 #pragma once
 #include <string_view>
 #include <tuple>
@@ -7,14 +7,15 @@
 
 namespace tandem {
 
-/// For each of `self` how many elements of sorted_sequence (ascending along its last dimension) are less than
-/// it, or, with `right` (side "right"), less or equal: int64, or int32 with out_int32. sorted_sequence is a
-/// vector, or has self's dimensions before the last. sorter: the order that sorts sorted_sequence.
+/// For each element of self, the number of elements of sorted_sequence (ascending along its last dimension)
+/// that are less than it or, with `right` (side "right"), less than or equal to it: int64, or int32 with
+/// out_int32. sorted_sequence is a vector, or has the same dimensions as self before the last. sorter: the
+/// permutation that sorts sorted_sequence.
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32 = false,
                     bool right = false, optional<std::string_view> side = nullopt, const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32 = false,
                     bool right = false, optional<std::string_view> side = nullopt, const Tensor& sorter = {});
-/// searchsorted in a vector of boundaries.
+/// searchsorted with a vector of boundaries.
 Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32 = false, bool right = false);
 Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32 = false, bool right = false);
 /// bool: whether each element is (with `invert`: is not) among test_elements.
@@ -23,15 +24,15 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_uni
 Tensor isin(const Tensor& elements, const Scalar& test_element, bool assume_unique = false,
             bool invert = false);
 
-/// The different values in ascending order, for each element of self the place of its value, and how often
-/// each occurs; what is not asked for is empty. LibTorch's name for torch.unique.
+/// The distinct values in ascending order; for each element of self the index of its value; and the number of
+/// occurrences of each value. Outputs that were not requested are empty. LibTorch's name for torch.unique.
 std::tuple<Tensor, Tensor, Tensor> _unique2(const Tensor& self, bool sorted = true,
                                             bool return_inverse = false, bool return_counts = false);
 std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted = true, bool return_inverse = false);
-/// The same of the slices along `dim`, in lexicographic order.
+/// The same for the slices along `dim`, in lexicographic order.
 std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& self, int64_t dim, bool sorted = true,
                                               bool return_inverse = false, bool return_counts = false);
-/// Of runs of equal values (or slices) the first.
+/// Keeps the first of each run of equal consecutive values (or slices).
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse = false,
                                                       bool return_counts = false,
                                                       optional<int64_t> dim = nullopt);

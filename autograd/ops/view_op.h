@@ -1,5 +1,5 @@
 // Views that pick some elements of their base: a linear map P and its adjoint, which puts values back into
-// zeros. The backward of each is the other. A map is a struct:
+// zeros. Each is the backward of the other. A map is a struct:
 //
 //   struct SelectMap {
 //     static constexpr const char *pick_name = "SelectBackward", *put_name = "SelectBackwardBackward";
@@ -21,7 +21,7 @@ struct PutBackward final : Node {
   Map map;
 };
 
-/// Zeros of map.sizes with `values` at the picked places.
+/// Zeros of map.sizes with `values` at the picked positions.
 template <class Map>
 Tensor put_back(const Map& map, const Tensor& values) {
   Tensor out = empty_raw(map.sizes, values.dtype(), values.device());
@@ -38,7 +38,7 @@ struct PickBackward final : Node {
   Map map;
 };
 
-/// Row-major zeros' window of the geometry that `values` are copied to.
+/// Copies `values` into the window of `zeros` (row-major) with this geometry.
 inline void copy_to_window(const Tensor& zeros, const Tensor& values, IntArrayRef strides, int64_t offset) {
   backend(zeros).pointwise.copy(alias(zeros, values.sizes(), strides, offset), values);
 }

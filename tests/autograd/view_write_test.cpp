@@ -118,7 +118,7 @@ TEST_CASE("a view that was made without recording cannot be written with it") {
     row = y[0];
     row.mul_(2);
   }
-  CHECK_THROWS_WITH_AS(row.mul_(x[0]), doctest::Contains("made under NoGradGuard"), Error);
-  CHECK_THROWS_WITH_AS(row.mul_(2), doctest::Contains("made under NoGradGuard"), Error);
+  CHECK_THROWS_WITH_AS(row.mul_(x[0]), doctest::Contains("created under NoGradGuard"), Error);
+  CHECK_THROWS_WITH_AS(row.mul_(2), doctest::Contains("created under NoGradGuard"), Error);
   CHECK(show(y) == "[2, 2] 2 4 3 4");
 }
