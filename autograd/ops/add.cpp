@@ -1,4 +1,4 @@
-// add: self + alpha other. Gradients: g, and alpha g; each summed to its argument's shape by the engine.
+// add: self + alpha other. Gradients: g and alpha g, each summed by the engine to its argument's shape.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_op.h"
 
@@ -17,7 +17,7 @@ struct AddBackward final : Node {
 
 ScalarType add_type(ScalarType type, const Scalar& alpha) {
   check(!alpha.isFloatingPoint() || is_floating_point(type), "add: alpha ", alpha,
-        " is not an integer but the result is ", type);
+        " must be an integer because the result is ", type);
   return type;
 }
 

@@ -61,7 +61,7 @@ ScalarType type_of(const Tensor& self, const Tensor& a, const Tensor& b) {
 ScalarType addcmul_type(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   const ScalarType type = type_of(self, a, b);
   check(!value.isFloatingPoint() || is_floating_point(type), "addcmul: value ", value,
-        " is not an integer but the result is ", type);
+        " must be an integer because the result is ", type);
   return type;
 }
 ScalarType addcdiv_type(const Tensor& self, const Tensor& a, const Tensor& b) {
@@ -75,7 +75,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check(self.dtype() == end.dtype() && self.dtype() == weight.dtype(), "lerp: dtypes differ\n  self   ", self,
         "\n  end    ", end, "\n  weight ", weight);
 }
-// Op of three in place, by way of a new tensor: self = out.
+// In-place form of an operation with three arguments, through a new tensor: self = out.
 void store(Tensor& self, const Tensor& out, const char* operation) {
   check(out.sizes() == self.sizes(), operation, ": the result ", out, " does not fit in ", self);
   backend(self).pointwise.copy(self, out);

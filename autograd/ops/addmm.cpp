@@ -1,4 +1,4 @@
-// addmm and baddbmm: beta S + alpha A B. Gradients: beta G (summed to S's shape by the engine), alpha G Bᵀ,
+// addmm and baddbmm: beta S + alpha A B. Gradients: beta G (summed by the engine to S's shape), alpha G Bᵀ,
 // alpha Aᵀ G.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/inplace_of.h"
@@ -29,14 +29,14 @@ struct AddmmBackward final : Node {
   Scalar beta, alpha;
 };
 
-// The shape of the product, after the checks; rank is 2 or 3.
+// Checks the operands and returns the shape of the product; rank is 2 or 3.
 Dims check_product(const char* operation, int64_t rank, const Tensor& self, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
   for (const Scalar& factor : {beta, alpha})
     check(is_floating_point(a.dtype()) || factor.isIntegral(true), operation, ": the factor ", factor,
-          " is not an integer but the result is ", a.dtype());
-  check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b of ", rank, " dimensions\n  a ", a,
-        "\n  b ", b);
+          " must be an integer because the result is ", a.dtype());
+  check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b with ", rank, " dimensions\n  a ",
+        a, "\n  b ", b);
   check(rank == 2 || a.size(0) == b.size(0), operation, ": batch sizes differ: ", a.size(0), " and ",
         b.size(0), "\n  a ", a, "\n  b ", b);
   check(a.size(-1) == b.size(-2), operation, ": inner sizes differ: ", a.size(-1), " and ", b.size(-2),

@@ -1,5 +1,5 @@
-// amax, amin, max and min of a whole tensor. Gradient: g shared evenly by the elements that equal the
-// extreme.
+// amax, amin, max and min of a whole tensor. Gradient: g shared evenly by the elements equal to the extreme
+// value.
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
@@ -16,7 +16,8 @@ Tensor extreme(const Tensor& self, IntArrayRef dim, bool keepdim,
                const KernelFunction<ReduceKernels::Fold>& kernel, Names names) {
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), self.dtype(), self.device());
-  check(self.numel() != 0 || out.numel() == 0, names.forward, ": nothing to choose from: ", self);
+  check(self.numel() != 0 || out.numel() == 0, names.forward, ": expected a tensor with elements, got ",
+        self);
   kernel(out, self, mask);
   out = drop_dims(out, mask, keepdim);
   record_shared(out, self, mask, keepdim, names.backward);

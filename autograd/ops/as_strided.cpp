@@ -1,5 +1,5 @@
-// as_strided. With B the base's elements and W the window's: forward reads B at W; backward adds the gradient
-// into zeros at W (several times where W overlaps itself).
+// as_strided. Let B be the base's elements and W the positions of the window. Forward reads B at W; backward
+// adds the gradient into zeros at W (several times where W overlaps itself).
 #include "tandem/autograd/ops/as_strided.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Geometry {
   static Geometry of(const Tensor& t) { return {Dims(t.sizes()), Dims(t.strides()), t.storage_offset()}; }
 };
 
-// Elements from the storage's start to the last one of the geometry, plus one.
+// Number of elements from the start of the storage up to and including the geometry's last element.
 int64_t extent(const Geometry& g) {
   int64_t last = g.offset;
   for (std::size_t d = 0; d < g.sizes.size(); ++d) {
@@ -29,14 +29,14 @@ int64_t extent(const Geometry& g) {
   return last + 1;
 }
 
-// Numbers of the window's elements in the storage, one row.
+// Storage positions of the window's elements, as a vector.
 Tensor element_numbers(const Geometry& g, int64_t length, Device device) {
   return arange(length, TensorOptions(kLong).device(device))
       .as_strided(g.sizes, g.strides, g.offset)
       .reshape({-1});
 }
 
-// Zeros, `length` of them, with `values` added at the window. Differentiable.
+// Zeros of the given `length`, with `values` added at the window's positions. Differentiable.
 Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
   Tensor buffer = zeros({length}, values.options());
   if (values.numel() == 0) return buffer;
@@ -47,8 +47,8 @@ Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
   return buffer.index_add(0, element_numbers(g, length, values.device()), values.reshape({-1}));
 }
 
-// Both geometries counted from the first element of either, so that a small base deep in a large storage
-// costs no more than another.
+// Both geometries, relative to the first element of either, so that a small base deep inside a large storage
+// costs no more than any other.
 struct Pair {
   static Pair of(const Tensor& base, const Tensor& window) {
     Pair p{Geometry::of(base), Geometry::of(window), 0};
@@ -71,14 +71,14 @@ struct AsStridedBackward final : autograd::Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     out[0] = window_of(place(g[0], at.window, at.length), at.base);
     if (!overlaps_itself(at.base.sizes, at.base.strides)) return;
-    // Elements of an expanded base that are one in memory share the gradient.
+    // Elements of an expanded base that share memory share the gradient.
     const Tensor shares = place(ones(at.base.sizes, g[0].options()), at.base, at.length);
     out[0] = out[0] / window_of(shares, at.base);
   }
   Pair at;
 };
 
-// Of base = as_strided_scatter(base, value): the old base's gradient is zero inside the window.
+// Backward of base = as_strided_scatter(base, value): the old base's gradient is zero inside the window.
 struct AsStridedScatterBackward final : autograd::Node {
   const char* name() const override { return "AsStridedScatterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
@@ -142,7 +142,7 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
           "as_strided: the window ", size, " with strides ", stride, " is too large");
   }
   check(checked_numel(size) == 0 || last < elements, "as_strided: the window ", size, " with strides ",
-        stride, " and offset ", g.offset, " reaches element ", last, ", the storage has ", elements);
+        stride, " and offset ", g.offset, " reaches element ", last, ", but the storage has ", elements);
   Tensor out = autograd::make_view(self, g.sizes, g.strides, g.offset);
   if (autograd::recording(self)) autograd::record_as_strided(out, self);
   return out;

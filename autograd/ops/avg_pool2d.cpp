@@ -1,5 +1,5 @@
 // avg_pool2d and adaptive_avg_pool2d. They are linear: the gradient spreads each output over its window, and
-// the gradient of that spreading is the pooling again.
+// the gradient of that spreading is the pooling itself.
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/record.h"
@@ -11,7 +11,7 @@ namespace tandem {
 namespace autograd {
 namespace {
 
-// PyTorch's: with ceil_mode the last window has to begin inside the input or its left padding.
+// PyTorch's rule: with ceil_mode the last window must begin inside the input or its left padding.
 int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                     bool ceil) {
   const int64_t room = add_sizes("pooling", in, 2 * padding) - dilation * (kernel - 1) - 1;
@@ -36,7 +36,7 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
   out_sizes = self.sizes();
   for (int d = 0; d < 2; ++d) {
     check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding,
-          " is more than half of the kernel ", kernel_size);
+          " must be at most half of the kernel ", kernel_size);
     const int64_t out =
         pooled_size(self.size(d - 2), p.kernel[d], p.stride[d], p.padding[d], p.dilation[d], ceil_mode);
     check(out >= 1 && self.size(d - 2) >= 1, operation, ": no window of ", kernel_size, " fits in ", self,

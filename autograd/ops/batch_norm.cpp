@@ -1,5 +1,5 @@
-// batch_norm. Gradients: with h = (x - mean) / s, s = sqrt(var + eps): dw = sum g h, db = sum g,
-// dx = w / s (g - mean(g) - h mean(g h)), or w / s g where the statistics are constants.
+// batch_norm. Gradients: with h = (x - mean) / s, s = sqrt(var + eps): dw = sum g h, db = sum g, dx = w / s
+// (g - mean(g) - h mean(g h)), or w / s g when the statistics are constants.
 #include "tandem/autograd/ops/running_statistics.h"
 
 #include "tandem/autograd/buffer_updates.h"
@@ -17,7 +17,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// [N, C, ...] as [N, C, S]. Not recorded.
+// Views [N, C, ...] as [N, C, S]. Not recorded.
 Tensor as_channels(const Tensor& t) {
   int64_t inner = 1;
   for (int64_t d = 2; d < t.dim(); ++d) inner *= t.size(d);
@@ -47,7 +47,7 @@ struct BatchNormBackward final : Node {
     variance.release();
   }
 
-  // The statistics of the batch are functions of x here.
+  // Here the statistics of the batch are functions of x.
   void differentiable(const Tensor& g, const Tensor& x, const Tensor& w, std::span<Tensor> out) const {
     Dims dims{0}, row(x.sizes().size(), 1);
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
@@ -72,10 +72,10 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   check(input.dim() >= 2, "batch_norm: expected input [N, C, ...], got ", input);
   check(input.is_floating_point(), "batch_norm: expected floating point, got ", input);
   check(running_mean.defined() == running_var.defined(),
-        "batch_norm: running_mean and running_var come together or not at all");
+        "batch_norm: expected both running_mean and running_var, or neither");
   const auto fits = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return;
-    check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " has to be [", input.size(1),
+    check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " must be [", input.size(1),
           "]\n  input  ", input, "\n  ", what, " ", t);
     check_alike("batch_norm", "input", input, what, t);
   };
@@ -84,7 +84,7 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   fits("running_mean", running_mean);
   fits("running_var", running_var);
   const int64_t values = input.size(1) == 0 ? 0 : input.numel() / input.size(1);
-  check(!of_batch || values != 1, "batch_norm: expected more than one value a channel when training, got ",
+  check(!of_batch || values != 1, "batch_norm: expected more than one value per channel when training, got ",
         input);
 }
 }  // namespace
@@ -108,7 +108,7 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
     variance = empty_raw({x.size(1)}, x.dtype(), x.device());
     backend(x).norm.batch_statistics(mean, variance, x);
   } else {
-    // Copies: a later training step may overwrite the running ones before backward.
+    // Copies, because a later training step may overwrite the running statistics before backward.
     mean =
         recording(input, weight, bias) ? running_mean.detach().clone() : running_mean.detach().contiguous();
     variance =

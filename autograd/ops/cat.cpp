@@ -23,7 +23,7 @@ struct CatBackward final : Node {
     }
   }
   int64_t dim = 0;
-  std::vector<int64_t> lengths;  // -1: left out
+  std::vector<int64_t> lengths;  // -1: skipped
 };
 
 struct StackBackward final : Node {
@@ -37,7 +37,7 @@ struct StackBackward final : Node {
 
 bool left_out(const Tensor& t) { return t.dim() == 1 && t.sizes()[0] == 0; }
 
-// Converted to one type and put into windows of `out` along `dim`.
+// Converts the parts to one type and copies them into windows of `out` along `dim`.
 void join(const Tensor& out, const std::vector<Tensor>& parts, int64_t dim) {
   NoGradGuard no_grad;
   std::vector<Tensor> same(parts);
@@ -49,8 +49,9 @@ void check_same(const Tensor& first, const Tensor& t, std::size_t number, int64_
                 const char* operation) {
   bool fits = t.dim() == first.dim();
   for (int64_t d = 0; fits && d < t.dim(); ++d) fits = d == free_dim || t.size(d) == first.size(d);
-  check(fits, operation, ": sizes differ", free_dim >= 0 ? concat(" beside dimension ", free_dim) : "",
-        "\n  tensor 0 ", first, "\n  tensor ", number, " ", t);
+  check(fits, operation, ": sizes differ",
+        free_dim >= 0 ? concat(" in dimensions other than ", free_dim) : "", "\n  tensor 0 ", first,
+        "\n  tensor ", number, " ", t);
   check(t.device() == first.device(), operation, ": devices differ\n  tensor 0 ", first, "\n  tensor ",
         number, " ", t);
 }
@@ -61,7 +62,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
   check(!tensors.empty(), "cat: expected at least one tensor");
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
-    check(t.dim() > 0, "cat: a tensor without dimensions cannot be joined; use stack");
+    check(t.dim() > 0, "cat: a 0-dim tensor cannot be concatenated; use stack");
     if (first == nullptr && !left_out(t)) first = &t;
   }
   dim = first == nullptr ? 0 : wrap_dim(dim, first->dim());
@@ -122,8 +123,8 @@ Tensor vstack(TensorList tensors) {
 
 std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing) {
   const bool xy = std::strcmp(indexing, "xy") == 0;
-  check(xy || std::strcmp(indexing, "ij") == 0, "meshgrid: indexing is \"ij\" or \"xy\", got \"", indexing,
-        "\"");
+  check(xy || std::strcmp(indexing, "ij") == 0, "meshgrid: indexing must be \"ij\" or \"xy\", got \"",
+        indexing, "\"");
   const std::size_t n = tensors.size();
   check(n > 0, "meshgrid: expected at least one tensor");
   const auto place = [&](std::size_t i) { return xy && n >= 2 && i < 2 ? 1 - i : i; };

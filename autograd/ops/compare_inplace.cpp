@@ -1,4 +1,4 @@
-// Comparisons and logic in place: 1 or 0 in self's dtype. The gradient is zero.
+// In-place comparisons and logic: writes 1 or 0 in self's dtype. The gradient is zero.
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/where.h"
@@ -7,7 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// `compared` instead of self, which stays on the tape.
+// `compared` in self's dtype. When recording, self stays on the tape.
 Tensor instead(const Tensor& self, const Tensor& compared) {
   const Tensor value = as_type(compared, self.dtype());
   return recording(self) ? where(eq(compared, compared), value, self) : value;

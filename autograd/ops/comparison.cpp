@@ -1,4 +1,4 @@
-// Comparisons by way of the backend's compare kernels.
+// Comparisons, through the backend's compare kernels.
 #include "tandem/autograd/ops/comparison.h"
 
 #include "tandem/autograd/ops/binary_op.h"

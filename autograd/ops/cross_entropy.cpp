@@ -1,5 +1,5 @@
-// cross_entropy_loss. With classes: one fused kernel forward, one backward; gradient
-// (softmax(x) sum of t - t) g, t the smoothed and weighted target (see core/backend/loss.h).
+// cross_entropy_loss. With classes, forward and backward are one fused kernel each; the gradient is
+// (softmax(x) sum of t - t) g, where t is the smoothed and weighted target (see core/backend/loss.h).
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -40,8 +40,8 @@ struct CrossEntropyBackward final : Node {
     return out;
   }
 
-  // The same in differentiable pieces. t does not depend on x: it is what the kernel subtracts, found by
-  // letting all exponentials vanish.
+  // The same, composed of differentiable operations. t does not depend on x. It is the part the kernel
+  // subtracts, computed here by making all exponentials vanish.
   Tensor differentiable(const Tensor& x, const Tensor& grad) const {
     ClassLoss summed = loss;
     summed.reduction = Reduction::Sum;
@@ -53,7 +53,7 @@ struct CrossEntropyBackward final : Node {
     Tensor factor = grad;
     if (loss.reduction == Reduction::Mean) {
       const Tensor total = total_weight.unpack(*this);
-      factor = grad / (total + indicator(total, 0));  // where all targets are ignored the gradient is 0
+      factor = grad / (total + indicator(total, 0));  // the gradient is 0 when all targets are ignored
     }
     if (loss.reduction == Reduction::None) {
       Dims sizes(x.sizes());
@@ -96,7 +96,7 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
   if (loss.label_smoothing > 0)
     t = target * (1 - loss.label_smoothing) + loss.label_smoothing / static_cast<double>(classes);
   if (weight.defined()) {
-    check(weight.dim() == 1 && weight.size(0) == classes, "cross_entropy: weight has to be [", classes,
+    check(weight.dim() == 1 && weight.size(0) == classes, "cross_entropy: weight must be [", classes,
           "]\n  scores ", self, "\n  weight ", weight);
     check_alike("cross_entropy", "scores", self, "weight", weight);
     Dims sizes(self.sizes().size(), 1);
@@ -104,7 +104,7 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
     t = t * weight.detach().reshape(sizes);
   }
   const Tensor terms = (log_softmax(self, d) * t).sum({d}).neg();
-  if (loss.reduction == Reduction::Mean && classes == 0) return terms.sum() / 0.0;  // a mean of nothing
+  if (loss.reduction == Reduction::Mean && classes == 0) return terms.sum() / 0.0;  // the mean of zero terms
   return reduce_loss("cross_entropy", terms, loss.reduction);
 }
 
@@ -112,9 +112,9 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                           int64_t ignore_index, double label_smoothing) {
-  check(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is in [0, 1], got ",
-        label_smoothing);
-  check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is for kl_div alone");
+  check(label_smoothing >= 0 && label_smoothing <= 1,
+        "cross_entropy: label_smoothing must be in [0, 1], got ", label_smoothing);
+  check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is only supported by kl_div");
   const ClassLoss loss{reduction, ignore_index, label_smoothing};
   if (self.dim() >= 1 && self.sizes() == target.sizes() && target.is_floating_point())
     return probability_targets(self, target, weight, loss);

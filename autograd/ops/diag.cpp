@@ -1,4 +1,4 @@
-// Diagonals, and windows written in copies: views of a new tensor, written in place.
+// Diagonals, and copies with a replaced window: views of a new tensor, written in place.
 #include "tandem/autograd/ops/diag.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-// `window(copy)`, a view of a copy of self, is replaced by src, which has its shape.
+// Copies self and replaces `window(copy)`, a view of the copy, by src of the same shape.
 template <class Window>
 Tensor replaced(const char* operation, const Tensor& self, const Tensor& src, const Window& window) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
@@ -42,7 +42,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   const int64_t rank = self.dim() + 1;
   dim1 = wrap_dim(dim1, rank);
   dim2 = wrap_dim(dim2, rank);
-  check(dim1 != dim2, "diag_embed: dim1 and dim2 are both ", dim1);
+  check(dim1 != dim2, "diag_embed: dim1 and dim2 must differ, both are ", dim1);
   Dims sizes(self.sizes());
   check_magnitude("diag_embed", "offset", offset);
   const int64_t side = sizes.back() + std::abs(offset);
@@ -103,11 +103,11 @@ Tensor& Tensor::triu_(int64_t diagonal) {
   return autograd::inplace_of(*this, "triu_", [&](const Tensor& x) { return tandem::triu(x, diagonal); });
 }
 
-// A diagonal of more than two dimensions needs equal sizes; `wrap` goes on below a tall matrix.
+// A diagonal of more than two dimensions requires equal sizes; `wrap` continues it below a tall matrix.
 Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) {
   check(this->dim() >= 2, "fill_diagonal_: expected at least 2 dimensions, got ", *this);
   for (int64_t d = 1; this->dim() > 2 && d < this->dim(); ++d)
-    check(size(d) == size(0), "fill_diagonal_: all dimensions must be equal, got ", *this);
+    check(size(d) == size(0), "fill_diagonal_: all sizes must be equal, got ", *this);
   int64_t step = 0, count = size(0);
   for (int64_t d = 0; d < this->dim(); ++d) {
     step += stride(d);

@@ -45,7 +45,7 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   check(self.dim() >= 2, "diagonal: expected at least 2 dimensions, got ", self);
   dim1 = wrap_dim(dim1, self.dim());
   dim2 = wrap_dim(dim2, self.dim());
-  check(dim1 != dim2, "diagonal: dim1 and dim2 are both ", dim1);
+  check(dim1 != dim2, "diagonal: dim1 and dim2 must differ, both are ", dim1);
   const int64_t rows = self.size(dim1), columns = self.size(dim2);
   offset = std::clamp(offset, -rows, columns);
   const Window w = diagonal_of(self.sizes(), self.strides(), offset, static_cast<std::size_t>(dim1),

@@ -1,4 +1,4 @@
-// Composites of norm and matmul.
+// Distances, composed of norm and matmul.
 #include "tandem/autograd/ops/distance.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -32,9 +32,9 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
         "\n  x2 ", x2);
   check(p >= 0, "cdist: p must not be negative, got ", p);
   const int64_t mode = compute_mode.value_or(0);
-  check(mode >= 0 && mode <= 2, "cdist: compute_mode is 0, 1 or 2, got ", mode);
+  check(mode >= 0 && mode <= 2, "cdist: compute_mode must be 0, 1 or 2, got ", mode);
   const bool many = x1.size(-2) > 25 || x2.size(-2) > 25;
-  // The gradient of the root at 0 needs the differences.
+  // The gradient of the square root at 0 requires the differences.
   if (p == 2 && !recording(x1, x2) && (mode == 1 || (mode == 0 && many))) return by_product(x1, x2);
   return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), optional<Scalar>(Scalar(p)), {-1});
 }

@@ -9,7 +9,7 @@ namespace tandem {
 namespace {
 
 bool identity(const char* operation, const Tensor& input, double p, bool train) {
-  check(p >= 0 && p <= 1, operation, ": p is a probability, got ", p);
+  check(p >= 0 && p <= 1, operation, ": p must be in [0, 1], got ", p);
   if (!train || p == 0 || input.numel() == 0) return true;
   check(input.is_floating_point(), operation, ": expected floating point, got ", input);
   return false;

@@ -1,5 +1,5 @@
-// einsum: pairs of operands from left to right, each one bmm of [batch, left, summed] x [batch, summed,
-// right]. Differentiable by its pieces.
+// einsum: contracts operands pairwise from left to right, each pair as one bmm of [batch, left, summed] x
+// [batch, summed, right]. Differentiable through the operations it is composed of.
 #include "tandem/autograd/ops/einsum.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ int letter(char c, std::string_view equation) {
   return 26 + c - 'a';
 }
 
-// Labels of one term; "..." becomes `dots` dimensions.
+// Parses the labels of one term; "..." becomes `dots` dimensions.
 Labels parse_term(std::string_view term, int64_t dots, bool& has_dots, std::string_view equation) {
   Labels labels;
   has_dots = false;
@@ -50,7 +50,7 @@ Labels parse_term(std::string_view term, int64_t dots, bool& has_dots, std::stri
   return labels;
 }
 
-// Repeated labels become the diagonal of their dimensions.
+// Replaces dimensions with repeated labels by their diagonal.
 void take_diagonals(Operand& x, std::string_view equation) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     for (std::size_t j = i + 1; j < x.labels.size();) {
@@ -59,8 +59,8 @@ void take_diagonals(Operand& x, std::string_view equation) {
         continue;
       }
       const auto a = static_cast<int64_t>(i), b = static_cast<int64_t>(j);
-      check(x.t.size(a) == x.t.size(b), "einsum: a letter has sizes ", x.t.size(a), " and ", x.t.size(b),
-            " in one operand ", x.t, " of \"", equation, "\"");
+      check(x.t.size(a) == x.t.size(b), "einsum: a repeated letter has sizes ", x.t.size(a), " and ",
+            x.t.size(b), " in one operand ", x.t, " of \"", equation, "\"");
       x.t = x.t.diagonal(0, a, b).movedim(-1, a);
       x.labels.erase(x.labels.begin() + b);
     }
@@ -71,13 +71,13 @@ Operand parse_operand(const Tensor& t, std::string_view term, std::string_view e
   bool has_dots = false;
   const auto named = static_cast<int64_t>(parse_term(term, 0, has_dots, equation).size());
   check(has_dots ? t.dim() >= named : t.dim() == named, "einsum: \"", term, "\" names ", named,
-        " dimensions, the operand is ", t);
+        " dimensions, but the operand is ", t);
   Operand x{t, parse_term(term, t.dim() - named, has_dots, equation)};
   take_diagonals(x, equation);
   return x;
 }
 
-// Sums the dimensions whose label nobody needs any more.
+// Sums over the dimensions with labels that are no longer needed.
 void sum_unneeded(Operand& x, const Labels& needed) {
   Dims dims;
   Labels kept;
@@ -91,7 +91,7 @@ void sum_unneeded(Operand& x, const Labels& needed) {
   x.labels = kept;
 }
 
-// x with its dimensions in the order of `labels`.
+// x with its dimensions permuted to the order of `labels`.
 Tensor arranged(const Operand& x, const Labels& labels) {
   Dims order;
   for (int label : labels)
@@ -108,7 +108,7 @@ struct Group {
   }
 };
 
-// Operand as [batch, second, third], its size-1 dimensions expanded to the sizes of the groups.
+// The operand as [batch, second, third], with size-1 dimensions expanded to the sizes of the groups.
 Tensor as_matrices(const Operand& x, const Group& batch, const Group& second, const Group& third) {
   Labels order;
   Dims sizes;
@@ -132,7 +132,7 @@ Operand contract(const Operand& a, const Operand& b, const Labels& needed, std::
     }
     const int64_t other = b.t.size(at);
     check(size == other || size == 1 || other == 1, "einsum: sizes ", size, " and ", other,
-          " of one letter differ in \"", equation, "\"\n  ", a.t, "\n  ", b.t);
+          " of the same letter differ in \"", equation, "\"\n  ", a.t, "\n  ", b.t);
     (holds(needed, label) ? batch : summed).add(label, size == 1 ? other : size);
   }
   for (std::size_t d = 0; d < b.labels.size(); ++d)
@@ -148,7 +148,7 @@ Operand contract(const Operand& a, const Operand& b, const Labels& needed, std::
   return out;
 }
 
-// The output where the equation names none.
+// The output labels when the equation does not give them.
 Labels implied_output(const std::vector<Operand>& operands) {
   int count[kEllipsis + kMaxDims] = {};
   for (const Operand& x : operands)
@@ -182,7 +182,7 @@ Labels parse_output(std::string_view term, const std::vector<Operand>& operands,
           "einsum: a letter occurs twice in the output of \"", equation, "\"");
     check(std::any_of(operands.begin(), operands.end(),
                       [&](const Operand& x) { return holds(x.labels, out[i]); }),
-          "einsum: the output of \"", equation, "\" has a letter that no operand has");
+          "einsum: the output of \"", equation, "\" has a letter that is in no operand");
   }
   return out;
 }
@@ -202,7 +202,7 @@ Tensor einsum(std::string_view equation, TensorList operands) {
                             : parse_output(equation.substr(arrow + 2), given, equation);
   Operand result = given[0];
   for (std::size_t i = 1; i <= given.size(); ++i) {
-    Labels needed = output;  // by the output and the operands to come
+    Labels needed = output;  // by the output and the remaining operands
     for (std::size_t j = i + 1; j < given.size(); ++j)
       needed.insert(needed.end(), given[j].labels.begin(), given[j].labels.end());
     if (i == given.size()) {

@@ -1,5 +1,5 @@
-// Losses element by element, composed of differentiable operations but for binary_cross_entropy: its gradient
-// (x - t) / (x (1 - x)), the divisor not below 1e-12, is finite where the logarithms are not.
+// Elementwise losses, composed of differentiable operations except for binary_cross_entropy: its gradient (x
+// - t) / (x (1 - x)), with the divisor clamped to at least 1e-12, is finite where the logarithms are not.
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -15,7 +15,8 @@ namespace {
 
 using autograd::reduce_loss;
 
-// log x, or log(1 - x), not below -100; differentiable without 0 times infinity where it is infinite.
+// log x, or log(1 - x), clamped to at least -100. Its derivative avoids 0 times infinity where the logarithm
+// is infinite.
 Tensor bounded_log(const Tensor& x) {
   const Tensor below = x.detach().log() <= -100;
   return where(below, -100, where(below, 1, x).log());
@@ -25,7 +26,7 @@ Tensor bounded_log_of_rest(const Tensor& x) {
   return where(below, -100, where(below, 0, -x).log1p());
 }
 
-// d², 0 where it is not asked for: it may be infinite there, and its gradient 0 times infinity.
+// d² where `asked`, else 0: elsewhere d² may be infinite, and its gradient would be 0 times infinity.
 Tensor square_where(const Tensor& asked, const Tensor& d) {
   const Tensor safe = where(asked, d, 0);
   return safe * safe;
@@ -83,16 +84,16 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta) {
-  check(beta >= 0, "smooth_l1_loss: beta has to be at least 0, got ", beta);
+  check(beta >= 0, "smooth_l1_loss: beta must be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
-  // The square is of the difference, not of its size: abs has no second derivative at 0.
+  // Squares the difference itself, not its absolute value: abs has no second derivative at 0.
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() >= beta),
                square = square_where(near, d);
   return reduce_loss("smooth_l1_loss", where(near, square * (0.5 / beta), size - 0.5 * beta), reduction);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
-  check(delta > 0, "huber_loss: delta has to be positive, got ", delta);
+  check(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() > delta),
                square = square_where(near, d);
   return reduce_loss("huber_loss", where(near, square * 0.5, (size - 0.5 * delta) * delta), reduction);
@@ -111,8 +112,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   return reduce_loss("binary_cross_entropy", weighted(terms, weight), reduction);
 }
 
-// With z = self and l = 1 + (pos - 1) t: (1 - t) z - l log sigmoid(z). The gradient l sigmoid(z) - pos t has
-// its digits also where 1 - t and l sigmoid(-z) cancel.
+// With z = self and l = 1 + (pos - 1) t: (1 - t) z - l log sigmoid(z). The gradient l sigmoid(z) - pos t
+// stays accurate also where 1 - t and l sigmoid(-z) cancel.
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
   check_same_shape("binary_cross_entropy_with_logits", self, target);
@@ -139,7 +140,7 @@ Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, boo
   if (log_target) {
     terms = target.exp() * (target - self);
   } else {
-    // log 1 stands in where the target is 0: neither value nor gradient then holds NaN.
+    // Uses log 1 where the target is 0, so that neither the value nor the gradient becomes NaN.
     const Tensor nothing = target.detach() == 0, safe = where(nothing, Scalar(1.0), target);
     terms = where(nothing, Scalar(0.0), target * safe.log()) - target * self;
   }

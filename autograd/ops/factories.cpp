@@ -1,4 +1,4 @@
-// Tensors from nothing, from a number, from the caller's memory.
+// Tensors created uninitialised, from a number, or on the caller's memory.
 #include "tandem/autograd/ops/factories.h"
 
 #include <cmath>
@@ -50,7 +50,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const double first = start.toDouble(), last = end.toDouble(), by = step.toDouble();
   check(by != 0, "arange: the step must not be 0");
   check(std::isfinite(first) && std::isfinite(last), "arange: unsupported range ", start, " to ", end);
-  check((last - first) * by >= 0, "arange: from ", start, " to ", end, " does not go with step ", step);
+  check((last - first) * by >= 0, "arange: the range from ", start, " to ", end,
+        " is inconsistent with the sign of step ", step);
   double count = std::ceil((last - first) / by);
   if (!real) {  // exact beyond 2^53
     __extension__ using Wide = __int128;
@@ -61,7 +62,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const ScalarType type = options.has_dtype() ? options.dtype() : real ? get_default_dtype() : kLong;
   Tensor host = empty_raw({static_cast<int64_t>(count)}, type, Device(kCPU, 0));
   const bool in_integers = !real || is_integral(type, true);  // then start and step are converted first
-  const auto at = [&](int64_t i) {  // the way from the least to the largest int64 is longer than an int64
+  const auto at = [&](int64_t i) {  // the distance from the smallest to the largest int64 exceeds an int64
     return static_cast<int64_t>(static_cast<uint64_t>(start.toLong()) +
                                 static_cast<uint64_t>(i) * static_cast<uint64_t>(step.toLong()));
   };
@@ -124,7 +125,7 @@ Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn dele
     int64_t reach = 0;
     check(!__builtin_mul_overflow(std::max<int64_t>(sizes[d], 1) - 1, strides[d], &reach) &&
               !__builtin_add_overflow(last, reach, &last) && last < int64_t{1} << 59,
-          "from_blob: sizes ", sizes, " with strides ", strides, " reach too far");
+          "from_blob: sizes ", sizes, " with strides ", strides, " address too many elements");
   }
   const int64_t elements = checked_numel(sizes) == 0 ? 0 : last + 1;
   Storage storage = borrow_storage(data, static_cast<std::size_t>(elements * item_size(options.dtype())),

@@ -31,7 +31,7 @@ Tensor roll_dim(const Tensor& self, int64_t shift, int64_t dim) {
 Tensor flip(const Tensor& self, IntArrayRef dims) {
   const uint32_t mask = dim_mask(dims, self.dim(), false);
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
-  // Read backwards: a geometry that only the copy sees.
+  // Reads backwards, with a geometry that only the copy kernel sees.
   Dims strides(self.strides());
   int64_t offset = self.storage_offset();
   for (std::size_t d = 0; d < strides.size(); ++d) {
@@ -51,7 +51,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
     if (self.numel() == 0) return self.clone();
     return roll_dim(self.reshape({-1}), shifts[0], 0).view(self.sizes());
   }
-  check(shifts.size() == dims.size(), "roll: shifts ", shifts, " and dims ", dims, " differ in number");
+  check(shifts.size() == dims.size(), "roll: shifts ", shifts, " and dims ", dims, " differ in length");
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) out = roll_dim(out, shifts[i], dims[i]);
   return out;
@@ -59,7 +59,8 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
 
 Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
   check(dims.size() == 2 && self.dim() >= 2, "rot90: expected two dimensions, got ", dims, " of ", self);
-  check(wrap_dim(dims[0], self.dim()) != wrap_dim(dims[1], self.dim()), "rot90: the dimensions are the same");
+  check(wrap_dim(dims[0], self.dim()) != wrap_dim(dims[1], self.dim()),
+        "rot90: the two dimensions must differ");
   switch (((k % 4) + 4) % 4) {
     case 1:
       return self.flip({dims[1]}).transpose(dims[0], dims[1]);

@@ -1,5 +1,6 @@
-// gather, scatter, scatter_add. Gradients: gather's is zeros with g added at the index; scatter's is g with
-// zeros at the index, and g gathered for src; scatter_add's is g, and g gathered for src.
+// gather, scatter, scatter_add. Gradients: gather: zeros with g added at the index. scatter: g with zeros at
+// the index for self, g gathered at the index for src. scatter_add: g for self, g gathered at the index for
+// src.
 #include "tandem/autograd/ops/gather.h"
 
 #include <algorithm>
@@ -42,13 +43,13 @@ struct ScatterBackward final : Node {
   SavedTensor index;
 };
 
-// A number as a vector of one, so that there is a dimension to index.
+// Turns a 0-dim tensor into a vector of one element, so that there is a dimension to index.
 Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? t.reshape({1}) : t; }
 
-// `index` as int64, checked against `self`. An empty index fits everything.
+// `index` as int64, checked against `self`. An empty index always fits.
 Tensor checked_index(const char* operation, const Tensor& self, int64_t dim, const Tensor& index) {
   check(index.dtype() == kLong || index.dtype() == kInt, operation,
-        ": expected an index of int64 or int32, got ", index);
+        ": expected an int64 or int32 index, got ", index);
   check(index.device() == self.device(), operation, ": devices differ\n  self  ", self, "\n  index ", index);
   const bool same_rank = std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(self.dim(), 1);
   check(same_rank || index.numel() == 0, operation,
@@ -61,7 +62,7 @@ Tensor checked_index(const char* operation, const Tensor& self, int64_t dim, con
   return index.to(kLong);
 }
 
-// The part of src that the index covers.
+// The part of src covered by the index.
 Tensor covered(const char* operation, const Tensor& self, const Tensor& index, Tensor src) {
   check(src.dtype() == self.dtype() && src.device() == self.device(), operation,
         ": dtypes or devices differ\n  self ", self, "\n  src  ", src);
@@ -75,7 +76,7 @@ Tensor covered(const char* operation, const Tensor& self, const Tensor& index, T
   return src;
 }
 
-// Writes into `out`; a number for src is an expanded tensor.
+// Writes into `out`; a scalar src is an expanded tensor.
 void scatter_into(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool add) {
   if (index.numel() == 0) return;
   NoGradGuard no_grad;

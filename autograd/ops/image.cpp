@@ -1,4 +1,4 @@
-// Views of images, permuted.
+// Pixel shuffles as permuted views, im2col and col2im.
 #include "tandem/autograd/ops/image.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// Batch dimensions as one.
+// Flattens the leading dimensions into one batch dimension.
 Tensor as_images(const char* operation, const Tensor& self) {
   check(self.dim() >= 3, operation, ": expected [..., C, H, W], got ", self);
   return self.reshape({-1, self.size(-3), self.size(-2), self.size(-1)});

@@ -1,8 +1,8 @@
 // Advanced indexing: reads and writes at positions given by tensors.
 //
-// With the indexed dimensions taken out, what is left of the tensor is read (written) once for every
-// position, displaced by offset = Σ index_k stride_k. Gradients: a read's is zeros with g added at the
-// positions; a write's is g with zeros there, and g read there for the values.
+// The remaining dimensions of the tensor form a slice. One slice is read (written) per position, at offset =
+// Σ index_k stride_k. Gradients: for a read, zeros with g added at the positions; for a write, g with zeros
+// there for self, and g read there for the values.
 #include "tandem/autograd/ops/index.h"
 
 #include "tandem/autograd/ops/factories.h"
@@ -15,7 +15,7 @@
 namespace tandem::autograd {
 namespace {
 
-// The result's dimensions: those of the positions are first … first + positions.size() - 1.
+// The result's dimensions. Those of the positions are first … first + positions.size() - 1.
 struct Layout {
   Dims sizes, strides;  // strides in self, 0 for positions
   Dims positions;       // shape that the index tensors broadcast to
@@ -47,7 +47,7 @@ Layout layout_of(const Tensor& self, const AdvancedIndex& at) {
   return out;
 }
 
-// Offsets in elements of every position, row-major.
+// Offsets of all positions in elements, row-major.
 Tensor offsets_of(const Tensor& self, const AdvancedIndex& at, const Layout& layout) {
   Tensor out = empty_raw(layout.positions, kLong, self.device());
   SmallVector<Tensor, 4> given;
@@ -80,7 +80,7 @@ Tensor read(const Tensor& self, const AdvancedIndex& at) {
   return out;
 }
 
-// `values` (without history) broadcast to the result, the dimensions of the positions as one.
+// `values` (without history) broadcast to the result, with the dimensions of the positions merged into one.
 Tensor as_rows(const Tensor& values, const Layout& layout, const char* operation) {
   check(broadcast_sizes(values.sizes(), layout.sizes, operation) == layout.sizes, operation, ": values ",
         values, " do not broadcast to the indexed part ", layout.sizes);
@@ -112,7 +112,7 @@ void write(const Tensor& out, const AdvancedIndex& at, const Tensor& given, bool
     kernels.put(to, dim, places, rows);
 }
 
-// Index tensors kept for backward.
+// Index tensors saved for backward.
 struct SavedIndex {
   void save(const AdvancedIndex& at) {
     operation = at.operation;
@@ -200,7 +200,7 @@ Tensor& index_write_(Tensor& self, const AdvancedIndex& at, const Tensor& given,
 
 AdvancedIndex along(const char* operation, const Tensor& self, int64_t dim, const Tensor& index, bool wrap) {
   check(index.dim() <= 1 && (index.dtype() == kLong || index.dtype() == kInt), operation,
-        ": expected a 1-D index of int64 or int32, got ", index);
+        ": expected a 1-D int64 or int32 index, got ", index);
   check(self.device() == index.device(), operation, ": devices differ\n  self  ", self, "\n  index ", index);
   AdvancedIndex at;
   at.operation = operation;

@@ -1,4 +1,4 @@
-// index_copy, index_fill, take, masked_select: uses of advanced indexing.
+// index_copy, index_fill, take, masked_select: applications of advanced indexing.
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
@@ -14,7 +14,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// `source` is a tensor without dimensions where a vector is to take one number.
+// `source` is a 0-dim tensor when one number is written to a vector.
 AdvancedIndex copy_index(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check(self.dtype() == source.dtype(), "index_copy: dtypes differ\n  self   ", self, "\n  source ", source);
   Dims expected(self.sizes());
@@ -61,10 +61,10 @@ Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& valu
 }
 
 namespace {
-// bool: the places along dim that index names, broadcast with self. Of a repeated one the value's gradient
-// counts once.
+// bool: the positions along dim named by index, broadcast with self. The gradient of the value counts a
+// repeated position once.
 Tensor named_places(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  check(value.dim() == 0, "index_fill: value must be a number or a tensor of dimension 0, got ", value);
+  check(value.dim() == 0, "index_fill: value must be a number or a 0-dim tensor, got ", value);
   dim = wrap_dim(dim, self.dim());
   Dims shape(self.sizes().size(), 1);
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
@@ -80,7 +80,7 @@ Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& valu
 }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
-  check(mask.dtype() == kBool, "masked_select: expected a mask of bool, got ", mask);
+  check(mask.dtype() == kBool, "masked_select: expected a bool mask, got ", mask);
   const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
   if (sizes.empty()) return masked_select(self.reshape({1}), mask);
   return tandem::index(self.expand(sizes), {mask.expand(sizes)});
@@ -88,7 +88,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 Tensor Tensor::masked_select(const Tensor& mask) const { return tandem::masked_select(*this, mask); }
 
 Tensor take(const Tensor& self, const Tensor& index) {
-  check(index.dtype() == kLong || index.dtype() == kInt, "take: expected an index of int64 or int32, got ",
+  check(index.dtype() == kLong || index.dtype() == kInt, "take: expected an int64 or int32 index, got ",
         index);
   AdvancedIndex at = along("take", self, 0, index.reshape({-1}), true);
   return index_read(self.reshape({-1}), at).reshape(index.sizes());
@@ -114,10 +114,11 @@ Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value)
 }
 
 namespace {
-// As many elements of source, in row-major order, as mask has true.
+// The first elements of source in row-major order, as many as the mask has true values.
 Tensor first_elements(const Tensor& chosen, const Tensor& source) {
   const int64_t count = backend(chosen).index.count_nonzero(chosen);
-  check(count <= source.numel(), "masked_scatter: the mask asks for ", count, " elements of ", source);
+  check(count <= source.numel(), "masked_scatter: the mask requires ", count, " elements, got source ",
+        source);
   return source.reshape({-1}).narrow(0, 0, count);
 }
 }  // namespace
@@ -131,7 +132,7 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   return tandem::masked_scatter(*this, mask, source);
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
-  check(mask.dtype() == kBool, "masked_scatter_: expected a mask of bool, got ", mask);
+  check(mask.dtype() == kBool, "masked_scatter_: expected a bool mask, got ", mask);
   check(dtype() == source.dtype(), "masked_scatter_: dtypes differ\n  self   ", *this, "\n  source ", source);
   if (this->dim() == 0) {
     unsqueeze(0).masked_scatter_(mask, source);

@@ -1,5 +1,5 @@
-// index and index_put_: the list between the braces taken apart. Basic indices become views one after the
-// other; what masks and index tensors ask for is left to index.cpp.
+// index and index_put_: processes the list between the braces. Basic indices become views, one at a time;
+// masks and index tensors are passed on to index.cpp.
 #include "tandem/autograd/ops/indexing.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@ using Kind = TensorIndex::Kind;
 
 bool is_mask(const Tensor& t) { return t.dtype() == kBool || t.dtype() == kByte; }
 
-// Dimensions of the tensor that one index speaks of.
+// Number of dimensions of the tensor that one index covers.
 int64_t dims_named(const TensorIndex& index) {
   if (index.kind == Kind::kInteger || index.kind == Kind::kSlice) return 1;
   if (index.kind != Kind::kTensor || !index.tensor.defined()) return index.kind == Kind::kTensor ? 1 : 0;
   return is_mask(index.tensor) ? index.tensor.dim() : 1;
 }
 
-// Work in progress: `part` is what the basic indices left of the tensor, `dim` the dimension whose turn it
-// is.
+// State while the list is processed: `part` is the tensor after the basic indices so far, `dim` the next
+// dimension.
 struct Reader {
   Tensor part;
   AdvancedIndex at;
@@ -56,7 +56,7 @@ struct Reader {
     at.indices[dim++] = std::move(index);
     advanced = true;
   }
-  // A mask without dimensions: a new dimension of size 1 or 0.
+  // A bool index: a new dimension of size 1 or 0.
   void boolean(bool value) {
     new_dim();
     positions(zeros({value ? 1 : 0}, TensorOptions(kLong).device(part.device())));
@@ -68,8 +68,8 @@ struct Reader {
     const Tensor where = nonzero(mask.device() == part.device() ? mask : mask.to(part.device()));
     for (int64_t k = 0; k < mask.dim(); ++k) positions(where.select(1, k));
   }
-  // With `positional` an integer in a 0-d tensor counts among the positions, so that it may part them from
-  // others; else it is an integer like any other.
+  // With `positional`, an integer in a 0-dim tensor counts as a position and may separate other positions;
+  // otherwise it is treated like any other integer.
   void tensor(const Tensor& index, bool positional) {
     if (!index.defined()) {
       ++dim;
@@ -94,9 +94,9 @@ Reader read_list(const Tensor& self, ArrayRef<TensorIndex> list, const char* ope
     named += dims_named(index);
     ellipses += index.kind == Kind::kEllipsis ? 1 : 0;
   }
-  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor of ", self.dim(),
+  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor with ", self.dim(),
               " dimensions: ", self);
-  check_index(ellipses <= 1, operation, ": more than one ellipsis");
+  check_index(ellipses <= 1, operation, ": expected at most one ellipsis");
   Reader reader(self);
   reader.at.operation = operation;
   for (const TensorIndex& index : list) {
@@ -125,25 +125,25 @@ Reader read_list(const Tensor& self, ArrayRef<TensorIndex> list, const char* ope
   return reader;
 }
 
-// The same through one index a dimension.
+// The same for a list with one index tensor per dimension.
 Reader read_tensors(const Tensor& self, TensorList indices, const char* operation) {
   Reader reader(self);
   reader.at.operation = operation;
   int64_t named = 0;
   for (const Tensor& t : indices) named += t.defined() && is_mask(t) ? t.dim() : 1;
-  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor of ", self.dim(),
+  check_index(named <= self.dim(), operation, ": ", named, " indices for a tensor with ", self.dim(),
               " dimensions: ", self);
   for (const Tensor& t : indices) reader.tensor(t, /*positional=*/true);
   return reader;
 }
 
-// A view for a list without masks and index tensors.
+// Returns a view for a list without masks and index tensors, otherwise a new tensor.
 Tensor finish_read(const Tensor& self, Reader& reader) {
   if (reader.advanced) return index_read(reader.part, reader.at);
   return reader.part.is_same(self) ? self.view_as(self) : reader.part;
 }
 
-// Dimensions of what the list names.
+// Number of dimensions of the indexed part.
 int64_t rank_of(const Reader& reader) {
   int64_t rank = reader.part.dim(), positions = 0;
   for (const Tensor& t : reader.at.indices) {
@@ -154,7 +154,7 @@ int64_t rank_of(const Reader& reader) {
   return rank + positions;
 }
 
-// Leading dimensions of size 1 beyond those of the target do not matter.
+// Drops leading dimensions of size 1 in excess of the target's rank.
 Tensor drop_leading(const Tensor& values, int64_t rank) {
   Tensor out = values;
   while (out.dim() > rank && out.size(0) == 1) out = out.select(0, 0);

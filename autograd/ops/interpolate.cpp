@@ -1,4 +1,4 @@
-// Resampling, a dimension at a time: sums of index_select, weighted.
+// Resampling, one dimension at a time: weighted sums of index_select.
 #include "tandem/autograd/ops/interpolate.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 struct Axis {
   int64_t in, out;
-  double step;  // of the input for one of the output
+  double step;  // input positions per output position
   bool corners;
 };
 
-// As PyTorch: the nearest position in float32.
+// Like PyTorch, computes the nearest position in float32.
 int64_t nearest(const Axis& axis, int64_t i, bool exact) {
   const auto step = static_cast<float>(axis.step);
   const float at = exact ? (static_cast<float>(i) + 0.5F) * step : static_cast<float>(i) * step;
@@ -40,7 +40,7 @@ std::array<double, 4> cubic_weights(double t) {
 
 Tensor host_row(int64_t count, ScalarType type) { return empty_raw({count}, type, Device(kCPU, 0)); }
 
-// One of the neighbours of every output: where it is (int64), and its weight (float64), on the host.
+// One neighbour of every output: its position (int64) and its weight (float64), on the host.
 struct Taps {
   Tensor index, weight;
 };
@@ -68,7 +68,7 @@ std::vector<Taps> taps_of(Resampling kind, const Axis& axis) {
   return taps;
 }
 
-// Sizes after all axes, checked before much is spent on a result that no memory holds.
+// Checks the sizes after all axes first, before spending work on a result that does not fit into memory.
 void check_result(const char* operation, const Tensor& self, IntArrayRef output_size) {
   Dims sizes(self.sizes());
   int64_t count = 1;

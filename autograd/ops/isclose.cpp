@@ -1,4 +1,4 @@
-// Tests of single values (isnan, …) and of nearness; nan_to_num.
+// Classification of values (isnan, …), closeness, and nan_to_num.
 #include <cmath>
 #include <limits>
 
@@ -18,7 +18,7 @@ using namespace autograd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A comparison with infinity; `integers` is the answer for dtypes that have none.
+// A comparison with infinity; `integers` is the result for dtypes without infinities.
 template <class Op>
 Tensor against_infinity(const Tensor& x, bool integers) {
   Tensor out = empty_raw(x.sizes(), kBool, x.device());

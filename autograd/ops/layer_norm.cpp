@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 Tensor normalized(const Tensor& x, const Dims& dims, double eps) {
-  // The mean is rounded: what it is off by, the mean of the deviations, is taken from them, too.
+  // The mean is rounded. Its error, which is the mean of the deviations, is subtracted from them as well.
   const Tensor mean = x.mean(dims, true), far = x - mean, off = far.detach().mean(dims, true);
   const Tensor scale = (autograd::biased_var(x, mean, dims) + eps).rsqrt();
   return addcmul(scale * -off, far, scale);
@@ -27,12 +27,12 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
                   double eps) {
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
-        "layer_norm: the last dimensions have to be ", normalized_shape, "\n  input ", input);
+        "layer_norm: the last dimensions must be ", normalized_shape, "\n  input ", input);
   Dims dims;
   for (std::size_t d = n - k; d < n; ++d) dims.push_back(static_cast<int64_t>(d));
   const auto fits = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return;
-    check(t.sizes() == normalized_shape, "layer_norm: ", what, " has to be ", normalized_shape, "\n  ", what,
+    check(t.sizes() == normalized_shape, "layer_norm: ", what, " must be ", normalized_shape, "\n  ", what,
           " ", t);
     autograd::check_alike("layer_norm", "input", input, what, t);
   };
@@ -51,8 +51,8 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
   row[1] = channels;
   const auto per_channel = [&](const char* what, const Tensor& t) {
     if (!t.defined()) return t;
-    check(t.dim() == 1 && t.size(0) == channels, "group_norm: ", what, " has to be [", channels, "]\n  ",
-          what, " ", t);
+    check(t.dim() == 1 && t.size(0) == channels, "group_norm: ", what, " must be [", channels, "]\n  ", what,
+          " ", t);
     autograd::check_alike("group_norm", "input", input, what, t);
     return t.reshape(row);
   };

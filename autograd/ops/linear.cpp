@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// [..., K] as a matrix [rows, K].
+// Views [..., K] as a matrix [rows, K].
 Tensor as_rows(const Tensor& t) {
   if (t.dim() == 2) return t;
   const Dims outer = IntArrayRef(t.sizes()).slice(0, t.sizes().size() - 1);
@@ -37,10 +37,10 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
   check(input.dim() >= 1 && weight.dim() == 2, "linear: expected input [..., K] and weight [N, K]\n  input  ",
         input, "\n  weight ", weight);
   check(input.size(-1) == weight.size(1), "linear: weight expects ", weight.size(1),
-        " input features, input has ", input.size(-1), "\n  input  ", input, "\n  weight ", weight);
+        " input features, but input has ", input.size(-1), "\n  input  ", input, "\n  weight ", weight);
   check_alike("linear", "input ", input, "weight", weight);
   if (!bias.defined()) return;
-  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias has to be [", weight.size(0),
+  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias must be [", weight.size(0),
         "]\n  weight ", weight, "\n  bias   ", bias);
   check_alike("linear", "weight", weight, "bias  ", bias);
 }

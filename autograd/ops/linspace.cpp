@@ -13,13 +13,14 @@ Tensor deliver(const Tensor& host, const TensorOptions& options) {
   return out;
 }
 
-// value(i) is counted from the nearer end, so that both ends are exact.
+// value(i) is computed from the nearer end, so that both ends are exact.
 template <class F>
 Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int64_t steps,
               const TensorOptions& options, F&& f) {
   check(steps >= 0, operation, ": expected steps >= 0, got ", steps);
   double first = start.toDouble(), last = end.toDouble();
-  if (is_integral(options.dtype(), true))  // the ends, too, are of the result's type, if they are in it
+  if (is_integral(options.dtype(),
+                  true))  // converts the ends to the result's type as well, if they are in the result
     dispatch(options.dtype(), BitTypes{}, operation, [&]<class T>(Type<T>) {
       const auto whole = [&](const Scalar& number) {
         autograd::check_number_fits(operation, number, options.dtype());

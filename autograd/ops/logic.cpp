@@ -1,4 +1,4 @@
-// Logical and bitwise operations. Without gradient.
+// Logical and bitwise operations. No gradients.
 #include "tandem/autograd/ops/binary_op.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/unary.h"
@@ -8,17 +8,17 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Integers and bool only: the backend refuses the rest.
+// Integers and bool only; other dtypes are rejected.
 template <class Op, class B>
 Tensor bits(const Tensor& a, const B& b) {
   const ScalarType type = result_type(a, b);
-  check(is_integral(type, true), Op::name, ": not defined for ", type, "; integers and bool have bits");
+  check(is_integral(type, true), Op::name, ": not defined for ", type, ", only for integers and bool");
   return binary_raw<Op>(a, b, type);
 }
 template <class Op, class B>
 Tensor& bits_(Tensor& a, const B& b) {
   const ScalarType type = result_type(a, b);
-  check(is_integral(type, true), Op::name, "_: not defined for ", type, "; integers and bool have bits");
+  check(is_integral(type, true), Op::name, "_: not defined for ", type, ", only for integers and bool");
   check_result_fits(Op::name, a, type);
   check_inplace(a, Op::name);
   binary_into<Op>(a, b, type);

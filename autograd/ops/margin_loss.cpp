@@ -1,4 +1,4 @@
-// Composites of distances, clamp_min and log_sigmoid.
+// Losses composed of distances, clamp_min and log_sigmoid.
 #include "tandem/autograd/ops/margin_loss.h"
 
 #include <numbers>

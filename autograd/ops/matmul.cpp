@@ -1,5 +1,5 @@
-// matmul, mv, dot, outer: shapes brought to mm or bmm. A batch on the left of one matrix is folded into rows;
-// a broadcast batch is an expanded view, so one matrix serves all without a copy.
+// matmul, mv, dot, outer: reshaped to mm or bmm. A batch on the left of a single matrix is folded into rows;
+// a broadcast batch is an expanded view, so a single matrix serves the whole batch without a copy.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
@@ -9,7 +9,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// [..., M, K] as [B, M, K], expanded to `batch`.
+// [..., M, K] as [B, M, K], expanded to the shape `batch`.
 Tensor as_batch(const Tensor& t, const Dims& batch) {
   Dims wanted(batch);
   const int64_t m = t.size(-2), k = t.size(-1);
@@ -21,7 +21,7 @@ Tensor as_batch(const Tensor& t, const Dims& batch) {
 
 Dims batch_of(const Tensor& t) { return IntArrayRef(t.sizes()).slice(0, t.sizes().size() - 2); }
 
-// Both of at least two dimensions.
+// Both operands have at least two dimensions.
 Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
   if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
   if (b.dim() == 2) {
@@ -41,7 +41,8 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   const int64_t n = self.dim(), m = other.dim();
-  check(n > 0 && m > 0, "matmul: expected at least one dimension each\n  self  ", self, "\n  other ", other);
+  check(n > 0 && m > 0, "matmul: both operands must have at least one dimension\n  self  ", self,
+        "\n  other ", other);
   const int64_t inner = m == 1 ? other.size(0) : other.size(-2);
   check(self.size(-1) == inner, "matmul: inner sizes differ: ", self.size(-1), " and ", inner, "\n  self  ",
         self, "\n  other ", other);

@@ -19,7 +19,7 @@ std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
   Tensor values = empty_raw(sizes, self.dtype(), self.device());
   Tensor indices = empty_raw(sizes, kLong, self.device());
   check(self.numel() != 0 || values.numel() == 0, names.forward, ": dimension ", dim,
-        " has nothing to choose from: ", self);
+        " must not be empty, got ", self);
   kernel(values, indices, self, dim);
   values = drop_dims(values, mask, keepdim);
   indices = drop_dims(indices, mask, keepdim);

@@ -1,4 +1,4 @@
-// max_pool2d. Gradient: g added at the places of the maxima; the gradient of that reads at those places.
+// max_pool2d. Gradient: g added at the positions of the maxima; its own gradient reads at those positions.
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -48,7 +48,7 @@ Tensor gather_maxima(const Tensor& input, const Tensor& indices, const Pool2dPar
   return out;
 }
 
-// indices are undefined where nobody asks for them.
+// indices is undefined when not requested.
 struct Pooled {
   Tensor out, indices;
 };
@@ -87,7 +87,7 @@ Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   IntArrayRef dilation, bool ceil_mode) {
   check(self.dim() == 2 || self.dim() == 3, "max_pool1d: expected [N, C, L] or [C, L], got ", self);
   check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
-        "max_pool1d: kernel_size, stride, padding and dilation take one number each");
+        "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
   Dims sizes(self.sizes());
   sizes.insert(sizes.size() - 1, 1);
   const int64_t step = stride.empty() ? kernel_size[0] : stride[0];

@@ -1,5 +1,5 @@
-// maximum and minimum; atan2 and hypot. Gradient of the extremes: g to the larger (smaller) argument, half of
-// it to each where both are equal.
+// maximum and minimum; atan2 and hypot. Gradient of maximum (minimum): g for the larger (smaller) argument,
+// half of g for each when they are equal.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -32,14 +32,14 @@ struct MinimumRule {
   static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) { return share(g, a, b, b > a); }
 };
 
-// a / (a² + b²) and b / (a² + b²), up to sign; both divided by the larger first, so that squares neither
-// overflow nor vanish.
+// a / (a² + b²) and b / (a² + b²), up to sign. Both are divided by the larger one first, so the squares
+// neither overflow nor underflow.
 struct Atan2Rule {
   using Op = ops::Atan2;
   static constexpr const char *name = "atan2_", *backward_name = "Atan2Backward";
   static constexpr Reads da_reads = kBoth, db_reads = kBoth;
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
-  // Constant; 1 where squares are harmless, and for 0 and infinity. The gradient at the origin is 0.
+  // A constant; 1 where the squares are in range, and for 0 and infinity. The gradient at the origin is 0.
   static Tensor scale(const Tensor& a, const Tensor& b) {
     const Tensor larger = as_type(maximum(a.detach().abs(), b.detach().abs()), float_type(result_type(a, b)));
     const Tensor extreme = logical_or(larger<1e-12, larger> 1e12);

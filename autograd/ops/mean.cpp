@@ -14,7 +14,7 @@ using namespace autograd;
 struct MeanBackward final : Node {
   const char* name() const override { return "MeanBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    // Of nothing the gradient has no element, and g has no part in it: not 0 / 0.
+    // For an empty tensor the gradient has no elements and must not compute 0 / 0.
     const auto count = static_cast<double>(std::max<int64_t>(1, reduced.count()));
     out[0] = (reduced.restore(g[0]) / count).expand(reduced.sizes);
   }

@@ -1,5 +1,5 @@
-// Rounded quotients and the remainders that belong to them. Gradients: of quotients zero; of the remainder
-// self - q other: g, and -g q.
+// Rounded quotients and their remainders. The gradient of a quotient is zero; that of the remainder self - q
+// other is g, and -g q.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/factories.h"
@@ -41,7 +41,7 @@ struct FmodRule {
   }
   template <class A>
   static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g * binary<TruncDivideRule>(a, b);  // which has no gradient, not one of 0 times infinity
+    return -g * binary<TruncDivideRule>(a, b);  // has no gradient, which avoids 0 times infinity
   }
 };
 struct RemainderRule {
@@ -55,8 +55,8 @@ struct RemainderRule {
   }
   template <class A>
   static Tensor db(const Tensor& g, const A& a, const Tensor& b) {
-    return -g *
-           binary<FloorDivideRule>(a, b);  // the quotient of this remainder: floor(a / b) may be rounded up
+    return -g * binary<FloorDivideRule>(
+                    a, b);  // the quotient that belongs to this remainder; floor(a / b) may be rounded up
   }
 };
 

@@ -1,5 +1,4 @@
-// mul: elementwise product. Gradients: g other, and g self; each summed to its argument's shape by the
-// engine.
+// mul: elementwise product. Gradients: g other and g self, each summed by the engine to its argument's shape.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_op.h"
 

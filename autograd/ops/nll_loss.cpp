@@ -1,5 +1,5 @@
 // nll_loss. It is linear in the scores: its gradient puts -w(y) g at the target, and the gradient of that is
-// nll_loss of what comes back.
+// nll_loss of the incoming gradient.
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -15,7 +15,7 @@ Tensor reshaped(const Tensor& t, const Dims& sizes) {
 }
 
 Tensor reduce_loss(const char* operation, const Tensor& terms, Reduction reduction) {
-  check(reduction != Reduction::BatchMean, operation, ": reduction kBatchMean is for kl_div alone");
+  check(reduction != Reduction::BatchMean, operation, ": reduction kBatchMean is only supported by kl_div");
   if (reduction == Reduction::None) return terms;
   return reduction == Reduction::Mean ? terms.mean() : terms.sum();
 }
@@ -27,14 +27,15 @@ ClassInputs class_inputs(const char* operation, const Tensor& self, const Tensor
   ClassInputs in;
   in.terms = self.sizes();
   in.terms.erase(static_cast<std::size_t>(d));
-  check(target.sizes() == IntArrayRef(in.terms), operation, ": targets of these scores have shape ", in.terms,
+  check(target.sizes() == IntArrayRef(in.terms), operation, ": targets must have shape ", in.terms,
         "\n  scores ", self, "\n  target ", target);
-  check(is_integral(target.dtype(), false), operation, ": targets are classes, integers\n  target ", target);
-  check(classes >= 1, operation, ": there are no classes: ", self);
+  check(is_integral(target.dtype(), false), operation, ": targets must be integer class indices\n  target ",
+        target);
+  check(classes >= 1, operation, ": expected at least one class, got ", self);
   check(self.device() == target.device(), operation, ": devices differ\n  scores ", self, "\n  target ",
         target, "\n  move one with .to(device)");
   if (weight.defined()) {
-    check(weight.dim() == 1 && weight.size(0) == classes, operation, ": weight has to be [", classes,
+    check(weight.dim() == 1 && weight.size(0) == classes, operation, ": weight must be [", classes,
           "]\n  scores ", self, "\n  weight ", weight);
     check_alike(operation, "scores", self, "weight", weight);
     in.weight = weight.detach().contiguous();
@@ -106,7 +107,7 @@ Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& lo
 
 Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is for kl_div alone");
+  check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is only supported by kl_div");
   const ClassInputs in = class_inputs("nll_loss", self, target, weight);
   return nll_with(in.scores, in, {.reduction = reduction, .ignore_index = ignore_index});
 }

@@ -1,4 +1,4 @@
-// one_hot and take_along_dim: uses of scatter and gather.
+// one_hot and take_along_dim: applications of scatter and gather.
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
@@ -18,11 +18,11 @@ int64_t largest(const Tensor& classes) {
 }  // namespace
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) {
-  check(self.dtype() == kLong, "one_hot: expected classes of int64, got ", self);
+  check(self.dtype() == kLong, "one_hot: expected int64 classes, got ", self);
   check(num_classes > 0 || num_classes == -1, "one_hot: expected a positive number of classes, got ",
         num_classes);
   check(num_classes != -1 || self.numel() > 0,
-        "one_hot: the number of classes cannot be told from a tensor without elements: ", self);
+        "one_hot: num_classes cannot be inferred from an empty tensor: ", self);
   if (num_classes == -1) {
     num_classes = add_sizes("one_hot", largest(self), 1);
     check(num_classes > 0, "one_hot: classes must not be negative, got ", num_classes - 1);

@@ -1,4 +1,4 @@
-// Padding as composites: a window written in a new tensor, or positions read along each dimension.
+// Padding as composite operations: a window written in a new tensor, or positions read along each dimension.
 #include "tandem/autograd/ops/pad.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace autograd;
 
 enum class Mode { kReflect, kReplicate, kCircular };
 
-// Where position i, which may lie outside of 0 … n - 1, is read.
+// The position to read for position i, which may be outside 0 … n - 1.
 int64_t position(Mode mode, int64_t i, int64_t n) {
   switch (mode) {
     case Mode::kReflect:
@@ -31,12 +31,13 @@ void check_room(const char* name, Mode mode, const Tensor& self, int64_t dim, in
   const int64_t n = self.size(dim), most = std::max(before, after);
   check_magnitude(name, "padding", before);
   check_magnitude(name, "padding", after);
-  check(n > 0 && n + before + after > 0, name, ": nothing would be left of dimension ", dim, " of ", self);
+  check(n > 0 && n + before + after > 0, name, ": the padding leaves no elements in dimension ", dim, " of ",
+        self);
   if (mode == Mode::kReflect)
     check(most < n, name, ": padding (", before, ", ", after, ") must be less than the size of dimension ",
           dim, " of ", self);
   if (mode == Mode::kCircular)
-    check(most <= n, name, ": padding (", before, ", ", after, ") goes around dimension ", dim, " of ", self,
+    check(most <= n, name, ": padding (", before, ", ", after, ") wraps around dimension ", dim, " of ", self,
           " more than once");
 }
 
@@ -63,7 +64,8 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
 
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value) {
   const auto count = static_cast<int64_t>(pad.size() / 2);
-  check(pad.size() % 2 == 0 && count <= self.dim(), "pad: expected at most two numbers a dimension, got ",
+  check(pad.size() % 2 == 0 && count <= self.dim(),
+        "pad: expected two numbers per dimension, for at most as many dimensions as the tensor has; got ",
         pad, " for ", self);
   Tensor inside = self;
   Dims sizes(self.sizes()), starts(sizes.size(), 0);
@@ -75,7 +77,7 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
     check_magnitude("pad", "padding", before);
     check_magnitude("pad", "padding", after);
     sizes[d] = add_sizes("pad", sizes[d], before + after);
-    check(sizes[d] >= 0, "pad: ", pad, " leaves less than nothing of dimension ", dim, " of ", self);
+    check(sizes[d] >= 0, "pad: ", pad, " makes the size negative in dimension ", dim, " of ", self);
     const int64_t first = std::min(std::max<int64_t>(-before, 0), self.size(dim));
     const int64_t last = std::max(self.size(dim) - std::max<int64_t>(-after, 0), first);
     inside = inside.narrow(dim, first, last - first);

@@ -16,7 +16,7 @@ struct PermuteBackward final : Node {
 
 Tensor permute(const Tensor& self, IntArrayRef dims) {
   const int64_t n = self.dim();
-  check(static_cast<int64_t>(dims.size()) == n, "permute: ", dims, " does not name the ", n,
+  check(static_cast<int64_t>(dims.size()) == n, "permute: ", dims, " must name each of the ", n,
         " dimensions of ", self);
   dim_mask(dims, n);
   Dims sizes(self.sizes()), strides(self.strides()), inverse(self.sizes());

@@ -1,5 +1,5 @@
-// pow: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the exponent is; and
-// g self^exponent log(self), zero where self is 0 and the exponent is not negative.
+// pow: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the exponent is
+// zero; and g self^exponent log(self), zero where self is 0 and the exponent is not negative.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -43,7 +43,7 @@ ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
   return type;
 }
 
-// out = x^exponent, x and out of one dtype; frequent exponents without pow.
+// out = x^exponent, where x and out have the same dtype. Frequent exponents avoid pow.
 void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
   const PointwiseKernels& kernels = backend(x).pointwise;
   const bool real = is_floating_point(x.dtype());

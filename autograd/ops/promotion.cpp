@@ -9,7 +9,7 @@ namespace {
 
 int category(ScalarType type) { return type == kBool ? 0 : is_floating_point(type) ? 2 : 1; }
 
-// The higher category wins; within one, `low` gives way.
+// The higher category wins; within a category, `low` gives way.
 ScalarType combine(ScalarType high, ScalarType low) {
   if (high == ScalarType::Undefined) return low;
   if (low == ScalarType::Undefined) return high;

@@ -1,4 +1,4 @@
-// Filling with random numbers, and what is made of it. Gradients: 0 for the tensor that is overwritten.
+// Filling with random numbers, and functions built on it. The gradient of the overwritten tensor is 0.
 #include "tandem/autograd/ops/random.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Kernels write row-major: other strides get a copy, so that element numbers are logical.
+// Kernels write row-major; other layouts go through a copy, so that element numbers are logical.
 template <class Op>
 void draw_into(const Tensor& out, OptionalGenerator generator, const RandomParameters& p) {
   const Generator::Draw draw = (generator ? *generator : default_generator()).next();
@@ -51,7 +51,7 @@ void check_real(const char* operation, ScalarType type) {
   check(is_floating_point(type), operation, ": expected a floating point dtype, got ", type);
 }
 
-// [first, last] must be values of the integer type.
+// Checks that `first` and `last` are values of the integer type.
 void check_integers(const char* operation, int64_t first, int64_t last, ScalarType type) {
   dispatch(type, AllTypes{}, operation, [&]<class T>(Type<T>) {
     if constexpr (std::is_integral_v<T>)
@@ -91,7 +91,7 @@ Tensor& Tensor::exponential_(double lambda, optional<Generator> generator) {
   return draw_inplace<ops::Exponential>(*this, generator, {.a = lambda});
 }
 Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) {
-  check(p >= 0 && p <= 1, "bernoulli_: expected a probability, got ", p);
+  check(p >= 0 && p <= 1, "bernoulli_: p must be in [0, 1], got ", p);
   return draw_inplace<ops::Bernoulli>(*this, generator, {.a = p});
 }
 Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) {
@@ -160,8 +160,8 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorO
   return randint(low, high, self.sizes(), merge_options(options, self));
 }
 
-// R. A. Fisher and F. Yates: place i swaps with one of the places i … n - 1. On the host: the swaps are in
-// order.
+// Fisher-Yates shuffle (R. A. Fisher and F. Yates): swaps position i with one of the positions i … n - 1.
+// Runs on the host because the swaps are sequential.
 Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& options) {
   check(n >= 0, "randperm: expected n >= 0, got ", n);
   check_magnitude("randperm", "n =", n);
@@ -209,7 +209,7 @@ Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   check_real("bernoulli", self.dtype());
   const Tensor p = self.detach().to(kDouble);
   check(((p < 0).sum() + (p > 1).sum() + (p != p).sum()).item<int64_t>() == 0,
-        "bernoulli: expected probabilities from 0 to 1");
+        "bernoulli: probabilities must be in [0, 1]");
   Tensor out = (rand(p.sizes(), generator, p.options()) < p).to(self.dtype());
   if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
   return out;
@@ -223,7 +223,7 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Op
   check(self.dim() == 1 || self.dim() == 2, "multinomial: expected weights [C] or [B, C], got ", self);
   check(num_samples > 0, "multinomial: expected at least one sample, got ", num_samples);
   const int64_t columns = self.size(-1), rows = self.dim() == 2 ? self.size(0) : 1;
-  check(columns > 0, "multinomial: no weights: ", self);
+  check(columns > 0, "multinomial: expected at least one weight, got ", self);
   check(replacement || num_samples <= columns, "multinomial: ", num_samples,
         " samples without replacement from ", columns, " weights");
   const Tensor weights = self.detach().to(kDouble).contiguous().view({rows, columns});

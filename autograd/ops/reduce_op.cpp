@@ -1,4 +1,4 @@
-// Backward of reductions that choose elements.
+// Backward of reductions that select elements.
 #include "tandem/autograd/ops/reduce_op.h"
 
 #include "tandem/autograd/ops/arithmetic.h"

@@ -19,7 +19,7 @@ Tensor repeat_dim(const Tensor& self, int64_t dim, int64_t count) {
   return self.unsqueeze(dim).expand(sizes).reshape(joined);
 }
 
-// Position of each output element: i repeats[i] times.
+// Input position of each output element: i occurs repeats[i] times.
 Tensor positions(const Tensor& repeats) {
   const Tensor counts = repeats.to(kCPU).to(kLong).contiguous();
   const int64_t* count = counts.ptr<int64_t>();

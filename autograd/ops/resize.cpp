@@ -13,7 +13,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
   if (count > room) {
     check(count <= INT64_MAX - impl.offset, "resize_: too many elements: ", size);
     Tensor larger = empty_raw({impl.offset + count}, impl.dtype, impl.device());
-    // All that the storage has, as it lies.
+    // All elements of the storage, in memory order.
     const Tensor kept = alias(*this, {impl.offset + room}, {1}, 0);
     backend(*this).pointwise.copy(alias(larger, kept.sizes(), {1}, 0), kept);
     impl.storage = larger.storage();

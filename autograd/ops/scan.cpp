@@ -1,8 +1,8 @@
-// cumsum, cumprod and prod along a dimension, through scans.
+// cumsum, cumprod, and prod along a dimension, computed by scans.
 //
-// Gradients. y = running_sum(x): the running sum of g the other way. y = running_product(x):
+// Gradients. y = running_sum(x): the running sum of g in the other direction. y = running_product(x):
 //   dx_k = y_(k-1) S_k, S_k = g_k + x_(k+1) S_(k+1).
-// prod: g times the product of all elements before and of all after. y = linear_recurrence(a, b):
+// prod: g times the product of all other elements. y = linear_recurrence(a, b):
 //   db = L, da_k = L_k y_(k-1), L_k = g_k + a_(k+1) L_(k+1).
 #include "tandem/autograd/ops/scan.h"
 #include "tandem/autograd/ops/inplace_of.h"
@@ -130,7 +130,7 @@ struct ProdBackward final : Node {
   int64_t dim = 0;
 };
 
-// Integers are scanned as int64 and given as `dtype`.
+// Integers are scanned as int64 and converted to `dtype`.
 Tensor cumulative(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                   Tensor (*scan)(const Tensor&, int64_t, bool)) {
   const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());

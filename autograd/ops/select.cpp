@@ -22,7 +22,7 @@ struct SelectMap {
 }  // namespace
 
 Tensor select(const Tensor& self, int64_t dim, int64_t index) {
-  check_index(self.dim() > 0, "select: a tensor without dimensions cannot be indexed; use item()");
+  check_index(self.dim() > 0, "select: a 0-dim tensor cannot be indexed; use item()");
   dim = wrap_dim(dim, self.dim());
   const auto d = static_cast<std::size_t>(dim);
   const int64_t size = self.sizes()[d];

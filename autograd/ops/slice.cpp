@@ -24,7 +24,7 @@ struct SliceMap {
 }  // namespace
 
 Tensor slice(const Tensor& self, int64_t dim, optional<int64_t> start, optional<int64_t> end, int64_t step) {
-  check_index(self.dim() > 0, "slice: a tensor without dimensions cannot be sliced");
+  check_index(self.dim() > 0, "slice: a 0-dim tensor cannot be sliced");
   check(step > 0, "slice: the step must be positive, got ", step);
   dim = wrap_dim(dim, self.dim());
   const auto d = static_cast<std::size_t>(dim);
@@ -49,7 +49,7 @@ Tensor slice(const Tensor& self, int64_t dim, optional<int64_t> start, optional<
 }
 
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
-  check(self.dim() > 0, "narrow: a tensor without dimensions cannot be narrowed");
+  check(self.dim() > 0, "narrow: a 0-dim tensor cannot be narrowed");
   dim = wrap_dim(dim, self.dim());
   const int64_t size = self.size(dim), from = start < 0 ? start + size : start;
   check(length >= 0, "narrow: length must not be negative, got ", length);

@@ -1,4 +1,4 @@
-// softmax and log_softmax. Gradients: y (g - Σ g y), and g - exp(y) Σ g, the sums along the dimension.
+// softmax and log_softmax. Gradients: y (g - Σ g y), and g - exp(y) Σ g, with the sums along the dimension.
 #include "tandem/autograd/ops/softmax.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -12,7 +12,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// A gradient by one fused pass, for when it is not recorded itself.
+// Computes the gradient in one fused pass. Used when the gradient itself is not recorded.
 Tensor fused(const KernelFunction<SoftmaxKernels::Backward>& kernel, const Tensor& g, const Tensor& y,
              int64_t dim) {
   Tensor out = empty_raw(y.sizes(), y.dtype(), y.device());

@@ -27,7 +27,7 @@ struct Outputs {
 
 int64_t size_of(const Tensor& self, int64_t dim) { return self.dim() == 0 ? 1 : self.size(dim); }
 
-// Number k of the ascending order along dim.
+// Element k of the ascending order along dim.
 std::tuple<Tensor, Tensor> kth(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first,
                                const char* backward_name) {
   Outputs out(self, dim, 1);
@@ -56,8 +56,9 @@ Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
 
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
   dim = wrap_dim(dim, self.dim());
-  check(k >= 0 && k <= size_of(self, dim), "topk: k = ", k, " of dimension ", dim, " of ", self);
-  if (self.dim() == 0) k = 1;  // a number is its own, whatever k
+  check(k >= 0 && k <= size_of(self, dim), "topk: k = ", k, " is out of range for dimension ", dim, " of ",
+        self);
+  if (self.dim() == 0) k = 1;  // a 0-dim tensor selects itself, whatever k
   Outputs out(self, dim, k);
   if (out.values.numel() != 0)
     backend(self).sort.topk(out.values, out.indices, self.detach().contiguous(), dim, k, largest);
@@ -67,19 +68,20 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, self.dim());
-  check(k >= 1 && k <= size_of(self, dim), "kthvalue: k = ", k, " of dimension ", dim, " of ", self);
+  check(k >= 1 && k <= size_of(self, dim), "kthvalue: k = ", k, " is out of range for dimension ", dim,
+        " of ", self);
   return kth(self, k - 1, dim, keepdim, false, "KthvalueBackward");
 }
 
 std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, self.dim());
   const int64_t n = size_of(self, dim);
-  check(n > 0, "median: dimension ", dim, " has nothing to choose from: ", self);
+  check(n > 0, "median: dimension ", dim, " must not be empty, got ", self);
   return kth(self, (n - 1) / 2, dim, keepdim, true, "MedianBackward");
 }
 Tensor median(const Tensor& self) {
   const bool nothing = self.numel() == 0;
-  check(!nothing || self.is_floating_point(), "median: nothing to choose from: ", self);
+  check(!nothing || self.is_floating_point(), "median: expected a tensor with elements, got ", self);
   Tensor out = nothing ? full({}, std::numeric_limits<double>::quiet_NaN(), self.options())
                        : std::get<0>(median(self.detach().reshape({-1}), 0, false));
   record_shared(out, self, dim_mask({}, self.dim()), false, "MedianBackward");
@@ -88,11 +90,11 @@ Tensor median(const Tensor& self) {
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   check(self.dim() == 1 && is_integral(self.dtype(), false), "bincount: expected 1-D integers, got ", self);
-  check(minlength >= 0, "bincount: minlength ", minlength, " is negative");
+  check(minlength >= 0, "bincount: minlength ", minlength, " must not be negative");
   if (self.numel() == 0) return zeros({minlength}, TensorOptions(kLong).device(self.device()));
-  check(self.min().item<int64_t>() >= 0, "bincount: there are negative numbers in ", self);
+  check(self.min().item<int64_t>() >= 0, "bincount: expected non-negative numbers, got ", self);
   check(!weights.defined() || weights.sizes() == self.sizes(),
-        "bincount: expected a weight for each number\n  self    ", self, "\n  weights ", weights);
+        "bincount: expected one weight per number\n  self    ", self, "\n  weights ", weights);
   const int64_t count = std::max(minlength, add_sizes("bincount", self.max().item<int64_t>(), 1));
   const Tensor what = weights.defined()
                           ? as_type(weights.detach(), weights.dtype() == kFloat ? kFloat : kDouble)

@@ -1,5 +1,5 @@
-// split, chunk, tensor_split and unbind: several views that cut one dimension. Gradient: the pieces'
-// gradients put side by side; a piece that was not used counts as zeros.
+// split, chunk, tensor_split and unbind: several views that partition one dimension. Gradient: the
+// concatenation of the pieces' gradients; an unused piece counts as zeros.
 #include <algorithm>
 
 #include "tandem/autograd/ops/cat.h"
@@ -11,7 +11,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// One node for all pieces: a slice a piece would fill zeros of the whole size for each.
+// One node for all pieces: with one slice node per piece, each would fill zeros of the whole size.
 struct SplitBackward final : Node {
   const char* name() const override { return unbind ? "UnbindBackward" : "SplitBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
@@ -34,13 +34,13 @@ void record_split(const std::vector<Tensor>& pieces, const Tensor& self, int64_t
   }
 }
 
-// Pieces are tensors, which take memory themselves.
+// Limits the number of pieces, because each is a tensor that itself takes memory.
 void check_pieces(const char* operation, int64_t count) {
   constexpr int64_t most = int64_t{1} << 24;
   check(count <= most, operation, ": ", count, " pieces are too many, expected at most ", most);
 }
 
-// Pieces that end before ends[0], ends[1], …
+// Cuts the tensor into pieces that end before ends[0], ends[1], …
 std::vector<Tensor> cut(const Tensor& self, int64_t dim, std::span<const int64_t> ends) {
   const auto d = static_cast<std::size_t>(dim);
   Dims sizes(self.sizes());
@@ -67,8 +67,9 @@ int64_t check_dim(const Tensor& self, int64_t dim, const char* operation) {
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   dim = check_dim(self, dim, "split");
   const int64_t size = self.size(dim);
-  check(split_size >= 0, "split: the size of a piece must not be negative, got ", split_size);
-  check(split_size > 0 || size == 0, "split: pieces of 0 cannot make up dimension ", dim, " of size ", size);
+  check(split_size >= 0, "split: split_size must not be negative, got ", split_size);
+  check(split_size > 0 || size == 0, "split: split_size must be positive for dimension ", dim, " of size ",
+        size);
   if (size > 0) check_pieces("split", (size - 1) / split_size + 1);
   std::vector<int64_t> ends;
   for (int64_t end = 0; end < size;) ends.push_back(end = size - end <= split_size ? size : end + split_size);
@@ -84,8 +85,8 @@ std::vector<Tensor> split(const Tensor& self, IntArrayRef sizes, int64_t dim) {
     check(size >= 0 && !__builtin_add_overflow(sum, size, &sum), "split: bad sizes ", sizes);
     ends.push_back(sum);
   }
-  check(sum == self.size(dim), "split: sizes ", sizes, " add up to ", sum, ", dimension ", dim, " has size ",
-        self.size(dim), "\n  self ", self);
+  check(sum == self.size(dim), "split: sizes ", sizes, " add up to ", sum, ", but dimension ", dim,
+        " has size ", self.size(dim), "\n  self ", self);
   return cut(self, dim, ends);
 }
 
@@ -158,10 +159,10 @@ int64_t named_dim(const char* operation, const Tensor& self, int64_t least, int6
   check(self.dim() >= least, operation, ": expected at least ", least, " dimensions, got ", self);
   return self.dim() == 1 ? 0 : dim;
 }
-// As numpy's, which cuts into equal pieces only.
+// Like NumPy's, which only cuts into equal pieces.
 std::vector<Tensor> even(const char* operation, const Tensor& self, int64_t sections, int64_t dim) {
-  check(sections > 0 && self.size(dim) % sections == 0, operation, ": dimension ", dim,
-        " does not divide by ", sections, ": ", self);
+  check(sections > 0 && self.size(dim) % sections == 0, operation, ": the size of dimension ", dim,
+        " is not divisible by ", sections, ": ", self);
   return tandem::tensor_split(self, sections, dim);
 }
 }  // namespace

@@ -1,4 +1,4 @@
-// squeeze and unsqueeze: dimensions of size 1 go and come. Gradient: g in the input's shape.
+// squeeze and unsqueeze: remove and insert dimensions of size 1. Gradient: g in the input's shape.
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 

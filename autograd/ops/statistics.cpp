@@ -1,4 +1,4 @@
-// Composites of sort, gather, cumsum and reductions.
+// Statistics, composed of sort, gather, cumsum and reductions.
 #include "tandem/autograd/ops/statistics.h"
 
 #include <cmath>
@@ -30,7 +30,7 @@ Tensor quantiles(const Tensor& self, const Tensor& q, optional<int64_t> dim, boo
   const Tensor x = (dim ? (self.dim() == 0 ? self.reshape({1}) : self) : self.reshape({-1}))
                        .movedim(dim && self.dim() > 0 ? wrap_dim(*dim, self.dim()) : 0, -1);
   const int64_t n = x.size(-1);
-  check(self.numel() > 0, "quantile: nothing to choose from: ", self);
+  check(self.numel() > 0, "quantile: expected a tensor with elements, got ", self);
   const Tensor sorted = std::get<0>(tandem::sort(x, -1));
   const Tensor place = q.detach().reshape({-1}) * static_cast<double>(n - 1);
   const Tensor low = place.floor(), high = place.ceil();
@@ -39,7 +39,7 @@ Tensor quantiles(const Tensor& self, const Tensor& q, optional<int64_t> dim, boo
   Tensor out = below + (above - below) * (place - low);
   out = where(low == high, below, out);  // infinities have no difference
   out = where(x.isnan().any(-1, true), Scalar(std::numeric_limits<double>::quiet_NaN()), out);
-  // The quantiles in front, and the dimensions that were reduced.
+  // Moves the quantiles to the front and restores the reduced dimensions.
   out = out.movedim(-1, 0);
   if (keepdim) {
     if (dim && self.dim() > 0)
@@ -95,8 +95,8 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
     low -= 1;
     high += 1;
   }
-  check(std::isfinite(low) && std::isfinite(high) && low < high, "histc: the range [", low, ", ", high,
-        "] is not finite or empty");
+  check(std::isfinite(low) && std::isfinite(high) && low < high,
+        "histc: the range must be finite and not empty, got [", low, ", ", high, "]");
   const Tensor inside = x.masked_select(logical_and(x >= low, x <= high));
   const Tensor bin = ((inside - low) * static_cast<double>(bins) / (high - low)).to(kLong);
   return none.index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
@@ -109,12 +109,12 @@ Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdi
   return quantiles(self, full({}, q, self.options()), dim, keepdim);
 }
 
-// Sorted, equal values stand in runs: of the first of the longest runs, the last place.
+// Equal values form runs in the sorted order. Takes the last position of the first of the longest runs.
 std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return {self.clone(), zeros({}, self.options().dtype(kLong))};
   const int64_t n = self.size(dim);
-  check(n > 0, "mode: dimension ", dim, " has nothing to choose from: ", self);
+  check(n > 0, "mode: dimension ", dim, " must not be empty, got ", self);
   const auto [sorted, order] = tandem::sort(self.detach(), dim);
   const Tensor starts = ne(sorted.narrow(dim, 1, n - 1), sorted.narrow(dim, 0, n - 1)).to(kLong);
   const Tensor run = cat({zeros_like(order.narrow(dim, 0, 1)), starts.cumsum(dim)}, dim);

@@ -1,5 +1,5 @@
-// sub: self - alpha other, and rsub: other - alpha self, both by add's kernel. Gradients: g and -alpha g;
-// each summed to its argument's shape by the engine.
+// sub: self - alpha other, and rsub: other - alpha self, both using add's kernel. Gradients: g and -alpha g,
+// each summed by the engine to its argument's shape.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_op.h"
 
@@ -25,10 +25,10 @@ struct RsubNumberBackward final : Node {
 ScalarType sub_type(ScalarType type, const Scalar& alpha) {
   check(type != kBool, "sub: not defined for bool; use logical_xor, or logical_not of the other");
   check(!alpha.isFloatingPoint() || is_floating_point(type), "sub: alpha ", alpha,
-        " is not an integer but the result is ", type);
+        " must be an integer because the result is ", type);
   return type;
 }
-// LibTorch refuses one bool tensor too.
+// LibTorch also rejects a single bool tensor.
 ScalarType sub_type(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   check(a.dtype() != kBool || b.dtype() != kBool,
         "sub: not defined for two bool tensors; use logical_xor, or logical_not of the other");

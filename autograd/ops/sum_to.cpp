@@ -1,4 +1,4 @@
-// sum_to_size, from sum and view.
+// sum_to_size, composed of sum and view.
 #include "tandem/autograd/ops/sum_to.h"
 
 #include "tandem/autograd/ops/reduce.h"

@@ -1,4 +1,4 @@
-// Tensors of values written in the program.
+// Tensors from literal values.
 #include "tandem/autograd/ops/tensor_literal.h"
 
 #include "tandem/autograd/ops/factories.h"
@@ -31,14 +31,14 @@ Dims TensorLiteral::sizes() const {
 
 void TensorLiteral::check_sizes(const Dims& sizes, std::size_t depth) const {
   if (kind_ == Kind::kNumber) {
-    check(depth == sizes.size(), "tensor: a number stands beside lists at depth ", depth);
+    check(depth == sizes.size(), "tensor: expected a list, got a number at depth ", depth);
     return;
   }
-  check(depth < sizes.size(), "tensor: a list stands beside numbers at depth ", depth);
-  check(static_cast<int64_t>(size_) == sizes[depth], "tensor: ragged lists: one at depth ", depth, " has ",
-        size_, " elements, the first there has ", sizes[depth]);
+  check(depth < sizes.size(), "tensor: expected a number, got a list at depth ", depth);
+  check(static_cast<int64_t>(size_) == sizes[depth], "tensor: lists differ in length: one at depth ", depth,
+        " has ", size_, " elements, the first one has ", sizes[depth]);
   if (kind_ == Kind::kRun)
-    check(depth + 1 == sizes.size(), "tensor: numbers stand beside lists at depth ", depth + 1);
+    check(depth + 1 == sizes.size(), "tensor: expected lists, got numbers at depth ", depth + 1);
   else
     for (std::size_t i = 0; i < size_; ++i) child(i)->check_sizes(sizes, depth + 1);
 }

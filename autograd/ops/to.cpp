@@ -1,4 +1,4 @@
-// to, copy_, clone, contiguous: the same values in another dtype, on another device, in other memory.
+// to, copy_, clone, contiguous: the same values in another dtype, on another device, or in other memory.
 // Gradients: the gradient converted (moved) back.
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/record.h"
@@ -17,21 +17,21 @@ struct ToBackward final : Node {
   ScalarType dtype = kFloat;
 };
 
-// In memory of its own on the same device, row-major.
+// Converts into newly allocated row-major memory on the same device.
 Tensor converted(const Tensor& self, ScalarType dtype) {
   Tensor out = empty_raw(self.sizes(), dtype, self.device());
   backend(self).pointwise.copy(out, self);
   return out;
 }
 
-// Both row-major, of one dtype and size.
+// Copies bytes between two row-major tensors of the same dtype and size.
 void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
   const auto& runtime = backend(to.is_cpu() ? from.device() : to.device()).runtime;
   runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), from.nbytes(), non_blocking);
 }
 
-// Row-major copy in `dtype` on `device`. What crosses is the smaller of the two dtypes, straight from where
-// it lies if that is row-major.
+// Row-major copy in `dtype` on `device`. Transfers the data in the smaller of the two dtypes, directly from
+// its memory if that is row-major.
 Tensor convert(const Tensor& self, Device device, ScalarType dtype, bool non_blocking) {
   if (device == self.device()) return converted(self, dtype);
   const ScalarType crossing = self.element_size() <= item_size(dtype) ? self.dtype() : dtype;
@@ -74,7 +74,7 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) co
 Tensor Tensor::clone(MemoryFormat) const { return to_recorded(*this, device(), dtype()); }
 Tensor Tensor::contiguous(MemoryFormat) const { return is_contiguous() ? *this : clone(); }
 
-// Outside autograd: pinned memory is for data on its way to a GPU.
+// Not recorded by autograd: pinned memory holds data on its way to a GPU.
 Tensor Tensor::pin_memory() const {
   check(is_cpu(), "pin_memory: expected a tensor on the CPU, got ", *this);
   if (is_pinned()) return *this;

@@ -1,4 +1,5 @@
-// tril and triu: a matrix (or a batch of them) with zeros above or below a diagonal. Gradient: g, cut alike.
+// tril and triu: a matrix (or a batch of matrices) with zeros above or below a diagonal. Gradient: g with the
+// same elements zeroed.
 #include "tandem/autograd/ops/tril.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct TriangleBackward final : Node {
 
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
   check(self.dim() >= 2, upper ? "triu" : "tril", ": expected at least 2 dimensions, got ", self);
-  diagonal = std::clamp(diagonal, -self.size(-2), self.size(-1));  // beyond there is nothing
+  diagonal = std::clamp(diagonal, -self.size(-2), self.size(-1));  // diagonals beyond this are empty
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
   backend(self).index.triangle(out, self, diagonal, upper);
   if (auto* node = record<TriangleBackward>(out, self)) {

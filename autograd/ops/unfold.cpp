@@ -1,5 +1,5 @@
-// unfold: windows along a dimension. Gradient: the windows' gradients added where they lay, one position of
-// the window after the other, so that the order of additions is fixed.
+// unfold: windows along a dimension. Gradient: the windows' gradients added at their positions, one position
+// within the window at a time, which fixes the order of additions.
 #include <algorithm>
 
 #include "tandem/autograd/ops/view.h"
@@ -47,7 +47,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   check(size <= sizes[d], "unfold: window ", size, " is larger than dimension ", dimension, " of size ",
         sizes[d], "\n  self ", self);
   const int64_t element = strides[d];
-  step = std::min(step, sizes[d] + 1);  // a longer one is never taken
+  step = std::min(step, sizes[d] + 1);  // a longer step never applies
   sizes[d] = (sizes[d] - size) / step + 1;
   strides[d] = sizes[d] <= 1 ? element : element * step;
   sizes.push_back(size);

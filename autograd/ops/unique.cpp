@@ -1,4 +1,4 @@
-// searchsorted and unique as uses of the stable sort: runs of equal elements, and ranks.
+// searchsorted and unique, built on the stable sort: runs of equal elements, and ranks.
 #include "tandem/autograd/ops/unique.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -18,8 +18,8 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// [B, n] sorted, [B, m] values → [B, m]. Sorted together, an equal value stands behind the sorted ones
-// (`right`) or before them; what it has of them before it is the answer.
+// [B, n] sorted, [B, m] values → [B, m]. Sorts both together, with an equal value after the sorted ones
+// (`right`) or before them. The result is the number of sorted elements before each value.
 Tensor ranks(const Tensor& sorted, const Tensor& values, bool right) {
   const int64_t n = sorted.size(1), m = values.size(1);
   const Tensor all = right ? cat({sorted, values}, 1) : cat({values, sorted}, 1);
@@ -38,8 +38,8 @@ bool right_of(bool right, optional<std::string_view> side) {
 }
 
 struct Runs {
-  Tensor starts;   // bool [n]: an element begins a run
-  Tensor numbers;  // int64 [n]: of the run of each element
+  Tensor starts;   // bool [n]: whether an element begins a run
+  Tensor numbers;  // int64 [n]: the number of each element's run
 };
 Runs runs_of(const Tensor& differs) {  // bool [n - 1], or [0] when n <= 1
   const Tensor first = ones({1}, differs.options());
@@ -55,7 +55,7 @@ Tensor nothing(const Tensor& self) { return empty({0}, self.options().dtype(kLon
 
 using Result = std::tuple<Tensor, Tensor, Tensor>;
 
-// Rows [n, …] in the order `order` (undefined: as they stand) whose runs are `differs`.
+// Rows [n, …] in the order `order` (undefined: in their existing order), with the runs given by `differs`.
 Result chosen(const Tensor& rows, const Tensor& order, const Tensor& differs, bool inverse, bool counts) {
   const Runs runs = runs_of(differs);
   const Tensor places = runs.starts.nonzero().reshape({-1});
@@ -84,7 +84,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_
                     optional<std::string_view> side, const Tensor& sorter) {
   right = right_of(right, side);
   Tensor sorted = sorted_sequence.detach();
-  check(sorted.dim() > 0, "searchsorted: the sorted sequence has no dimension");
+  check(sorted.dim() > 0, "searchsorted: sorted_sequence must have at least one dimension");
   if (sorter.defined()) sorted = sorted.gather(-1, sorter);
   const bool one = sorted.dim() == 1;
   if (!one) {
@@ -145,12 +145,12 @@ std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted, bool return_
   return {values, inverse};
 }
 
-// Sorted by the last column first: the sort is stable.
+// Sorts by the last column first; the sort is stable.
 Result unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bool return_counts) {
   const Tensor rows = check_slices("unique_dim", self, dim);
   const int64_t n = rows.size(0);
   if (rows.numel() == 0) {
-    check(n == 0, "unique_dim: there are slices, but without elements: ", self);
+    check(n == 0, "unique_dim: the slices must have elements, got ", self);
     return {self.clone(), nothing(self), nothing(self)};
   }
   const Tensor flat = rows.reshape({n, rows.numel() / n});

@@ -1,5 +1,5 @@
-// var and std by two passes: the mean, then squared deviations from it. Gradients: of var
-// 2 g (x - mean) / (count - correction); of std the same with g / (2 std).
+// var and std in two passes: the mean, then the squared deviations from it. Gradients: for var 2 g (x - mean)
+// / (count - correction); for std the same with g / (2 std).
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -27,7 +27,7 @@ struct VarBackward final : Node {
       scale = scale / (2 * s + zero) * (1 - zero);
     }
     const Tensor deviation = x - x.mean(reduced.dims(), /*keepdim=*/true);
-    const double factor = x.numel() == 0 ? 0 : 2 / divisor;  // of nothing: no 0 times infinity
+    const double factor = x.numel() == 0 ? 0 : 2 / divisor;  // avoids 0 times infinity for an empty tensor
     out[0] = deviation * (reduced.restore(scale) * factor);
   }
   void release() override {
@@ -40,7 +40,7 @@ struct VarBackward final : Node {
   bool root = false;
 };
 
-// mean: that of self, with keepdim, where it is at hand.
+// mean: the mean of self with keepdim, if already known.
 Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
   check(self.is_floating_point(), s.root ? "std" : "var", ": expected a floating point tensor, got ", self);
   const Dims sizes = reduced_sizes(self.sizes(), s.mask, true);

@@ -33,8 +33,8 @@ Dims infer_size(IntArrayRef size, int64_t numel, const char* operation) {
 
 optional<Dims> view_strides(const Tensor& self, IntArrayRef size) {
   if (self.is_contiguous()) return contiguous_strides(size);
-  // Walk both shapes from the back in groups of equal products; a group of the old shape must be one even
-  // run.
+  // Walks both shapes from the back in groups of equal products; each group of the old shape must have a
+  // uniform stride.
   const IntArrayRef sizes = self.sizes(), strides = self.strides();
   Dims out(size.size(), 0);
   int64_t at = static_cast<int64_t>(size.size()) - 1;
@@ -78,8 +78,8 @@ Tensor view_with(const Tensor& self, const Dims& size, const Dims& strides) {
 Tensor view(const Tensor& self, IntArrayRef size) {
   const Dims wanted = infer_size(size, self.numel(), "view");
   const auto strides = view_strides(self, wanted);
-  check(strides.has_value(), "view: ", self, " with strides ", self.strides(), " cannot be seen as ", wanted,
-        " without a copy; use reshape");
+  check(strides.has_value(), "view: ", self, " with strides ", self.strides(), " cannot be viewed as ",
+        wanted, " without a copy; use reshape");
   return view_with(self, wanted, *strides);
 }
 
@@ -92,7 +92,8 @@ Tensor reshape(const Tensor& self, IntArrayRef shape) {
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   start_dim = wrap_dim(start_dim, self.dim());
   end_dim = wrap_dim(end_dim, self.dim());
-  check(start_dim <= end_dim, "flatten: start_dim ", start_dim, " lies behind end_dim ", end_dim);
+  check(start_dim <= end_dim, "flatten: start_dim ", start_dim, " must not be greater than end_dim ",
+        end_dim);
   if (self.dim() == 0) return reshape(self, {1});
   if (start_dim == end_dim) return self;
   Dims sizes;
@@ -109,7 +110,8 @@ Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
 
 Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   dim = wrap_dim(dim, self.dim());
-  check(!sizes.empty() && self.dim() > 0, "unflatten: expected at least one size, and a dimension to split");
+  check(!sizes.empty() && self.dim() > 0,
+        "unflatten: expected at least one size and a tensor with at least one dimension");
   const Dims parts = infer_size(sizes, self.size(dim), "unflatten");
   Dims wanted(self.sizes());
   wanted.erase(static_cast<std::size_t>(dim));
@@ -127,15 +129,15 @@ Tensor view(const Tensor& self, ScalarType dtype) {
   int64_t offset = self.storage_offset();
   if (from != to) {
     check(self.dim() > 0 && (strides.back() == 1 || sizes.back() == 1), "view: ", self, " with strides ",
-          self.strides(), " cannot be seen as ", dtype,
-          ": elements of another size need a last dimension of stride 1");
+          self.strides(), " cannot be viewed as ", dtype,
+          ": a different element size requires a last dimension with stride 1");
     bool whole = from > to || (sizes.back() % ratio == 0 && offset % ratio == 0);
     for (std::size_t d = 0; d + 1 < sizes.size(); ++d) {
       whole = whole && (from > to || strides[d] % ratio == 0);
       strides[d] = from > to ? strides[d] * ratio : strides[d] / ratio;
     }
     check(whole, "view: ", self, " with strides ", self.strides(), " and offset ", offset,
-          " cannot be seen as ", dtype, ": they do not divide by ", ratio);
+          " cannot be viewed as ", dtype, ": they are not divisible by ", ratio);
     sizes.back() = from > to ? sizes.back() * ratio : sizes.back() / ratio;
     strides.back() = 1;
     offset = from > to ? offset * ratio : offset / ratio;

@@ -1,4 +1,4 @@
-// where and masked_fill. Gradients: g where the condition chose the argument, else 0.
+// where and masked_fill. Gradients: g where the condition selected the argument, else 0.
 #include "tandem/autograd/ops/where.h"
 
 #include "tandem/autograd/ops/reduce.h"
@@ -39,7 +39,7 @@ Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, De
 }
 
 const Tensor& check_value(const Tensor& value) {
-  check(value.dim() == 0, "masked_fill: value must be a number or a tensor of dimension 0, got ", value);
+  check(value.dim() == 0, "masked_fill: value must be a number or a 0-dim tensor, got ", value);
   return value;
 }
 void check_mask(const Tensor& self, const Tensor& mask) {

@@ -132,7 +132,7 @@ TEST_CASE("refusals") {
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({3}, kLong)), doctest::Contains("have shape [2]"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2})), doctest::Contains("integers"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), ones({2})),
-                       doctest::Contains("weight has to be [3]"), Error);
+                       doctest::Contains("weight must be [3]"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kMean, -100, 2),
                        doctest::Contains("[0, 1]"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x.to(kLong), zeros({2}, kLong)), doctest::Contains("int64"), Error);

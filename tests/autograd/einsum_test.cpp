@@ -43,7 +43,7 @@ TEST_CASE("broken equations") {
   CHECK_THROWS_WITH_AS(einsum("ij,jk->ik", {a}), doctest::Contains("names 2 operands, got 1"), Error);
   CHECK_THROWS_WITH_AS(einsum("ijk->i", {a}), doctest::Contains("names 3 dimensions"), Error);
   CHECK_THROWS_WITH_AS(einsum("ij,jk->ii", {a, b}), doctest::Contains("twice in the output"), Error);
-  CHECK_THROWS_WITH_AS(einsum("ij->k", {a}), doctest::Contains("no operand has"), Error);
+  CHECK_THROWS_WITH_AS(einsum("ij->k", {a}), doctest::Contains("is in no operand"), Error);
   CHECK_THROWS_WITH_AS(einsum("ij,ij->ij", {a, b}), doctest::Contains("sizes 2 and 3"), Error);
   CHECK_THROWS_WITH_AS(einsum("i1->i", {a}), doctest::Contains("bad character"), Error);
   CHECK_THROWS_WITH_AS(einsum("i.j->i", {a}), doctest::Contains("bad '.'"), Error);

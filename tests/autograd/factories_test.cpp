@@ -42,7 +42,7 @@ TEST_CASE("arange of integers that no double holds") {
 
 TEST_CASE("arange refuses steps that lead nowhere") {
   CHECK_THROWS_WITH_AS(arange(0, 1, 0), doctest::Contains("step must not be 0"), Error);
-  CHECK_THROWS_WITH_AS(arange(0, 1, -1), doctest::Contains("does not go with step"), Error);
+  CHECK_THROWS_WITH_AS(arange(0, 1, -1), doctest::Contains("inconsistent with the sign of step"), Error);
   CHECK_THROWS_WITH_AS(arange(0, INFINITY), doctest::Contains("unsupported range"), Error);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("from_blob refuses what memory cannot be") {
   CHECK_THROWS_WITH_AS(from_blob(numbers, {2, 2}, {1}), doctest::Contains("2 sizes but 1 strides"), Error);
   CHECK_THROWS_AS(from_blob(numbers, {int64_t{1} << 40, int64_t{1} << 40}), Error);
   CHECK_THROWS_WITH_AS(from_blob(numbers, {int64_t{1} << 32, int64_t{1} << 30}, {int64_t{1} << 40, 1}),
-                       doctest::Contains("reach too far"), Error);
+                       doctest::Contains("address too many elements"), Error);
   int freed = 0;
   CHECK(from_blob(nullptr, {0}, [&](void*) { ++freed; }).sum().item<float>() == 0);
   CHECK(freed == 1);

@@ -96,13 +96,13 @@ TEST_CASE("batch_norm has the same bits on any number of threads") {
 
 TEST_CASE("refusals") {
   const Tensor x = ones({2, 3});
-  CHECK_THROWS_WITH_AS(batch_norm(x, ones({2}), {}, {}, {}, true), doctest::Contains("weight has to be [3]"),
+  CHECK_THROWS_WITH_AS(batch_norm(x, ones({2}), {}, {}, {}, true), doctest::Contains("weight must be [3]"),
                        Error);
   CHECK_THROWS_WITH_AS(batch_norm(ones({1, 3}), {}, {}, {}, {}, true),
                        doctest::Contains("more than one value"), Error);
   CHECK_THROWS_WITH_AS(batch_norm(x, {}, {}, ones({3}), {}, true), doctest::Contains("together"), Error);
   CHECK_THROWS_WITH_AS(batch_norm(ones({3}), {}, {}, {}, {}, true), doctest::Contains("[N, C, ...]"), Error);
   CHECK_THROWS_WITH_AS(batch_norm(x.to(kLong), {}, {}, {}, {}, true), doctest::Contains("int64"), Error);
-  CHECK_THROWS_WITH_AS(layer_norm(x, {2}), doctest::Contains("last dimensions have to be [2]"), Error);
+  CHECK_THROWS_WITH_AS(layer_norm(x, {2}), doctest::Contains("last dimensions must be [2]"), Error);
   CHECK_THROWS_WITH_AS(group_norm(x, 2), doctest::Contains("2 groups do not divide"), Error);
 }

@@ -61,8 +61,8 @@ WIDER = [
 ]
 # What Tandem refuses and PyTorch computes: operations, Tandem's text, why that is right.
 STRICTER = [
-    ("addcmul* addcdiv*", "is not an integer", "PyTorch cuts the fraction of value without a word"),
-    ("addmm* baddbmm", "is not an integer", "PyTorch cuts the fraction of beta and alpha without a word"),
+    ("addcmul* addcdiv*", "must be an integer", "PyTorch cuts the fraction of value without a word"),
+    ("addmm* baddbmm", "must be an integer", "PyTorch cuts the fraction of beta and alpha without a word"),
     ("conv_transpose2d", "output would be empty", "no conv2d has such an input"),
     ("conv_transpose2d", "output_padding .* less than the stride", "PyTorch also takes one below the dilation"),
     ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size",
