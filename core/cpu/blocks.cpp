@@ -33,7 +33,7 @@ struct Call {
   int64_t item_out, item_in;
 };
 
-// One run of elements by blocks; out's pointer and stride come first.
+// Processes one run of elements in blocks; out's pointer and stride come first.
 template <std::size_t N>
 void run_blocks(const Call& call, char* out, int64_t out_stride, const std::array<const char*, N>& in,
                 const int64_t* strides, int64_t n) {
@@ -45,7 +45,7 @@ void run_blocks(const Call& call, char* out, int64_t out_stride, const std::arra
     for (std::size_t k = 0; k < N; ++k) {
       const char* from = in[k] + i * strides[k] * call.item_in;
       at[k] = strides[k] == 1 ? from : buffers[k];
-      // A number fills its buffer once.
+      // A scalar operand fills its buffer only once.
       if (strides[k] != 1 && (strides[k] != 0 || i == 0))
         gather(call.item_in, buffers[k], from, strides[k], count);
     }

@@ -1,6 +1,6 @@
-// Elementwise loops of any strides by way of loops of unit stride: operands of other strides are gathered
-// into a buffer, results scattered from one. So a function is compiled once for each type, and everything
-// around it once for all functions.
+// Elementwise loops for any strides, built on loops with unit stride: operands with other strides are
+// gathered into a buffer, and results are scattered from one. Each function is therefore compiled once per
+// type, and the surrounding code once for all functions.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 #include "tandem/core/cpu/loop.h"
@@ -8,16 +8,15 @@
 
 namespace tandem::cpu {
 
-/// out[i] = f(in[0][i], in[1][i], …) for i < n, which is not 0; `parameters` are those given to elementwise.
+/// out[i] = f(in[0][i], in[1][i], …) for i < n, n > 0; `parameters` is the pointer passed to elementwise.
 using UnitLoop = void (*)(void* out, const void* const* in, int64_t n, const void* parameters);
 
-/// The whole of an elementwise operation. The inputs, three at most, broadcast to out and are of the dtype
-/// `type`.
+/// A complete elementwise operation. The inputs, at most three, broadcast to out and have the dtype `type`.
 void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
                  const void* parameters = nullptr);
 
-/// Whether the rows of an operand lie across those of out, in a tensor where that costs more than a copy
-/// does.
+/// Whether the operand's rows run across those of out, in a tensor large enough that this costs more than a
+/// copy.
 template <int N>
 bool crosses(const LoopPlan<N>& plan, std::size_t operand) {
   if (plan.numel < kGrain || plan.strides[0][operand] <= 1) return false;
@@ -25,7 +24,7 @@ bool crosses(const LoopPlan<N>& plan, std::size_t operand) {
     if (plan.strides[d][operand] == 1) return true;
   return false;
 }
-/// A copy of the operand, laid out in rows of out's shape.
+/// A copy of the operand in the layout of out's rows.
 Tensor straightened(const Tensor& out, const Tensor& operand);
 
 }  // namespace tandem::cpu

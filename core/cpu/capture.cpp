@@ -1,4 +1,4 @@
-// Steps are not captured on the CPU.
+// Capture table of the CPU, which does not support capturing steps.
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/cpu/tables.h"
 
@@ -7,7 +7,7 @@ namespace {
 struct NotHere {
   template <KernelName name, class R, class... Args, Shown shown>
   constexpr operator Kernel<name, R(Args...), shown>() const {
-    return +[](Args...) -> R { fail("steps are not captured on the CPU"); };
+    return +[](Args...) -> R { fail("capture: steps cannot be captured on the CPU"); };
   }
 };
 constexpr NotHere not_here;

@@ -1,4 +1,4 @@
-// cat: one task a part where parts are small, else each part by all threads.
+// cat: small parts are distributed among tasks; otherwise all threads copy each part in turn.
 #include <cstring>
 
 #include "tandem/core/backend/backend.h"
@@ -8,7 +8,7 @@
 namespace tandem::cpu {
 namespace {
 
-// A row-major part of a row-major result whose rows (everything from `dim` on) are longer.
+// A row-major part of a row-major result with longer rows. A row is everything from `dim` on.
 struct Rows {
   char* to;
   const char* from;
@@ -37,7 +37,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
     starts[j] = start;
     start += parts[j].sizes()[d];
   }
-  // Small parts are shared out; a large one alone fills the threads.
+  // Small parts are distributed among threads; a large part keeps all threads busy on its own.
   const int64_t mean = out.numel() / std::max<int64_t>(1, static_cast<int64_t>(parts.size()));
   if (mean < kGrain && out.numel() >= 2 * kGrain)
     grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, mean));
@@ -71,7 +71,7 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
               start += rest % x.sizes()[k] * x.strides()[k];
             const Bits* row = in.ptr<Bits>() + start;
             Bits* to = out.ptr<Bits>() + r * columns;
-            // Columns [low, high) stay.
+            // Keep columns [low, high).
             const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, columns);
             const int64_t low = upper ? edge : 0, high = upper ? columns : edge;
             for (int64_t c = 0; c < low; ++c) to[c] = 0;

@@ -1,4 +1,4 @@
-// Comparisons on the CPU: arguments of any computed type, bool out.
+// Comparisons on the CPU: arguments of any compute dtype, bool output.
 #include "tandem/core/formulas/compare_ops.h"
 
 #include "tandem/core/backend/pointwise.h"

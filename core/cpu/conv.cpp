@@ -1,4 +1,4 @@
-// Convolution in the CPU's table: tensors to the kernels of conv2d.h.
+// Convolution entries of the CPU table: pass tensors to the kernels of conv2d.h.
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/conv2d.h"
@@ -57,7 +57,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   });
 }
 
-// Only the output's sizes matter: a 1 x 1 kernel gives the input's plane the same ones.
+// Only the output's sizes matter here; with a 1 x 1 kernel the input plane has the same size.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   if (grad_output.numel() == 0) return cpu_backend.pointwise.fill(grad_bias, 0);
   dispatch(grad_bias.dtype(), FloatTypes{}, "conv2d_backward_bias", [&]<class T>(Type<T>) {

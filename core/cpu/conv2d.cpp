@@ -1,5 +1,5 @@
-// Which way a convolution is computed, the gradients that need whole columns (im2col), and the gradient of
-// the bias.
+// Chooses how a convolution is computed. Also contains the gradients that need whole columns (im2col) and the
+// gradient of the bias.
 #include "tandem/core/cpu/conv2d.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace tandem::cpu {
 namespace {
 
-// First and one past the last output place whose input place `out * stride + shift` lies in [0, in).
+// First and one-past-last output position with input position `out * stride + shift` in [0, in).
 struct Range {
   int64_t begin, end;
 };
@@ -51,7 +51,7 @@ void to_columns(const Conv2dShape& s, const T* x, T* columns) {
   }
 }
 
-// dx of one group of one image += what columns[depth][out_plane] hold for it.
+// Adds columns[depth][out_plane] to dx of one group of one image.
 template <class T>
 void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
   const int64_t oh = s.out_h(), ow = s.out_w();
@@ -69,7 +69,7 @@ void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
   }
 }
 
-// The sum of one channel over the batch: lane by lane, then the lanes, then what is left of each plane.
+// Sum of one channel over the batch: per lane, then across lanes, then the remainder of each plane.
 template <class T>
 T sum_channel(const Conv2dShape& s, const T* dy) {
   constexpr int64_t kWidth = kLanes<T>;
@@ -93,7 +93,7 @@ T sum_channel(const Conv2dShape& s, const T* dy) {
   return rest;
 }
 
-// The gradient of the weights by whole columns: what no other way suits.
+// Gradient of the weights from whole columns; the fallback when no other method applies.
 template <class T>
 void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   constexpr int64_t kParts = 8;

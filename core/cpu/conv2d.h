@@ -5,9 +5,9 @@
 //                   * x[n, group(o) * C/groups + c, p * stride_h - pad_h + r * dilation_h,
 //                       q * stride_w - pad_w + s * dilation_w]
 //
-// Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; what lies outside of x counts as
-// zero. Callers have checked the shape: groups divide both channel counts, out_h() and out_w() are not
-// negative. The bits of every result depend on shape and data alone, never on the number of threads.
+// Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero.
+// Callers have checked the shape: groups divides both channel counts, and out_h() and out_w() are not
+// negative. The bits of every result depend only on shape and data, never on the number of threads.
 #pragma once
 #include <cstdint>
 
@@ -26,7 +26,7 @@ struct Conv2dShape {
   int64_t in_plane() const { return in_h * in_w; }
   int64_t out_plane() const { return out_h() * out_w(); }
   int64_t kernel_size() const { return kernel_h * kernel_w; }
-  /// Multiplications behind one output element.
+  /// Multiplications per output element.
   int64_t depth() const { return group_in() * kernel_size(); }
 };
 
@@ -38,8 +38,8 @@ void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* b
 template <class T>
 void conv2d_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 
-/// dw from x and dy; overwrites dw. Given db, the gradient of the bias is summed on the way, mostly for
-/// nothing; it may differ in the last bits from what conv2d_backward_bias gives.
+/// dw from x and dy; overwrites dw. If db is given, also computes the gradient of the bias, usually at no
+/// extra cost; it may differ in the last bits from the result of conv2d_backward_bias.
 template <class T>
 void conv2d_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw, T* db = nullptr);
 

@@ -1,4 +1,4 @@
-// Convolution by panels of columns (conv2d_columns.h).
+// Convolution with panels of columns (conv2d_columns.h).
 #include "tandem/core/cpu/conv2d_columns.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = 384 << 10;  // of columns made at once
-constexpr int64_t kTaskWork = 1 << 18;      // multiplications that are worth a task
+constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once
+constexpr int64_t kTaskWork = 1 << 18;      // minimum multiplications per task
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -22,7 +22,7 @@ struct Plan {
   const T *x, *x_end;
   int64_t places, depth, out_w;
   int64_t tiles, tile_rows;  // of the output channels of one group
-  int64_t block, blocks;     // places in a block, whole panels; blocks of an image
+  int64_t block, blocks;     // positions in a block (whole panels); blocks in an image
   const T *weights, *bias;   // [group][tile][depth][tile_rows], [group][tile][tile_rows] or none
 
   Plan(const Conv2dShape& shape, const T* source)
@@ -40,8 +40,8 @@ struct Plan {
   }
 };
 
-// to[0, end - begin) = row[q * stride_w] for q in [begin, end), zero where q is not in [low, high): there it
-// lies outside of the input. Up to a vector beyond is written.
+// to[0, end - begin) = row[q * stride_w] for q in [begin, end); zero where q is outside [low, high), which is
+// outside the input. May write up to one vector past the end.
 template <class T>
 void copy_row(const Plan<T>& plan, const T* row, int64_t low, int64_t high, int64_t begin, int64_t end,
               T* to) {
@@ -58,7 +58,7 @@ void copy_row(const Plan<T>& plan, const T* row, int64_t low, int64_t high, int6
   for (int64_t q = last; q < end; ++q) *to++ = 0;
 }
 
-// line[0, count) = the inputs of tap (r, q) of one channel for the places [first, first + count).
+// line[0, count) = the inputs of tap (r, q) of one channel for the positions [first, first + count).
 template <class T>
 void make_line(const Plan<T>& plan, const T* channel, int64_t r, int64_t q, int64_t first, int64_t count,
                T* line) {
@@ -78,13 +78,13 @@ void make_line(const Plan<T>& plan, const T* channel, int64_t r, int64_t q, int6
   }
 }
 
-// panels[panel][depth][kPanel] of the places [first, first + count) of one group of one image.
+// panels[panel][depth][kPanel] of the positions [first, first + count) of one group of one image.
 template <class T>
 void make_panels(const Plan<T>& plan, const T* image, int64_t first, int64_t count, T* panels) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
   const Conv2dShape& s = plan.s;
   const int64_t width = ceil_div(count, kPanel) * kPanel;
-  T* line = panels + plan.block * plan.depth;  // with a vector to spare at its end
+  T* line = panels + plan.block * plan.depth;  // with one spare vector at its end
   for (int64_t k = 0; k < plan.depth; ++k) {
     const int64_t tap = k % s.kernel_size();
     make_line(plan, image + k / s.kernel_size() * s.in_plane(), tap / s.kernel_w, tap % s.kernel_w, first,
@@ -98,7 +98,7 @@ void make_panels(const Plan<T>& plan, const T* image, int64_t first, int64_t cou
   }
 }
 
-// y[group_out][places] of the places that the panels hold.
+// y[group_out][places] of the positions in the panels.
 template <class T>
 void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t count, T* y) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
@@ -123,7 +123,7 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
   }
 }
 
-// Packs weights and bias: `weight(group, output channel, depth)`.
+// Packs the weights, given by `weight(group, output channel, depth)`, and the bias.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F weight) {
   const int64_t tile_size = plan.depth * plan.tile_rows, tiles = plan.s.groups * plan.tiles;

@@ -1,5 +1,5 @@
-// Convolution of any shape as a matrix product whose right side, the columns, is made panel by panel in the
-// cache and never exists as a whole.
+// Convolution of any shape as a matrix product. The right operand, the columns, is built panel by panel in
+// the cache and never exists as a whole.
 #pragma once
 #include "tandem/core/cpu/conv2d.h"
 
@@ -8,8 +8,8 @@ namespace tandem::cpu {
 template <class T>
 void columns_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
 
-/// Whether the gradient of the input is well computed as a convolution of dy with the turned weights: stride
-/// 1, and dy not much smaller than x.
+/// Whether the gradient of the input is efficient as a convolution of dy with the rotated weights: stride 1,
+/// and dy not much smaller than x.
 bool columns_backward_suits(const Conv2dShape& shape);
 
 template <class T>

@@ -11,10 +11,10 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kTaskWork = 1 << 16;  // multiplications that are worth a task
-constexpr int kMaxTaps = 9;             // of the weight gradient summed at once
+constexpr int64_t kTaskWork = 1 << 16;  // minimum multiplications per task
+constexpr int kMaxTaps = 9;             // of the weight gradient, summed at once
 
-// A plane with its padding, a vector to spare at its end, and where the taps of output place 0 lie in it.
+// A padded plane with a spare vector at its end, and the offsets of the taps of output position 0 in it.
 template <class T>
 struct Padded {
   const Conv2dShape& s;
@@ -34,7 +34,7 @@ struct Padded {
   const T* row(int64_t p) const { return data + p * s.stride_h * width; }
 };
 
-// One output row; up to a vector beyond its end is written.
+// Computes one output row; may write up to one vector past its end.
 template <class T>
 void make_row(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, T* y) {
   const int64_t taps = in.s.kernel_size(), stride = in.s.stride_w;
@@ -72,7 +72,7 @@ void add_taps(const Padded<T>& in, const int64_t* offsets, const T* dy, int64_t 
     std::copy(dy + q, dy + out_w, tail);
     const auto mask = lane < broadcast(static_cast<T>(out_w - q));
 #pragma GCC unroll 9
-    for (int t = 0; t < kTaps; ++t) {  // what lies beyond the row may be NaN
+    for (int t = 0; t < kTaps; ++t) {  // elements past the row may be NaN
       const Vec<T> value = load(row + offsets[t] + q);
       sum[t] += load(tail) * (mask ? value : Vec<T>{});
     }
@@ -87,7 +87,7 @@ auto pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
   return functions[taps - 1];
 }
 
-// `weight(output channel, tap)` gives the weights.
+// `weight(output channel, tap)` returns the weights.
 template <class T, class F>
 void convolve(const Conv2dShape& s, const T* x, const T* bias, T* y, F weight) {
   const int64_t taps = s.kernel_size(), out_h = s.out_h(), out_w = s.out_w(), plane = out_h * out_w;

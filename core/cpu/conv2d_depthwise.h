@@ -1,5 +1,5 @@
-// Convolution with one input channel a group (depthwise): taps times shifted rows, nothing is packed but the
-// padding.
+// Convolution with one input channel per group (depthwise): multiplies shifted rows by the taps. Only the
+// padding requires packing.
 #pragma once
 #include "tandem/core/cpu/conv2d.h"
 
@@ -9,12 +9,12 @@ bool depthwise_suits(const Conv2dShape& shape);
 template <class T>
 void depthwise_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
 
-/// The gradient of the input: stride 1, one output channel a group.
+/// For the gradient of the input: stride 1, one output channel per group.
 bool depthwise_backward_suits(const Conv2dShape& shape);
 template <class T>
 void depthwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 
-/// The gradient of the weights: stride 1 along rows.
+/// For the gradient of the weights: stride 1 along rows.
 bool depthwise_weight_suits(const Conv2dShape& shape);
 template <class T>
 void depthwise_backward_weight(const Conv2dShape& shape, const T* x, const T* dy, T* dw);

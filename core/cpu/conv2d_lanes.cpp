@@ -12,14 +12,15 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kEnoughTasks = 8;  // fewer are shared out inside
+constexpr int64_t kEnoughTasks = 8;  // with fewer, each task is itself split among the threads
 
-// `count` taps k, k + 1 … of the kernel that read the places i, i + 1 … of the source, along one axis.
+// `count` consecutive taps k, k + 1 … of the kernel that read the positions i, i + 1 … of the source, along
+// one axis.
 struct Run {
   int64_t tap, place, count;
 };
 
-// The runs of each result place along one axis; in this thread's scratch memory.
+// The runs of each result position along one axis, in this thread's scratch memory.
 struct Axis {
   int64_t places, kernel;
   int64_t* counts;  // [places]
@@ -44,7 +45,7 @@ struct Axis {
   }
 };
 
-// Forward: result place o reads source place o * stride - pad + k * dilation through tap k.
+// Forward: result position o reads source position o * stride - pad + k * dilation through tap k.
 Axis forward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
                   int64_t dilation) {
   Axis axis(slot, out, kernel);
@@ -56,7 +57,7 @@ Axis forward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t
   return axis;
 }
 
-// Backward: the source is dy; taps count from the kernel's end, so that they ascend with the source's place.
+// Backward: the source is dy. Taps count from the kernel's end, so they ascend with the source position.
 Axis backward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
                    int64_t dilation) {
   Axis axis(slot, in, kernel);
@@ -68,8 +69,7 @@ Axis backward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_
   return axis;
 }
 
-// One convolution: result [rows][cols][result_channels] from source
-// [..][source_w][source_channels].
+// One convolution: result [rows][cols][result_channels] from source [..][source_w][source_channels].
 template <class T>
 struct Plan {
   Axis rows, cols;
@@ -80,11 +80,11 @@ struct Plan {
 
   int64_t result_plane() const { return rows.places * cols.places; }
   int64_t depth() const { return kernel_h * kernel_w * source_channels; }
-  // Channels of the working result: whole tiles.
+  // Channels of the working result, in whole tiles.
   int64_t padded_channels() const { return tiles * tile_rows; }
 };
 
-// Steps through the places [plane][channels] of a working array in the order of NCHW memory.
+// Walks the positions [plane][channels] of a working array in the order of NCHW memory.
 struct LanePlace {
   int64_t plane, channels, place = 0, channel = 0;
   int64_t next() {
@@ -94,8 +94,8 @@ struct LanePlace {
   }
 };
 
-// to[place][channel][lane] = from[lane * image_stride + channel * plane + place] (to has `stride` channels a
-// place); lanes beyond `images` are zero.
+// to[place][channel][lane] = from[lane * image_stride + channel * plane + place] (to has `stride` channels
+// per position). Lanes beyond `images` are zero.
 template <class T>
 void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane,
                   int64_t stride, T* to) {
@@ -119,8 +119,8 @@ void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t c
   }
 }
 
-// The other way: to[lane * image_stride + channel * plane + place] = from[place][channel][lane] (from has
-// `stride` channels a place).
+// The inverse: to[lane * image_stride + channel * plane + place] = from[place][channel][lane] (from has
+// `stride` channels per position).
 template <class T>
 void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t images, int64_t channels,
                    int64_t plane, T* to) {
@@ -143,7 +143,7 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
   }
 }
 
-// Result rows [begin, end) of one group of channels of kLanes images.
+// Computes the result rows [begin, end) of one group of channels for kLanes images.
 template <class T>
 void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin, int64_t end, T* result) {
   constexpr int64_t kWidth = kLanes<T>;
@@ -173,8 +173,8 @@ void convolve(const Plan<T>& plan, const T* source, int64_t group, int64_t begin
   }
 }
 
-// One group of channels of the kLanes images from `first` on. Called outside of a parallel_for, its pieces
-// are shared out among the threads.
+// Processes one group of channels for the kLanes images from `first` on. When called outside a parallel_for,
+// its parts are distributed among the threads.
 template <class T>
 void run_block(const Plan<T>& plan, const T* source, int64_t first, int64_t group, T* result) {
   constexpr int64_t kWidth = kLanes<T>, kChannels = 16;
@@ -207,7 +207,8 @@ void run(const Plan<T>& plan, const T* source, T* result) {
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
 }
 
-// Fixes the tiles and packs weights and bias. `weight(group, result channel, source channel, kernel place)`.
+// Chooses the tiles and packs the bias and the weights, `weight(group, result channel, source channel, kernel
+// place)`.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F weight) {
   const int64_t most = kMaxTileRows[1];

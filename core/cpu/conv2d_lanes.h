@@ -1,16 +1,16 @@
-// Convolution with one image in each vector lane: for batches that fill the lanes and planes that stay in the
+// Convolution with one image in each vector lane: for batches that fill the lanes and planes that fit in the
 // cache.
 //
-// kLanes images are laid out as [height][width][channels][image]. One output place of all its images is then
-// a sum of rows-times-vector products along contiguous memory: no columns are built, no lane is wasted at
-// edges, and taps that fall into the padding cost nothing. The gradient with respect to the input is the same
-// loop with other taps.
+// kLanes images are laid out as [height][width][channels][image]. One output position of all these images is
+// then a sum of row-times-vector products along contiguous memory: no columns are built, no lane is wasted at
+// edges, and taps in the padding cost nothing. The gradient with respect to the input uses the same loop with
+// other taps.
 #pragma once
 #include "tandem/core/cpu/conv2d.h"
 
 namespace tandem::cpu {
 
-/// Whether this way is the faster one; depends on the shape alone. Same for the gradient of the input.
+/// Whether this method is faster; depends only on the shape. The same holds for the gradient of the input.
 template <class T>
 bool lanes_suit(const Conv2dShape& shape);
 

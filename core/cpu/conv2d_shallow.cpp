@@ -1,4 +1,4 @@
-// Convolution with few products behind an output (conv2d_shallow.h).
+// Convolution with few products per output (conv2d_shallow.h).
 #include "tandem/core/cpu/conv2d_shallow.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 constexpr int64_t kColumnBytes = 32 << 10;
 constexpr int64_t kMaxDepth = 32;
-constexpr int64_t kMaxTaps = 9;  // weights, and
-constexpr int kMaxOutputs = 2;   // output channels in a tile of the weight gradient
+constexpr int64_t kMaxTaps = 9;  // maximum weights in a tile of the weight gradient
+constexpr int kMaxOutputs = 2;   // maximum output channels in such a tile
 constexpr int64_t kParts = 32;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Output rows that are worked on at once; their places make `width` columns, whole vectors.
+// Output rows processed at once; their positions form `width` columns, whole vectors.
 template <class T>
 struct Cut {
   int64_t rows, width, padded_h, padded_w;
@@ -31,14 +31,14 @@ struct Cut {
     padded_h = s.in_h + 2 * s.pad_h;
     padded_w = s.in_w + 2 * s.pad_w;
   }
-  // A row is copied by whole vectors: a copy reads and writes up to a vector too far.
+  // Rows are copied in whole vectors: a copy may read and write up to one vector past the end.
   int64_t image_elements(const Conv2dShape& s) const {
     return s.group_in() * padded_h * padded_w + 2 * kLanes<T>;
   }
   int64_t column_elements(const Conv2dShape& s) const { return s.depth() * width + 2 * kLanes<T>; }
 };
 
-// Copies n elements and up to a vector more.
+// Copies n elements and up to one vector more.
 template <class T>
 inline void copy_beyond(const T* from, int64_t n, T* to) {
   for (int64_t i = 0; i < n; i += kLanes<T>) store(to + i, load(from + i));
@@ -57,7 +57,7 @@ void pad_image(const Conv2dShape& s, const Cut<T>& cut, const T* x, T* to) {
       std::copy_n(x, s.in_w, to + (c * cut.padded_h + h + s.pad_h) * cut.padded_w + s.pad_w);
 }
 
-// columns[depth][width] of output rows [first, first + rows); zero beyond the last place.
+// columns[depth][width] of output rows [first, first + rows); zero past the last position.
 template <class T>
 void make_columns(const Conv2dShape& s, const Cut<T>& cut, const T* image, int64_t first, int64_t rows,
                   T* columns) {
@@ -77,7 +77,7 @@ void make_columns(const Conv2dShape& s, const Cut<T>& cut, const T* image, int64
   }
 }
 
-// Calls f(first row, rows, columns) for the pieces of one group of one image.
+// Calls f(first row, rows, columns) for each piece of one group of one image.
 template <class T, class F>
 void for_columns(const Conv2dShape& s, const Cut<T>& cut, const T* x, F f) {
   T* image = scratch<T>(Scratch::kConvInput, cut.image_elements(s));
@@ -90,14 +90,14 @@ void for_columns(const Conv2dShape& s, const Cut<T>& cut, const T* x, F f) {
   }
 }
 
-// Weights of one group, [tile][depth][tile_rows], and its bias.
+// Weights of one group as [tile][depth][tile_rows], and its bias.
 template <class T>
 struct Weights {
   int64_t tiles, tile_rows;
   const T *packed, *bias;
 };
 
-// y[group_out][..] of `places` places: weights times columns plus bias.
+// y[group_out][..] of `places` positions: weights times columns plus bias.
 template <class T>
 void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64_t width, int64_t places,
               T* y) {
@@ -112,7 +112,7 @@ void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64
       const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(w.tile_rows), count > kWidth ? 2 : 1);
       const TileSegment<T> segment{w.packed + row * s.depth(), columns + j, s.depth()};
       T* to = y + row * plane + j;
-      // As many streams as rows are more than the hardware foresees.
+      // Prefetches explicitly: there are more streams (one per row) than the hardware prefetcher can follow.
       for (int64_t r = 0; r < rows; ++r) {
         __builtin_prefetch(to + r * plane + kAhead * kWidth, 1);
         __builtin_prefetch(to + r * plane + (kAhead + 1) * kWidth, 1);
@@ -127,7 +127,7 @@ void multiply(const Conv2dShape& s, const Weights<T>& w, const T* columns, int64
   }
 }
 
-// sums[kOutputs][kTaps] (vectors, `stride` apart) += dy rows times column rows, over `places` places;
+// sums[kOutputs][kTaps] (vectors, `stride` apart) += dy rows times column rows, over `places` positions;
 // totals[kOutputs], if given, += dy rows.
 template <class T, int kOutputs, int kTaps>
 void add_products(const T* dy, int64_t plane, const T* columns, int64_t width, int64_t places, int64_t stride,
@@ -174,7 +174,7 @@ AddProducts<T> pick_add(int64_t taps, std::integer_sequence<int, kTaps...>) {
   return functions[taps - 1];
 }
 
-// sums[group_out][depth + 1] (vectors) += the products of one piece, and the sum of dy as the last.
+// sums[group_out][depth + 1] (vectors) += the products of one piece; the last entry sums dy.
 template <class T>
 void add_piece(const Conv2dShape& s, const T* dy, const T* columns, int64_t width, int64_t places,
                Vec<T>* sums) {

@@ -1,5 +1,5 @@
-// Weight gradient of a convolution by rows (conv2d_weight.h). The batch is cut in parts by the shape alone;
-// each part sums its images in order, and the parts are added in order.
+// Weight gradient of a convolution by rows (conv2d_weight.h). The batch is split into parts by the shape
+// alone; each part sums its images in order, and the parts are added in order.
 #include "tandem/core/cpu/conv2d_weight.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kMaxParts = 16;
 constexpr int64_t kMaxPartialElements = 8 << 20;
-constexpr int64_t kBlockBytes = 384 << 10;  // of packed images worked on at once
-constexpr int64_t kEnoughTasks = 8;         // fewer are shared out inside
+constexpr int64_t kBlockBytes = 384 << 10;  // of packed images processed at once
+constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// How weights and images are cut. A run is a piece of the weights' columns (kernel row, kernel column,
-// channel) whose inputs are contiguous: a kernel row, or one kernel column of it if dilated. Whole vectors of
-// a run are read in place; what is left of all runs is packed side by side in `rest_vectors` vectors.
+// How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
+// channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole vectors of a
+// run are read in place; the remainders of all runs are packed side by side in `rest_vectors` vectors.
 template <class T>
 struct Layout {
   const Conv2dShape& s;
@@ -56,12 +56,13 @@ struct Layout {
 
   int64_t vectors() const { return runs * run_vectors + rest_vectors; }
   int64_t columns() const { return vectors() * kLanes<T>; }
-  // A column of ones beside what is left of the runs gives the gradient of the bias, where there is room.
+  // A column of ones after the remainders computes the gradient of the bias, if the vectors have a free
+  // column.
   int64_t ones_column() const { return runs * run_rest; }
   bool has_ones() const { return ones_column() < rest_row(); }
   int64_t rest_row() const { return rest_vectors * kLanes<T>; }
   int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
-  // Where a run begins, relative to the input of an output place's first tap.
+  // Start of a run, relative to the input of an output position's first tap.
   int64_t run_offset(int64_t run) const {
     const int64_t row = s.dilation_w == 1 ? run : run / s.kernel_w,
                   col = s.dilation_w == 1 ? 0 : run % s.kernel_w;
@@ -99,8 +100,8 @@ void pack_image(const Layout<T>& l, const T* x, T* to) {
                 to + ((h + s.pad_h) * l.padded_w + s.pad_w) * l.channels);
 }
 
-// What is left of the runs of every place. Whole vectors are copied: what they write beyond a run is
-// overwritten by the next one, or lies in columns that nobody reads, or beyond the last place.
+// Packs the remainders of the runs for every position. Copies whole vectors: elements written past a run are
+// overwritten by the next run, or end up in unused columns or past the last position.
 template <class T>
 void pack_rest(const Layout<T>& l, const T* image, T* to) {
   const int64_t oh = l.s.out_h(), ow = l.s.out_w();
@@ -113,14 +114,14 @@ void pack_rest(const Layout<T>& l, const T* image, T* to) {
   }
 }
 
-// Asks for what the next image will be packed from: its rows are too many streams for the hardware to
-// foresee.
+// Prefetches the data that the next image is packed from: its rows are more streams than the hardware
+// prefetcher can follow.
 template <class T>
 void prefetch(const T* from, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes<T>) __builtin_prefetch(from + i, 0, 2);
 }
 
-// Image `i` of the block: x and dy are those of one group of one image.
+// Packs image `i` of the block; x and dy belong to one group of one image.
 template <class T>
 void pack_block_image(const Layout<T>& l, const T* x, const T* dy, int64_t i, const Packed<T>& packed) {
   T* image = packed.images + i * l.image_size;
@@ -159,7 +160,7 @@ void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, boo
   }
 }
 
-// The sum of one part's images, of one group.
+// Sums the images of one part, for one group.
 template <class T>
 void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t group, T* partial) {
   const Conv2dShape& s = l.s;
@@ -189,7 +190,7 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
   }
 }
 
-// dw and db (if not null) of output channel `o` = the parts added in order, brought to [channel][kernel
+// dw and db (if not null) of output channel `o`: the parts added in order and rearranged to [channel][kernel
 // row][kernel column].
 template <class T>
 void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {

@@ -1,4 +1,4 @@
-// Batches from bytes.
+// Batches from raw bytes.
 #include "tandem/core/backend/data.h"
 #include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"

@@ -1,7 +1,7 @@
 // gather, scatter and scatter_add along one dimension.
 //
-// gather is elementwise over the index. The writers share out the positions beside `dim` among threads and
-// walk each in the order of the index, so additions to one element have one order.
+// gather is elementwise over the index. The writing kernels distribute the positions in the other dimensions
+// among threads and walk the index in order at each position, so additions to one element have a fixed order.
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {
@@ -24,7 +24,7 @@ void check_range(const char* operation, const Tensor& index, int64_t dim, int64_
   });
 }
 
-// out(position, index) = f(out, source) for every element of the index; see above for the order.
+// out(position, index) = f(out, source) for every element of the index, in the order described above.
 template <class T, class F>
 void write_along(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, F f) {
   const int64_t count = index.size(dim);

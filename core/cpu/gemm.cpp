@@ -1,5 +1,5 @@
-// Matrix products: blocks of A and B are packed in panels, register tiles (microkernel.h) multiply them.
-// Cuts depend on the shape alone; each element of C is summed in one fixed order.
+// Matrix products: blocks of A and B are packed into panels, which register tiles (microkernel.h) multiply.
+// The split depends only on the shape; each element of C is summed in a fixed order.
 #include "tandem/core/cpu/gemm.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;               // rows and columns of C worked on at once
-constexpr int64_t kDepthBytes = 1536;          // of a packed row of A: a panel of B stays near L1
-constexpr int64_t kTaskPanels = 4;             // panels of A, of B in one task
-constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications that are not worth waking a thread
+constexpr int64_t kBlock = 1024;               // rows and columns of C processed at once
+constexpr int64_t kDepthBytes = 1536;          // of a packed row of A, so that a panel of B stays near L1
+constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
+constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -33,7 +33,7 @@ void scale_rows(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
   }
 }
 
-// How C is cut: panels of `rows` rows and `columns` columns, `depth` products at a time.
+// How C is split: panels of `rows` rows and `columns` columns, `depth` products at a time.
 struct Cut {
   int vectors;
   int64_t rows, columns, depth;
@@ -47,9 +47,9 @@ Cut cut_for(const GemmArgs<T>& g) {
   return {vectors, rows, vectors * kLanes<T>, ceil_div(g.k, ceil_div(g.k, max_depth))};
 }
 
-// Packs `count` of `width` entries by `depth` into [depth][width], zero beyond count. `contiguous_depth`:
-// source entry e lies at from + e * ld, its depth contiguous; otherwise depth p lies at from + p * ld, its
-// entries contiguous.
+// Packs `count` entries (of `width`) by `depth` into [depth][width], zero past count. With
+// `contiguous_depth`, source entry e is at from + e * ld with contiguous depth; otherwise depth p is at from
+// + p * ld with contiguous entries.
 template <class T>
 void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count, int64_t width, int64_t depth,
                 T* to) {
@@ -100,7 +100,7 @@ void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, 
   }
 }
 
-// Packs A[i.., p..] and B[p.., j..] of one block, then multiplies.
+// Packs A[i.., p..] and B[p.., j..] of one block, then multiplies them.
 template <class T>
 void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, int64_t p, Block<T> block) {
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns);
@@ -145,7 +145,7 @@ void gemm_floating(const GemmArgs<T>& g) {
              nullptr, g.c + i * g.ldc + j, p > 0 || g.beta != T(0)});
 }
 
-// Integers: plain loops on the unsigned type, so that overflow wraps.
+// Integers: plain loops on the unsigned type, so that overflow wraps around.
 template <class T>
 void gemm_integer(const GemmArgs<T>& g) {
   using U = std::make_unsigned_t<T>;

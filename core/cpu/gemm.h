@@ -2,9 +2,9 @@
 //
 //   C[i] = alpha * op(A[i]) * op(B[i]) + beta * C[i]     for i < batch
 //
-// op(A) is m x k, op(B) is k x n, C is m x n. beta == 0 does not read C (NaN in it disappears); alpha == 0 or
+// op(A) is m x k, op(B) is k x n, C is m x n. beta == 0 does not read C (NaN in it is ignored); alpha == 0 or
 // k == 0 does not read A and B. NaN and infinity in A and B propagate. C must not overlap A or B. The bits of
-// the result depend on the arguments alone, never on the number of threads.
+// the result depend only on the arguments, never on the number of threads.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,7 @@ template <class T>
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
   const T* a = nullptr;
-  int64_t lda = 0;       // elements between rows of A as stored: op(A) rows, or its columns if trans_a
+  int64_t lda = 0;       // elements between stored rows of A: rows of op(A), or its columns if trans_a
   bool trans_a = false;  // A is stored k x m
   const T* b = nullptr;
   int64_t ldb = 0;
@@ -22,15 +22,15 @@ struct GemmArgs {
   T* c = nullptr;
   int64_t ldc = 0;
   T alpha = 1, beta = 0;
-  int64_t batch = 1;  // elements between the matrices of a batch; 0 for A or B uses one matrix for all
+  int64_t batch = 1;  // strides between matrices in elements; 0 for A or B uses one matrix for all
   int64_t batch_stride_a = 0, batch_stride_b = 0, batch_stride_c = 0;
 };
 
-/// T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t (integers wrap). Uses parallel_for.
+/// T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t (integers wrap around). Uses parallel_for.
 template <class T>
 void gemm(const GemmArgs<T>& args);
 
-/// Sum of x[i] * y[i], i < n, in an order that depends on n alone. Same types.
+/// Sum of x[i] * y[i], i < n, in an order that depends only on n. The same types.
 template <class T>
 T dot(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y);
 

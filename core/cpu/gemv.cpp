@@ -1,4 +1,4 @@
-// Matrix times vector and dot product: read the matrix once, several sums in flight.
+// Matrix-vector product and dot product: the matrix is read once, with several sums in flight.
 #include "tandem/core/cpu/gemv.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kInlineElements = 32768;  // matrix elements that are not worth waking a thread
+constexpr int64_t kInlineElements = 32768;  // matrix elements not worth waking a thread for
 
 template <class T>
 T sum_lanes(Vec<T> v) {
@@ -20,7 +20,7 @@ T sum_lanes(Vec<T> v) {
   return sum;
 }
 
-// The sum of one piece.
+// Sum of one piece.
 template <class T>
 T dot_piece(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
   int64_t i = 0;
@@ -53,7 +53,7 @@ void put(const GemvArgs<T>& g, int64_t i, T sum) {
   y = g.beta == T(0) ? g.alpha * sum : g.alpha * sum + g.beta * y;
 }
 
-// Sums of `count` <= kPiece consecutive rows of a matrix that is stored by columns.
+// Sums of `count` <= kPiece consecutive rows of a matrix stored by columns.
 constexpr int64_t kPiece = 256;
 template <class T>
 void gemv_columns(const GemvArgs<T>& g, int64_t begin, int64_t count) {
@@ -93,7 +93,7 @@ T dot(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_y) {
   if (n <= piece) return dot_piece(n, x, stride_x, y, stride_y);
   T sums[kPieces] = {};
   parallel_for(n, piece, [&](int64_t begin, int64_t end) {
-    // A caller without threads may get several pieces, or all, as one range.
+    // A range may cover several pieces, or all of them when there are no other threads.
     for (int64_t b = begin; b < end; b += piece)
       sums[b / piece] =
           dot_piece(std::min(piece, end - b), x + b * stride_x, stride_x, y + b * stride_y, stride_y);

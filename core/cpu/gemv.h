@@ -1,10 +1,10 @@
-// Matrix times vector, float and double.
+// Matrix-vector product for float and double.
 #pragma once
 #include <cstdint>
 
 namespace tandem::cpu {
 
-/// y = alpha * M * x + beta * y, M rows x columns; beta == 0 does not read y.
+/// y = alpha * M * x + beta * y, with M rows x columns; beta == 0 does not read y.
 template <class T>
 struct GemvArgs {
   int64_t rows, columns;

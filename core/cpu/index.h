@@ -1,11 +1,12 @@
-// What the CPU's index kernels share.
+// Shared code of the CPU's index kernels.
 #pragma once
 #include "tandem/core/backend/index.h"
 #include "tandem/core/cpu/loop.h"
 
 namespace tandem::cpu {
 
-/// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
+/// A view of `t` at position 0 of `dim`, without that dimension; the other dimensions have the sizes in
+/// `sizes`.
 inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
   Dims left(sizes), strides(t.strides());
   left.erase(static_cast<std::size_t>(dim));
@@ -15,7 +16,7 @@ inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
 
 [[noreturn]] void bad_index(const char* operation, int64_t index, int64_t dim, int64_t size);
 
-/// Chunks of positions beside `count` ordered steps: at least a cache line of 4-byte elements.
+/// Grain for positions with `count` ordered steps each: at least a cache line of 4-byte elements.
 inline int64_t positions_grain(int64_t count) {
   return std::max<int64_t>(16, kGrain / std::max<int64_t>(1, count));
 }

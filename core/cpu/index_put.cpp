@@ -1,4 +1,4 @@
-// Reads and writes displaced by offsets: the kernels of advanced indexing; and the table of the family.
+// Reads and writes at offsets: the kernels of advanced indexing. Also contains the table of the family.
 #include "tandem/core/backend/index.h"
 #include "tandem/core/cpu/index.h"
 #include "tandem/core/cpu/tables.h"
@@ -6,7 +6,7 @@
 namespace tandem::cpu {
 namespace {
 
-// The index as a position: wrapped and checked.
+// Converts an index to a position: wraps and checks it.
 inline int64_t position(int64_t index, const IndexedDims& at, std::size_t k) {
   const int64_t size = at.sizes[k], i = at.wrap && index < 0 ? index + size : index;
   if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(size)) [[unlikely]]
@@ -14,7 +14,7 @@ inline int64_t position(int64_t index, const IndexedDims& at, std::size_t k) {
   return i;
 }
 
-// Ordered writes: threads share out the positions beside `dim`.
+// Ordered writes: the positions in the other dimensions are distributed among threads.
 template <class T, class F>
 void put_with(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& source, F f) {
   const int64_t count = offsets.numel(), from = source.strides()[static_cast<std::size_t>(dim)];

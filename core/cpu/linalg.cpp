@@ -1,4 +1,4 @@
-// Matrix products of tensors: strides become gemm's leading sizes and transpositions; a matrix that is
+// Matrix products of tensors: strides become gemm's leading dimensions and transpositions. A matrix that is
 // neither row-major nor column-major is copied first.
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace tandem::cpu {
 namespace {
 
-// A matrix as gemm takes it.
+// A matrix in the form that gemm takes.
 struct Matrix {
   Tensor tensor;  // keeps a copy alive
   int64_t ld = 1;
@@ -19,7 +19,8 @@ struct Matrix {
   int64_t batch_stride = 0;
 };
 
-// Row-major with rows `ld` apart? A single row may have any distance; a single column any step.
+// Whether the matrix is row-major with rows `ld` apart. For a single row any distance is valid, for a single
+// column any column stride.
 bool row_major(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, int64_t& ld) {
   ld = rows > 1 ? row_stride : std::max<int64_t>(1, columns);
   return (columns <= 1 || column_stride == 1) && ld >= std::max<int64_t>(1, columns);

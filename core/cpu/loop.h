@@ -1,6 +1,6 @@
-// The elementwise loop: N tensors of one shape (the inputs broadcast), cut in runs along one dimension.
+// The elementwise loop: N tensors of the same shape (inputs broadcast), split into runs along one dimension.
 //
-// Work is cut in chunks of kGrain elements, by the shape alone.
+// Work is split into chunks of kGrain elements, depending only on the shape.
 #pragma once
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace tandem::cpu {
 
 inline constexpr int64_t kGrain = 16384;
 
-/// Calls run(pointers, strides in elements, count) for every run of the elements [begin, end).
+/// Calls run(pointers, strides in elements, count) for every run within the elements [begin, end).
 template <int N, class Run>
 void for_runs(const LoopPlan<N>& plan, int64_t begin, int64_t end, Run&& run) {
   int64_t index[kMaxDims];
@@ -37,7 +37,7 @@ void parallel_runs(const LoopPlan<N>& plan, Run&& run) {
   parallel_for(plan.numel, kGrain, [&](int64_t begin, int64_t end) { for_runs(plan, begin, end, run); });
 }
 
-/// out[i] = f(a[i], b[i]). The forms with unit strides are the ones that compilers vectorise.
+/// out[i] = f(a[i], b[i]). The branches with unit strides are the ones that compilers vectorise.
 template <class Out, class In, class F>
 void binary_run(Out* out, int64_t so, const In* a, int64_t sa, const In* b, int64_t sb, int64_t n, F f) {
   if (so == 1 && sa == 1 && sb == 1) {

@@ -1,4 +1,5 @@
-// Losses over classes on the CPU. Places are worked in fixed blocks; the terms are summed in a fixed order.
+// Losses over classes on the CPU. Positions are processed in fixed blocks; the terms are summed in a fixed
+// order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr int64_t kBlock = 16384;  // scores in one task
 
-// What all kernels know: places are numbered n * inner + s; class c of a place lies c * inner further on.
+// Data shared by all kernels. Positions are numbered n * inner + s; class c of a position is c * inner
+// elements further.
 template <class T>
 struct Places {
   Places(const Tensor& scores, const Tensor& target, const Tensor& weight, const ClassLoss& loss)
@@ -46,7 +48,7 @@ struct Places {
   int64_t ignore;
 };
 
-// Pairwise, in double: an order by the count alone.
+// Pairwise sum in double, in an order that depends only on the count.
 template <class F>
 double ordered_sum(int64_t begin, int64_t end, F&& term) {
   if (end - begin > 256) {
@@ -73,7 +75,7 @@ void reduce_terms(const Tensor& out, const T* terms, int64_t count, T total_weig
       static_cast<T>(reduction == Reduction::Mean ? sum / static_cast<double>(total_weight) : sum);
 }
 
-// Where the terms go before they are reduced.
+// Memory for the terms before they are reduced.
 template <class T>
 T* terms_of(const Tensor& out, Workspace<T>& memory, int64_t count, Reduction reduction) {
   return reduction == Reduction::None ? out.ptr<T>() : memory.resize(count);
@@ -86,7 +88,7 @@ T largest(const T* x, int64_t n, int64_t step) {
   return max;
 }
 
-// log sum exp(x - max) of n scores `step` apart.
+// log sum exp(x - max) of n scores with stride `step`.
 template <class T>
 T log_sum(const T* x, int64_t n, int64_t step, T max) {
   constexpr int kLanes = 16;

@@ -1,4 +1,4 @@
-// The register tiles: one function for each number of rows and vectors, found by table.
+// The register tiles: one function per number of rows and vectors, selected from a table.
 #include "tandem/core/cpu/microkernel.h"
 
 #include <utility>

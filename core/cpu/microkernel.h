@@ -4,7 +4,7 @@
 //   c[r][j] = alpha * sum over segments s, over i < s.length of s.a[i * rows + r] * s.b[i * b_step + j]
 //             (+ row_bias[r]) (+ c[r][j] if accumulate)
 //
-// The order of the sum is that of the segments, so a tile's bits depend on its arguments alone.
+// The sum follows the order of the segments, so a tile's bits depend only on its arguments.
 #pragma once
 #include <cstdint>
 
@@ -34,7 +34,7 @@ struct Tile {
 template <class T>
 using TileKernel = void (*)(const Tile<T>&);
 
-/// Rows that a tile of one, two vectors has at most.
+/// Maximum number of rows of a tile with one or two vectors.
 inline constexpr int kMaxTileRows[3] = {0, kVectorRegisters == 32 ? 25 : 12, kVectorRegisters == 32 ? 12 : 6};
 
 /// The kernel for 1 <= rows <= kMaxTileRows[vectors], vectors 1 or 2. T is float or double.

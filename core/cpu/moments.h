@@ -1,4 +1,4 @@
-// Sums of deviations and of their squares over a run of neighbouring elements, in vectors.
+// Vectorised sums of deviations and of their squares over a run of contiguous elements.
 #pragma once
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::cpu {
 
-/// The sum of a vector's elements, by halves.
+/// The sum of a vector's elements, by repeated halving.
 template <class T, class V, std::size_t... I>
 T fold_elements(V v, std::index_sequence<I...>) {
   constexpr int kHalf = sizeof...(I);
@@ -25,7 +25,7 @@ T fold_elements(Vec<T> v) {
     return fold_elements<T>(v, std::make_index_sequence<kLanes<T> / 2>());
 }
 
-/// The sum of x[i], i < n; n at most some thousand, for accuracy.
+/// The sum of x[i], i < n; n should be at most a few thousand, for accuracy.
 template <class T>
 T run_sum(const T* x, int64_t n) {
   constexpr int kCount = 4, kWidth = kLanes<T>;
@@ -38,7 +38,7 @@ T run_sum(const T* x, int64_t n) {
   return rest + fold_elements<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Of x[i] - mean, i < n; n at most some thousand, for accuracy.
+/// Moments of x[i] - mean, i < n; n should be at most a few thousand, for accuracy.
 template <class T>
 folds::Moments<T> run_moments(const T* x, int64_t n, T mean) {
   constexpr int kCount = 4, kWidth = kLanes<T>;

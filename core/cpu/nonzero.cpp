@@ -1,5 +1,5 @@
-// nonzero: positions of elements that are not 0. Chunks are counted first, then each writes behind the
-// others.
+// nonzero: positions of nonzero elements. Counts per chunk first; then each chunk writes after the preceding
+// ones.
 #include <numeric>
 
 #include "tandem/core/backend/backend.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kChunk = 4 * kGrain;
 constexpr int64_t kRun = 512;
 
-// Row-major, as itself or copied.
+// The tensor itself if it is row-major, otherwise a row-major copy.
 Tensor row_major(const Tensor& in) {
   if (in.is_contiguous()) return in;
   Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
@@ -28,7 +28,7 @@ bool is_nonzero(T x) {
     return x != T(0);
 }
 
-// Elements that are not 0 in each chunk.
+// Number of nonzero elements in each chunk.
 template <class T>
 std::vector<int64_t> chunk_counts(const T* x, int64_t n) {
   std::vector<int64_t> counts(static_cast<std::size_t>((n + kChunk - 1) / kChunk));
@@ -65,10 +65,10 @@ void nonzero(const Tensor& out, const Tensor& in) {
       int64_t* to =
           out.ptr<int64_t>() + starts[static_cast<std::size_t>(begin / kChunk)] * static_cast<int64_t>(rank);
       int64_t found[kRun];
-      for (int64_t i = begin; i < end;) {  // by runs within a row, which share all but the last coordinate
+      for (int64_t i = begin; i < end;) {  // in runs within a row, which share all but the last coordinate
         const int64_t column = i % row, count = std::min({kRun, row - column, end - i});
         int64_t hits = 0;
-        for (int64_t k = 0; k < count; ++k) {  // without a branch
+        for (int64_t k = 0; k < count; ++k) {  // branch-free
           found[hits] = column + k;
           hits += is_nonzero(values[i + k]);
         }

@@ -1,4 +1,4 @@
-// Batch normalisation on the CPU: one task a channel, so that every sum has one order.
+// Batch normalisation on the CPU: one task per channel, so every sum has a fixed order.
 #include <cmath>
 
 #include "tandem/core/backend/norm.h"
@@ -16,7 +16,7 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
 
-// Calls run(begin, end) for the runs of at most 4096 elements of channel c of [N, C, S].
+// Calls run(begin, end) for runs of at most 4096 elements of channel c of [N, C, S].
 template <class Run>
 void for_channel_runs(const Tensor& input, int64_t c, Run&& run) {
   const int64_t channels = input.size(1), inner = input.size(2);
@@ -27,7 +27,7 @@ void for_channel_runs(const Tensor& input, int64_t c, Run&& run) {
   }
 }
 
-// The sum of f(position) over channel c of [N, C, S]: lanes in a run, runs in double.
+// Sum of f(position) over channel c of [N, C, S]: in lanes within a run, in double across runs.
 template <class T, class F>
 double channel_sum(const Tensor& input, int64_t c, F&& f) {
   double total = 0;
@@ -45,7 +45,7 @@ double channel_sum(const Tensor& input, int64_t c, F&& f) {
 struct Deviations {
   double sum = 0, squares = 0;
 };
-// The sums of x - m and of its square, likewise.
+// Sums of x - m and of its square, in the same way.
 template <class T>
 Deviations deviations(const Tensor& input, int64_t c, T m) {
   Deviations total;
@@ -75,7 +75,8 @@ void parallel_channels(const Tensor& input, F&& body) {
   });
 }
 
-// The deviations are those from a rounded mean: their own mean and its square are taken off.
+// The deviations are from a rounded mean. Corrects the results with the mean of the deviations and its
+// square.
 void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
   dispatch(input.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
     const T* x = input.ptr<T>();
@@ -106,8 +107,8 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
   });
 }
 
-// With h = (x - mean) / s, s = sqrt(variance + eps): dw = sum g h, db = sum g, and
-// dx = w / s (g - db / count - h dw / count), or w / s g where mean and variance are constants.
+// With h = (x - mean) / s, s = sqrt(variance + eps): dw = sum g h, db = sum g, and dx = w / s (g - db / count
+// - h dw / count), or w / s g where mean and variance are constants.
 void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
                     const Tensor& grad_output, const Tensor& input, const Tensor& mean,
                     const Tensor& variance, const Tensor& weight, double eps, bool of_batch) {

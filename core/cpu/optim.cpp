@@ -24,8 +24,8 @@ void add_others(const Gradients& grads, std::size_t i, int64_t begin, int64_t en
   }
 }
 
-// run(Type<T>, i, begin, end) for the elements of each parameter. Gradients of several devices are summed a
-// part at a time, which is then still in the cache.
+// Calls run(Type<T>, i, begin, end) for the elements of each parameter. Gradients of several devices are
+// summed one part at a time, so the sum is still in the cache when it is used.
 template <class Run>
 void for_params(TensorList params, const Gradients& grads, const char* operation, const Run& run) {
   constexpr int64_t kPart = 4096;

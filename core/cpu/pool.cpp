@@ -1,4 +1,4 @@
-// Pooling in the CPU's table: tensors to the kernels of pool2d.h.
+// Pooling entries of the CPU table: pass tensors to the kernels of pool2d.h.
 #include "tandem/core/backend/pool.h"
 #include "tandem/core/cpu/pool2d.h"
 #include "tandem/core/cpu/tables.h"

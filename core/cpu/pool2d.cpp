@@ -1,5 +1,5 @@
-// Pooling, plane by plane. The windows are gathered in the forward pass; the gradient of an average is
-// gathered too where windows do not overlap (each input is written once), and scattered otherwise.
+// Pooling, plane by plane. The forward pass gathers each window. The gradient of an average is also gathered
+// if windows do not overlap (each input is written once), and scattered otherwise.
 #include "tandem/core/cpu/pool2d.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ int64_t Pool2dShape::out_size(int64_t in, int64_t kernel, int64_t stride, int64_
                               int64_t dilation) const {
   const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
   int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  // The last window has to begin inside the input or its left padding.
+  // The last window must begin inside the input or its left padding.
   if (ceil_mode && (out - 1) * stride >= in + pad) --out;
   return out;
 }
@@ -22,12 +22,12 @@ namespace {
 
 constexpr int64_t kGrainElements = 32768;
 
-// Planes in one task.
+// Planes per task.
 int64_t plane_grain(int64_t elements) {
   return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements));
 }
 
-// The window of one output along one axis, cut to the input, and its length with padding counted.
+// The window of one output along one axis, clipped to the input, and its length including padding.
 struct Window {
   int64_t begin, end, padded;
 };
@@ -106,7 +106,7 @@ void spread_plane(const Pool2dShape& s, const T* dy, T* dx) {
   }
 }
 
-// The maximum of each 2 x 2 window; branchless, so that it becomes vector code.
+// The maximum of each 2 x 2 window; branchless, so that it vectorises.
 template <class T>
 void maximum_halves(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   const int64_t oh = s.out_h(), ow = s.out_w();
@@ -133,7 +133,7 @@ void maximum_halves(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   }
 }
 
-// The first place >= 0 of a dilated window that begins at `begin`.
+// The first position >= 0 in a dilated window that begins at `begin`.
 int64_t first_inside(int64_t begin, int64_t dilation) {
   return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
 }
@@ -169,7 +169,7 @@ Window adaptive_window(int64_t i, int64_t in, int64_t out) {
   return {begin, end, end - begin};
 }
 
-// Calls f(place in the output plane, h window, w window) for all outputs of a plane.
+// Calls f(position in the output plane, h window, w window) for all outputs of a plane.
 template <class F>
 void for_adaptive(const AdaptivePool2dShape& s, F f) {
   for (int64_t p = 0; p < s.out_h; ++p)

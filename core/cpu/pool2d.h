@@ -29,8 +29,8 @@ void avg_pool2d_forward(const Pool2dShape& shape, const T* x, T* y);
 template <class T>
 void avg_pool2d_backward(const Pool2dShape& shape, const T* dy, T* dx);
 
-/// y and indices [planes, out_h, out_w]: the maximum and its place in the plane, h * in_w + w (the first of
-/// equals; the last NaN, as PyTorch). indices may be null.
+/// y and indices [planes, out_h, out_w]: the maximum and its position in the plane, h * in_w + w (the first
+/// of equal elements; the last NaN, as in PyTorch). indices may be null.
 template <class T>
 void max_pool2d_forward(const Pool2dShape& shape, const T* x, T* y, int64_t* indices);
 /// dx [planes, in_h, in_w]: dy summed at its indices; overwrites dx.
@@ -40,7 +40,7 @@ void max_pool2d_backward(const Pool2dShape& shape, const T* dy, const int64_t* i
 template <class T>
 void max_pool2d_gather(const Pool2dShape& shape, const T* g, const int64_t* indices, T* out);
 
-/// Adaptive average pooling: window of output i is [floor(i * in / out), ceil((i + 1) * in / out)).
+/// Adaptive average pooling: the window of output i is [floor(i * in / out), ceil((i + 1) * in / out)).
 struct AdaptivePool2dShape {
   int64_t planes = 0, in_h = 0, in_w = 0, out_h = 0, out_w = 0;
 };

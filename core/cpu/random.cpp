@@ -1,7 +1,7 @@
 // Random numbers on the CPU.
 //
-// Blocks are made sixteen at a time, one a lane; the last group is made whole too and cut when it is copied,
-// so an element goes through the same instructions wherever it stands.
+// Blocks are generated sixteen at a time, one per lane. The last group is generated in full and truncated
+// when copied, so an element is computed by the same instructions wherever it is.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kBlocks = 16;
 
-// Philox of blocks first … first + 15 of a draw, word by word; the loops over lanes vectorise.
+// Philox output for blocks first … first + 15 of a draw, word by word; the loops over lanes vectorise.
 struct Words {
   alignas(64) uint32_t word[4][kBlocks];
 };
@@ -40,7 +40,7 @@ struct Words {
   std::memcpy(out.word[3], c3, sizeof c3);
 }
 
-// Elements kBlocks kCount group … of a draw.
+// Generates the elements of a draw from kBlocks kCount group on.
 template <class Op, class T>
 inline void fill_group(T* out, const Generator::Draw& draw, const RandomParameters& p, int64_t group) {
   constexpr int n = Op::template kCount<T>;
@@ -113,7 +113,7 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
       if (replacement) {
         double sum = 0;
         for (int64_t c = 0; c < columns; ++c) sums[static_cast<std::size_t>(c)] = sum += w[c];
-        // A rounded product may reach the whole sum: the last column with a weight is the limit.
+        // A rounded product may reach the whole sum, so the last column with a weight is the limit.
         const auto last = std::lower_bound(sums.begin(), sums.end(), sum);
         for (int64_t k = 0; k < samples; ++k)
           o[k] = std::upper_bound(sums.begin(), last, uniform_at(draw, r * samples + k) * sum) - sums.begin();

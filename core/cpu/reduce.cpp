@@ -1,4 +1,4 @@
-// Sums, products, means, norms and what else folds numbers, on the CPU.
+// Sums, products, means, norms and other folds of numbers on the CPU.
 #include "tandem/core/backend/reduce.h"
 #include "tandem/core/cpu/reduce_tables.h"
 #include "tandem/core/reduce_dims.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace folds;
 
-// Sums go by what they fold into: equal types for floats, int64 for integers.
+// Floats are folded in their own type, integers in int64.
 template <template <class> class R>
 void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), ComputedTypes{}, name,

@@ -13,7 +13,7 @@ struct Found {
   int64_t index;
 };
 
-// Rows, one output each: the extreme of blocks of 1024, then the place in the best block.
+// Rows with one output each: the extreme value per block of 1024, then its position in the best block.
 template <class T, class Order>
 struct RowSearch {
   static constexpr int64_t kBlock = 1024;
@@ -57,7 +57,7 @@ struct RowSearch {
   }
 };
 
-// Columns: a tile of outputs side by side. Indices are as wide as the values where that is possible.
+// Columns: a tile of adjacent outputs. Indices are as wide as the values where possible.
 template <class T, class Order>
 struct ColumnSearch {
   using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;

@@ -1,7 +1,7 @@
-// The loops of every reduction that folds a value into an accumulator (core/formulas/reduce_ops.h).
+// The loops of all reductions that fold values into an accumulator (core/formulas/reduce_ops.h).
 //
-// Accuracy: blocks are folded over many lanes, blocks pairwise (Cascade). The order follows from shape and
-// strides alone.
+// Accuracy: blocks are folded over many lanes and then combined pairwise (Cascade). The order depends only on
+// shape and strides.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,7 +17,7 @@ namespace tandem::cpu {
 using folds::finish_value;
 using folds::map_value;
 
-/// Combines results of equal blocks pairwise, like the carries of a binary counter.
+/// Combines the results of equal blocks pairwise, like the carries of a binary counter.
 template <class R>
 class Cascade {
  public:
@@ -76,9 +76,10 @@ struct InnerFold {
     for (int k = 0; i < n; ++i, ++k) to[k] = r.combine(to[k], map_value(r, x[i * stride], p));
   }
 
-  // Few elements: one after the other.
+  // Few elements: folds them sequentially.
   static Acc few(const R& r, const In* x, int64_t stride, int64_t n, Out p) {
-    if constexpr (std::is_same_v<R, folds::Mean<In>>) {  // in double, since x - mean magnifies what is lost
+    if constexpr (std::is_same_v<R,
+                                 folds::Mean<In>>) {  // in double, because x - mean magnifies rounding errors
       double sum = 0;
       for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i * stride]);
       return static_cast<Acc>(sum);
@@ -88,7 +89,7 @@ struct InnerFold {
     return acc;
   }
 
-  // Moments of runs of neighbours, for which vectors of structs would be slow.
+  // Moments of contiguous runs, where vectors of structs would be slow.
   static Acc contiguous(const R& r, const ReducePlan& plan, const In* x, int64_t begin, int64_t end, Out p) {
     constexpr int64_t kRun = 2048;
     Cascade<R> cascade(r);
@@ -145,9 +146,9 @@ struct OuterFold {
   using Acc = typename R::Acc;
   using Out = typename R::Out;
   static constexpr int64_t kTile = 4096 / static_cast<int64_t>(sizeof(Acc));
-  static constexpr int64_t kRows = 64;  // of a block
+  static constexpr int64_t kRows = 64;  // rows of a block
 
-  // acc[j] takes x[i * row + j * column] for i < rows.
+  // Folds x[i * row + j * column] for i < rows into acc[j].
   template <class Column>
   [[gnu::noinline]] static void fold_rows(const R& r, Acc* __restrict acc, const In* x, int64_t row,
                                           int64_t rows, int64_t width, Column column, const Out* p) {
@@ -165,7 +166,7 @@ struct OuterFold {
       for (int64_t j = 0; j < width; ++j) acc[j] = r.combine(acc[j], at(x, j));
   }
 
-  // Narrow rows that follow one another are taken several at once, as one wide row.
+  // Narrow contiguous rows are processed several at once, as one wide row.
   [[gnu::noinline]] static void narrow(const R& r, Acc* acc, const In* x, int64_t rows, int64_t width,
                                        const Out* p) {
     const int64_t group = 128 / width, wide = group * width, groups = rows / group;
@@ -192,7 +193,7 @@ struct OuterFold {
     fold_rows(r, acc, x, row, count, width, One{}, p);
   }
 
-  // The rows [begin, end) of one tile into acc.
+  // Folds the rows [begin, end) of one tile into acc.
   [[gnu::noinline]] static void range(const R& r, const ReducePlan& plan, Acc* acc, const In* x,
                                       int64_t begin, int64_t end, int64_t width, const Out* p) {
     const int64_t block = std::max<int64_t>(kRows, plan.width <= 32 ? 4096 / plan.width : 0);
@@ -230,7 +231,7 @@ struct OuterFold {
   }
 };
 
-// ---- both
+// ---- both layouts
 
 template <class R>
 class Reduction {

@@ -1,4 +1,4 @@
-// The plan of a reduction: the layout chosen, the work cut.
+// The plan of a reduction: chooses the layout and splits the work.
 #include "tandem/core/cpu/reduce_plan.h"
 
 #include <algorithm>

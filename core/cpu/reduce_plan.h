@@ -1,9 +1,9 @@
-// How a reduction walks its tensor: which dimensions are reduced, which are kept, and in how many parts the
-// work is cut.
+// How a reduction walks its tensor: which dimensions are reduced, which are kept, and into how many parts the
+// work is split.
 //
-// A unit is one output (inner layout) or a tile of neighbouring outputs (outer layout: vectors lie along the
-// last kept dimension). The reduced elements of a unit are cut in `parts`, whose results are combined in
-// order. All of it follows from shapes and strides alone.
+// A unit is one output (inner layout) or a tile of adjacent outputs (outer layout: vectors run along the last
+// kept dimension). The reduced elements of a unit are split into `parts`, and the results of the parts are
+// combined in order. All of this depends only on shapes and strides.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -20,11 +20,12 @@ struct ReducePlan {
   int64_t units = 1, parts = 1, part_size = 1;  // part_size: reduced elements of one output in a part
 };
 
-/// `out` has the shape of `in` with 1 in the dimensions of `mask`, any strides. `tile`: most outputs in a
-/// tile.
+/// `out` has the shape of `in` with 1 in the dimensions of `mask`, and any strides. `tile`: maximum number of
+/// outputs per tile.
 ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, int64_t tile);
 
-/// Position `number` of a row-major walk over the kept dimensions, as offsets; next() goes to the following.
+/// Position `number` of a row-major walk over the kept dimensions, as offsets; next() advances to the
+/// following position.
 class KeptWalk {
  public:
   KeptWalk(const ReducePlan& plan, int64_t number) : plan_(plan), at_(plan.kept_sizes.size(), 0) {
@@ -52,8 +53,8 @@ class KeptWalk {
   Dims at_;
 };
 
-/// Calls run(offset, count) for the runs along the last reduced dimension that make up the reduced elements
-/// [begin, end).
+/// Calls run(offset, count) for each run along the last reduced dimension within the reduced elements [begin,
+/// end).
 template <class Run>
 void for_reduced_runs(const ReducePlan& plan, int64_t begin, int64_t end, Run&& run) {
   if (begin >= end) return;

@@ -1,4 +1,4 @@
-// The CPU's side of memory, streams and events. Kernels run at once, so waiting is nothing.
+// Memory, streams and events on the CPU. Kernels run synchronously, so waiting does nothing.
 #include <unistd.h>
 
 #include <Eigen/Core>

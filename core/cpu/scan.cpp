@@ -1,5 +1,5 @@
-// Running sums and products on the CPU. Lines are run side by side, kTile at a time, so that the chain of one
-// line hides behind the others.
+// Running sums and products on the CPU. kTile lines are processed side by side to hide the latency of each
+// line's dependency chain.
 #include "tandem/core/backend/scan.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
@@ -14,7 +14,7 @@ constexpr int64_t kTile = 64;
 template <class T>
 using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
-// Integers wrap.
+// Integers wrap around.
 template <class A>
 A plus(A a, A b) {
   if constexpr (std::is_integral_v<A>)
@@ -30,8 +30,8 @@ A times(A a, A b) {
     return a * b;
 }
 
-// `width` lines, `step` from element to element of a line and `apart` from line to line. next(state, offset)
-// is the new state of a line.
+// Processes `width` lines; `step` separates elements of a line, `apart` separates lines. next(state, offset)
+// returns the new state of a line.
 template <class T, class Next>
 void run_lines(T* out, int64_t n, int64_t step, int64_t width, int64_t apart, Running<T> first, Next next) {
   Running<T> state[kTile];
@@ -42,7 +42,7 @@ void run_lines(T* out, int64_t n, int64_t step, int64_t width, int64_t apart, Ru
         out[i * step + j] = static_cast<T>(state[j] = next(state[j], i * step + j));
     return;
   }
-  // A cache line of each line at a time: lines that lie a power of two apart push each other out of the
+  // Processes one cache line of each line at a time: lines a power of two apart evict each other from the
   // cache.
   constexpr int64_t kBlock = 64 / sizeof(T);
   for (int64_t block = 0; block < n; block += kBlock)
@@ -58,7 +58,7 @@ void for_lines(IntArrayRef sizes, int64_t dim, bool reverse, Lines lines) {
   const LineSplit s(sizes, dim);
   if (s.n == 0 || s.lines() == 0) return;
   const int64_t step = reverse ? -s.inner : s.inner, begin_at = reverse ? (s.n - 1) * s.inner : 0;
-  const bool rows = s.inner == 1;  // side by side: rows of a matrix, else columns
+  const bool rows = s.inner == 1;  // side by side: rows of a matrix, otherwise columns
   const int64_t across = rows ? s.outer : s.inner, group = rows ? 8 : kTile;
   const int64_t groups = (across + group - 1) / group, apart = rows ? s.n : 1;
   parallel_for(groups * (rows ? 1 : s.outer), std::max<int64_t>(1, kGrain / (s.n * std::min(group, across))),

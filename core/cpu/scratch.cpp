@@ -1,5 +1,5 @@
-// Working memory of a thread: one buffer a slot from the allocator's memory, freed when the thread ends. A
-// buffer grows at once, and shrinks when it was several times too large for many calls in a row.
+// Working memory of a thread: one buffer per slot, taken from the allocator and freed when the thread ends. A
+// buffer grows at once, and shrinks after it was several times too large for many calls in a row.
 #include "tandem/core/cpu/scratch.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr std::size_t kKept = std::size_t{1} << 20;  // buffers up to this do not shrink
+constexpr std::size_t kKept = std::size_t{1} << 20;  // buffers up to this size do not shrink
 constexpr uint32_t kPatience = 256;
 
 std::atomic<uint32_t> frees{0};  // calls of free_scratch so far
 
 struct Buffer {
   void* data = nullptr;
-  std::size_t bytes = 0, most = 0;  // what it holds, the most that was asked for lately
-  uint32_t calls = 0;               // since then
+  std::size_t bytes = 0, most = 0;  // current size, and the largest recent request
+  uint32_t calls = 0;               // calls since `most` was reset
   uint32_t frees = 0;
 
   void reset(std::size_t size) {

@@ -1,4 +1,4 @@
-// Working memory of kernels. After warm-up neither kind takes anything from the system.
+// Working memory of kernels. After warm-up neither kind requests memory from the system.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tandem::cpu {
 
-/// Independent buffers of one thread, kept from call to call: for what is asked for often and has a modest
-/// size. A slot is used by one function at a time: a function that runs inside the body of another's
-/// parallel_for must not use a slot which that other function reads in the body.
+/// Independent buffers of one thread, reused across calls, for frequent requests of modest size. Only one
+/// function may use a slot at a time: a function that runs inside the body of another function's parallel_for
+/// must not use a slot that the other function reads in that body.
 enum class Scratch {
   kGemmA,
   kGemmB,
@@ -24,8 +24,8 @@ enum class Scratch {
   kCount
 };
 
-/// At least `bytes` bytes, aligned to 64, of this thread's buffer `slot`; the contents are not kept from call
-/// to call. Throws Error when the system has none left.
+/// At least `bytes` bytes, aligned to 64, from this thread's buffer `slot`. The contents do not persist
+/// across calls. Throws Error when the system is out of memory.
 void* scratch_bytes(Scratch slot, std::size_t bytes);
 
 template <class T>
@@ -33,11 +33,11 @@ T* scratch(Scratch slot, int64_t count) {
   return static_cast<T*>(scratch_bytes(slot, static_cast<std::size_t>(count) * sizeof(T)));
 }
 
-/// Frees the calling thread's buffers, which no kernel may be using; other threads free a buffer of theirs
-/// when they next ask for it.
+/// Frees the calling thread's buffers, which no kernel may be using. Other threads free a buffer the next
+/// time they request it.
 void free_scratch();
 
-/// Memory as large as a tensor: it belongs to one call and goes back to the allocator at its end.
+/// Memory as large as a tensor. It belongs to one call and is returned to the allocator at its end.
 template <class T>
 class Workspace {
  public:
@@ -48,7 +48,7 @@ class Workspace {
   }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  /// Once at most.
+  /// May be called at most once.
   T* resize(int64_t count) {
     bytes_ = static_cast<std::size_t>(count) * sizeof(T);
     data_ = static_cast<T*>(allocate(bytes_));

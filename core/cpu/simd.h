@@ -1,5 +1,5 @@
-// Short vectors by the compilers' vector extensions: as wide as the target's registers (AVX-512, AVX, else 16
-// bytes). Used by the matrix and convolution kernels only; everything here is inlined.
+// Short vectors using the compilers' vector extensions: as wide as the target's registers (AVX-512, AVX,
+// otherwise 16 bytes). Used only by the matrix and convolution kernels; everything here is inlined.
 #pragma once
 #include <cstdint>
 
@@ -26,11 +26,11 @@ struct VectorOf {
 template <class T>
 using Vec = typename VectorOf<T>::type;
 
-/// Elements of a vector.
+/// Number of elements in a vector.
 template <class T>
 inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
-/// Loads and stores at any address that is aligned for T.
+/// Loads and stores at any address aligned for T.
 template <class T>
 inline Vec<T> load(const T* from) {
   Vec<T> v;

@@ -1,7 +1,7 @@
 // Softmax and log-softmax, forward and backward, on the CPU.
 //
-// A tensor is seen as [outer, n, inner]. Rows (inner == 1) are worked one by one, else tiles of columns side
-// by side. Sums along n are taken in a fixed order.
+// A tensor is viewed as [outer, n, inner]. Rows (inner == 1) are processed one by one, otherwise tiles of
+// adjacent columns. Sums along n have a fixed order.
 #include <cmath>
 
 #include "tandem/core/backend/softmax.h"
@@ -50,7 +50,7 @@ T larger(T a, T b) {
   return (bool(b > a) | bool(b != b)) ? b : a;
 }
 
-// What a row subtracts: its maximum; 0 where that is infinite below, so that nothing becomes inf - inf early.
+// The maximum of a row, which is subtracted before exp.
 template <class T>
 T row_max(const T* x, int64_t n) {
   return fold_lanes<T>(

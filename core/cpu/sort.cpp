@@ -1,5 +1,5 @@
-// Sorting on the CPU. Every element becomes an unsigned key in the wanted order, joined with its place: no
-// two are equal, so any sorting algorithm gives the one stable result.
+// Sorting on the CPU. Every element becomes an unsigned key in the requested order, paired with its position.
+// No two pairs are equal, so any sorting algorithm produces the same stable result.
 #include <algorithm>
 #include <limits>
 
@@ -21,7 +21,7 @@ struct Item {
   }
 };
 
-// One byte of the key a pass, least significant first; bytes that all keys share are skipped.
+// Sorts by one byte of the key per pass, least significant first; bytes equal in all keys are skipped.
 Item* radix_sort(Item* items, Item* other, int64_t n) {
   constexpr int kBytes = 8;
   std::vector<int64_t> counts(kBytes * 256);

@@ -1,4 +1,4 @@
-// The CPU's kernel tables, one a family; backend.cpp puts them together.
+// The CPU's kernel tables, one per family; backend.cpp combines them.
 #pragma once
 #include "tandem/core/backend/backend.h"
 

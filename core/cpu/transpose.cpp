@@ -1,4 +1,4 @@
-// Matrix transposition by blocks of kLanes x kLanes.
+// Matrix transposition in blocks of kLanes x kLanes.
 #include "tandem/core/cpu/transpose.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ void transpose_plain(int64_t rows, int64_t columns, const T* from, int64_t ld_fr
 template <class T>
 void transpose(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld_to) {
   constexpr int64_t kWidth = kLanes<T>;
-  // From the last, perhaps partial, block of rows to the first: a whole vector stored for a partial block may
-  // reach into the following columns, which are written later.
+  // Runs from the last, possibly partial, block of rows to the first: a whole vector stored for a partial
+  // block may extend into the following columns, which are written later.
   for (int64_t r = (rows - 1) / kWidth * kWidth; rows > 0 && r >= 0; r -= kWidth) {
     const int64_t count = std::min(kWidth, rows - r);
     const int64_t reach = count == kWidth ? 0 : kWidth - 1;

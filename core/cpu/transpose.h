@@ -1,4 +1,4 @@
-// Transposition of small blocks in registers, and of matrices made of them.
+// Transposition of small blocks in registers, and of matrices composed of them.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -33,8 +33,8 @@ inline void transpose_lanes(Vec<T>* v) {
   }
 }
 
-/// to[c * ld_to + r] = from[r * ld_from + c] for r < rows, c < columns; ld_to >= rows. Where rows is no
-/// multiple of kLanes, entries of `to` between rows and ld_to get any values. T is float or double.
+/// to[c * ld_to + r] = from[r * ld_from + c] for r < rows, c < columns; ld_to >= rows. If rows is not a
+/// multiple of kLanes, entries of `to` between rows and ld_to get arbitrary values. T is float or double.
 template <class T>
 void transpose(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld_to);
 

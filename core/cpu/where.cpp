@@ -1,4 +1,4 @@
-// where: a choice of bytes, whatever they mean.
+// where: selects elements as raw bytes, independent of dtype.
 #include <cstring>
 
 #include "tandem/core/backend/pointwise.h"
@@ -8,7 +8,7 @@
 namespace tandem::cpu {
 namespace {
 
-// The bits that a number has as an element of `type`.
+// The bit pattern of the scalar as an element of `type`.
 template <class Bits>
 Bits bits_of(const Operand& x, ScalarType type) {
   Bits bits{};
@@ -19,7 +19,7 @@ Bits bits_of(const Operand& x, ScalarType type) {
   return bits;
 }
 
-// Without a branch: a condition is as good as random.
+// Branch-free, because conditions are often unpredictable.
 template <class Bits>
 Bits pick(bool condition, Bits a, Bits b) {
   const Bits mask = static_cast<Bits>(-static_cast<Bits>(condition));
