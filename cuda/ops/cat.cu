@@ -1,5 +1,5 @@
-// cat: all row-major parts by one launch (one for every kCatMostParts), in the widest units that their sizes
-// and addresses allow. Other parts are copied each into their window. And triangle.
+// cat: copies all row-major parts in one launch (one per kCatMostParts parts), in the widest units that their
+// sizes and addresses allow. Other parts are copied separately into their windows. Also contains triangle.
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
@@ -32,13 +32,13 @@ void launch_batch(Context& c, const CatBatch& batch, int64_t unit) {
   dispatch_bits(unit, [&]<class Bits>(Type<Bits>) { launch("cat", c, grid, cat_kernel<Bits>, batch); });
 }
 
-// Starts what is in the batch whenever it is full, and at the end.
+// Collects parts and launches the batch whenever it is full, and at the end.
 class Batches {
  public:
   Batches(Context& c, int64_t pitch_bytes, int64_t unit) : c_(c), unit_(unit), pitch_(pitch_bytes) {
     clear();
   }
-  // `bytes` a row.
+  // `bytes` is the size of one row.
   void add(const char* from, char* to, int64_t rows, int64_t bytes) {
     const int64_t step = cat_rows(bytes / unit_);
     for (int64_t first = 0; first < rows; first += step) {
@@ -64,7 +64,7 @@ class Batches {
   CatBatch batch_;
 };
 
-// Parts with longer rows are copied as those that are not dense.
+// Parts with longer rows are copied like non-contiguous parts.
 constexpr int64_t kLongestRow = int64_t{1} << 29;
 
 struct TriangleShape {
@@ -108,7 +108,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
     if (dense(part))
       bits |=
           static_cast<uint64_t>(part.sizes()[d] * step * item) | reinterpret_cast<uintptr_t>(part.data_ptr());
-  // Each part begins where those before it end: one that is not dense counts, too.
+  // Each part begins where the preceding ones end, so the sizes of non-contiguous parts count, too.
   for (const Tensor& part : parts) bits |= static_cast<uint64_t>(part.sizes()[d] * step * item);
   Batches batches(c, pitch, cat_unit(bits));
   int64_t start = 0;

@@ -1,5 +1,5 @@
-// Which block of cat's kernel copies what: row-major parts side by side, as a list of pieces by value. Plain
-// host functions.
+// The work of each block of cat's kernel: row-major parts, as a list of pieces passed by value. Plain host
+// functions.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tandem::cuda_impl {
 
-/// `rows` rows of `length` units; in the result they are `pitch` units apart.
+/// `rows` rows of `length` units, placed `pitch` units apart in the result.
 struct CatPart {
   const char* from;
   char* to;
@@ -18,7 +18,7 @@ struct CatPart {
 inline constexpr uint32_t kCatThreads = 256, kCatEach = 4, kCatBlock = kCatThreads * kCatEach;
 inline constexpr int kCatMostParts = 80;
 
-/// A kernel parameter: less than 4 KB.
+/// A kernel parameter, smaller than 4 KB.
 struct CatBatch {
   int64_t pitch = 0;
   uint32_t blocks = 0, parts = 0;
@@ -27,7 +27,7 @@ struct CatBatch {
   FastDivide length[kCatMostParts];
   uint32_t units[kCatMostParts], first_block[kCatMostParts];
 
-  /// False when it is full.
+  /// Returns false when the batch is full.
   bool add(const CatPart& part) {
     if (parts == kCatMostParts) return false;
     const auto k = parts++;
@@ -39,7 +39,7 @@ struct CatBatch {
     blocks += (units[k] + kCatBlock - 1) / kCatBlock;
     return true;
   }
-  /// The part that a block belongs to.
+  /// The part that a block copies.
   TANDEM_HD uint32_t part_of(uint32_t block) const {
     uint32_t low = 0, high = parts;
     while (high - low > 1) {
@@ -54,12 +54,12 @@ struct CatBatch {
 };
 static_assert(sizeof(CatBatch) <= 4000);
 
-/// Rows of a part that 31 bits count.
+/// Maximum number of rows per piece, so that 31 bits can count the units.
 inline int64_t cat_rows(int64_t length) {
   return std::max<int64_t>(1, ((int64_t{1} << 30) - kCatBlock) / std::max<int64_t>(1, length));
 }
 
-/// The widest unit, up to 16 bytes, that divides all sizes and addresses whose bits are in `bits`.
+/// The widest unit, up to 16 bytes, that divides all sizes and addresses ORed into `bits`.
 inline int64_t cat_unit(uint64_t bits) {
   bits |= 16;
   return static_cast<int64_t>(bits & (~bits + 1));

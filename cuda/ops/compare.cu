@@ -1,4 +1,4 @@
-// Comparisons on CUDA devices: arguments of any computed type, bool out.
+// Comparisons on CUDA devices: arguments of any compute dtype, bool output.
 #include "tandem/core/formulas/compare_ops.h"
 
 #include "tandem/core/backend/pointwise.h"

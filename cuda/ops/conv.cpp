@@ -1,5 +1,5 @@
-// 2-d convolution by cuDNN. What is too large for it is cut along the batch. An algorithm that there is no
-// memory for, or that cuDNN refuses after all, gives way to the next one of its plan.
+// 2-d convolution with cuDNN. A batch that is too large for cuDNN is split. When memory for an algorithm is
+// missing, or cuDNN rejects it at run time, the next algorithm of the plan is used.
 #include <algorithm>
 
 #include "tandem/core/backend/conv.h"
@@ -11,12 +11,13 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// cuDNN's offsets have 32 bits.
+// cuDNN uses 32-bit offsets.
 constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
-// Some of its kernels count images in a grid's y or z dimension, and fail or go wrong beyond its end.
+// Some cuDNN kernels map images to a grid's y or z dimension, and fail or compute wrong results beyond its
+// limit.
 constexpr int64_t kMostImages = 65535;
 
-// Pointers to 1 and 0 in the type that cuDNN wants them in.
+// Pointers to 0 and 1 in the type that cuDNN expects for scaling factors.
 const void* number(ScalarType dtype, bool one) {
   static constexpr float single[] = {0, 1};
   static constexpr double twice[] = {0, 1};
@@ -36,16 +37,16 @@ bool refused(cudnnStatus_t status) {
   const int category = CUDNN_STATUS_CATEGORY(status);
   return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
 }
-// Whether another algorithm is to be tried. Internal errors may pass: a want of memory is one of them.
+// Whether to try another algorithm. Internal errors may be transient; one cause is a lack of memory.
 bool gives_way(cudnnStatus_t status) {
   return refused(status) || CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_INTERNAL_ERROR;
 }
-// Whether it would be refused every time. What a capture forbids may work outside of it.
+// Whether cuDNN would reject it every time. An algorithm rejected during a capture may work outside of it.
 bool refused_for_good(const Context& c, cudnnStatus_t status) {
   return refused(status) && c.recording == nullptr;
 }
 
-// Memory for an algorithm; undefined when there is not enough and another one is left to try.
+// Workspace for an algorithm; undefined when memory is short and another algorithm is left to try.
 Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
   const Dims bytes{static_cast<int64_t>(algorithm.workspace)};
   if (last) return empty_raw(bytes, kByte, c.device());
@@ -56,8 +57,9 @@ Tensor workspace_of(Context& c, const ConvAlgorithm& algorithm, bool last) {
   }
 }
 
-// run(plan, algorithm, workspace) of the first algorithm that works. What cuDNN refuses for good leaves the
-// plan. `first`: the result holds nothing yet, so that algorithms may be timed on it.
+// Calls run(plan, algorithm, workspace) with the first algorithm that works. Algorithms that cuDNN rejects
+// permanently are removed from the plan. `first`: the result is still empty, so algorithms may be timed on
+// it.
 template <class Run>
 void with_plan(Context& c, ConvPass pass, const ConvTensors& t, const Conv2dParameters& p, bool first,
                Run run) {
@@ -92,13 +94,13 @@ Tensor images(const Tensor& t, int64_t first, int64_t count) {
   return alias(t, sizes, t.strides(), t.storage_offset() + first * t.strides()[0]);
 }
 
-// f(input, output, whether it is the first part) for parts of the batch that cuDNN takes.
+// Calls f(input, output, whether it is the first part) for parts of the batch that cuDNN accepts.
 template <class F>
 void for_batches(Context& c, const char* operation, const Tensor& input, const Tensor& output, F f) {
   if (!may_start(c, operation)) return;
   const int64_t batch = input.size(0), image = std::max(input.numel(), output.numel()) / batch;
   const int64_t step = std::min(kMostImages, kMostElements / image);
-  check(step > 0, "conv2d: cuDNN takes images of up to ", kMostElements, " elements\n  input  ", input,
+  check(step > 0, "conv2d: cuDNN supports images of up to ", kMostElements, " elements\n  input  ", input,
         "\n  output ", output);
   for (int64_t first = 0; first < batch; first += step) {
     const int64_t count = std::min(step, batch - first);
@@ -110,7 +112,7 @@ void for_batches(Context& c, const char* operation, const Tensor& input, const T
   }
 }
 
-// cuDNN adds the bias on the way with one algorithm alone.
+// cuDNN fuses the bias with one algorithm only.
 cudnnStatus_t with_bias(Context& c, ConvPlan& plan, const ConvAlgorithm& algorithm, void* workspace,
                         const ConvTensors& t, const Tensor& bias) {
   const void *one = number(bias.dtype(), true), *zero = number(bias.dtype(), false);
@@ -137,7 +139,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   Context& c = context(out.device());
   supported(out);
   if (out.numel() == 0) return;
-  if (input.numel() == 0 || weight.numel() == 0) {  // sums of nothing
+  if (input.numel() == 0 || weight.numel() == 0) {  // empty sums
     if (!bias.defined()) return pointwise_kernels.fill(out, 0);
     return pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
   }
@@ -189,7 +191,7 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
       });
 }
 
-// Parts of a batch are added up in their order.
+// The results for the parts of a batch are added in order.
 void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
                      const Tensor& input, const Conv2dParameters& p) {
   Context& c = context(grad_weight.device());

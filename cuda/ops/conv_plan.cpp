@@ -1,5 +1,6 @@
-// Which algorithm a convolution takes: cuDNN's heuristic by default, or its timing of all of them when
-// globalContext().setBenchmarkCuDNN(true). Those that may give other bits a second time are left out.
+// Selects the algorithm of a convolution: by cuDNN's heuristic by default, or by timing all algorithms after
+// globalContext().setBenchmarkCuDNN(true). Algorithms that may produce different bits on each run are
+// excluded unless setDeterministicCuDNN(false).
 #include "tandem/cuda/ops/conv_plan.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ D create(Create function, const char* call) {
   return D(made);
 }
 
-// What the three passes differ in: their type of result, and three calls.
+// The differences between the three passes: their result type and three calls.
 struct ForwardSearch {
   using Result = cudnnConvolutionFwdAlgoPerf_t;
   static cudnnStatus_t guess(cudnnHandle_t h, const ConvPlan& p, int room, int* count, Result* results) {
@@ -78,7 +79,7 @@ struct WeightSearch {
 
 constexpr int kMostAlgorithms = 16;
 
-// float32 without TF32 is computed by fused multiply-adds; nothing is ever rounded to 16 bits.
+// float32 without TF32 is computed with fused multiply-adds; nothing is ever rounded to 16 bits.
 cudnnMathType_t math_of(const ConvKey& key, cudnnMathType_t proposed = CUDNN_DEFAULT_MATH) {
   if (key.dtype == kFloat && !key.tf32) return CUDNN_FMA_MATH;
   return proposed == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ? CUDNN_DEFAULT_MATH : proposed;
@@ -93,7 +94,7 @@ bool usable(const Result& result, const ConvKey& key) {
 template <class Search>
 using Results = std::vector<typename Search::Result>;
 
-// By cuDNN's timing; nothing where there is no memory for it, or where it fails: the heuristic's remain.
+// Results timed by cuDNN. Empty when memory is short or timing fails; then the heuristic's results are used.
 template <class Search>
 Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, const ConvPlan& plan,
                       const Results<Search>& guessed) try {
@@ -115,7 +116,8 @@ Results<Search> timed(Context& c, const ConvKey& key, const ConvTensors& t, cons
   return {};
 }
 
-// With the workspace for the math type that they will run with, which need not be the one proposed.
+// Adds the algorithms with the workspace size for the math type they will use, which may differ from the
+// proposed one.
 template <class Search>
 void add_algorithms(Context& c, const ConvKey& key, const Results<Search>& results, ConvPlan& plan) {
   for (const auto& result : results) {
@@ -148,7 +150,7 @@ void search(Context& c, const ConvKey& key, const ConvTensors& t, ConvPlan& plan
       }))
     fail(
         "conv2d: cuDNN has no deterministic algorithm for these shapes; "
-        "globalContext().setDeterministicCuDNN(false) allows the others",
+        "globalContext().setDeterministicCuDNN(false) allows nondeterministic ones",
         described(t));
   fail("conv2d: cuDNN has no algorithm for these shapes", described(t));
 }
@@ -197,7 +199,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
     std::array<int64_t, 4> out{};
     for (std::size_t d = 0; d < 4; ++d) {
       out[d] = tensor.sizes()[d];
-      if (out[d] > INT_MAX) fail("conv2d: cuDNN takes sizes up to ", INT_MAX, described(t));
+      if (out[d] > INT_MAX) fail("conv2d: cuDNN supports sizes up to ", INT_MAX, described(t));
     }
     return out;
   };
@@ -227,7 +229,7 @@ ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t) {
   auto& plans = c.plans<ConvPlans>().plans;
   auto at = plans.find(key);
   if (at == plans.end() && key.benchmark && c.recording != nullptr) {
-    key.benchmark = false;  // timing waits, which a capture cannot; it is done outside of one
+    key.benchmark = false;  // timing synchronises, which is not allowed during a capture
     at = plans.find(key);
   }
   if (at != plans.end()) [[likely]]

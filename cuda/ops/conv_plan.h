@@ -1,4 +1,4 @@
-// Plans of cuDNN's convolutions: descriptors and the algorithms to try, made once for a ConvKey.
+// Plans of cuDNN's convolutions: descriptors and candidate algorithms, created once per ConvKey.
 #pragma once
 #include <memory>
 #include <type_traits>
@@ -25,7 +25,7 @@ using FilterDescriptor = Descriptor<cudnnFilterDescriptor_t, cudnnDestroyFilterD
 using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 using ActivationDescriptor = Descriptor<cudnnActivationDescriptor_t, cudnnDestroyActivationDescriptor>;
 
-/// `algorithm` is of the pass' own enumeration.
+/// `algorithm` is a value of the pass's cuDNN enumeration.
 struct ConvAlgorithm {
   int algorithm = 0;
   std::size_t workspace = 0;
@@ -37,26 +37,26 @@ struct ConvPlan {
   FilterDescriptor weight;
   ConvDescriptor conv;
   ActivationDescriptor identity;
-  std::vector<ConvAlgorithm> algorithms;  ///< best first; what cuDNN refuses is taken out
-  bool bias_fused = true;                 ///< until cuDNN refuses it
+  std::vector<ConvAlgorithm> algorithms;  ///< best first; algorithms that cuDNN rejects are removed
+  bool bias_fused = true;                 ///< until cuDNN rejects it
 };
 
-/// The tensors of a convolution, whichever of them is the result.
+/// The tensors of a convolution, regardless of which one is the result.
 struct ConvTensors {
   const Tensor &input, &weight, &output;
 };
 
-/// Algorithms with a larger workspace are the last to be tried, the smallest first.
+/// Algorithms with a larger workspace are tried last, smallest first.
 inline constexpr std::size_t kConvWorkspaceLimit = std::size_t{1} << 30;
 
 ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p);
-/// The cached plan. Throws Error with the shapes when cuDNN has no algorithm for them.
+/// Returns the cached plan. Throws Error with the shapes when cuDNN has no algorithm for them.
 ConvPlan& conv_plan(Context& c, ConvKey key, const ConvTensors& t);
 struct BiasPlan {
   TensorDescriptor output, bias;
 };
 BiasPlan& bias_plan(Context& c, const Tensor& output);
-/// "\n  input  [...] ...\n  weight ..."
+/// Description for error messages: "\n  input  [...] ...\n  weight ..."
 std::string described(const ConvTensors& t);
 
 }  // namespace tandem::cuda_impl

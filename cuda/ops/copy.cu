@@ -24,11 +24,11 @@ struct Move {
   __device__ Bits operator()(Bits x) const { return x; }
 };
 
-// A block takes one tile through shared memory: it reads along one dimension and writes along the other.
+// Each block moves one tile through shared memory: it reads along one dimension and writes along the other.
 template <class Bits>
 __global__ void transpose_kernel(Bits* out, const Bits* in, const TransposePlan p) {
   constexpr int tile = transpose_tile(sizeof(Bits)), rows_at_once = kTransposeThreads / tile;
-  constexpr int pad = sizeof(Bits) >= 4 ? 1 : static_cast<int>(4 / sizeof(Bits));  // no bank conflicts
+  constexpr int pad = sizeof(Bits) >= 4 ? 1 : static_cast<int>(4 / sizeof(Bits));  // avoids bank conflicts
   __shared__ Bits values[tile][tile + pad];
   const TransposeTile at = p.tile(blockIdx.x, tile);
   const uint32_t x = threadIdx.x % tile, y = threadIdx.x / tile;

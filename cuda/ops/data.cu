@@ -1,4 +1,5 @@
-// Batches from a data set on the device: gathered, converted and scaled in one launch, four pixels a thread.
+// Batches from a data set on the device: gathered, converted and scaled in one launch, four pixels per
+// thread.
 #include "tandem/core/backend/data.h"
 
 #include "tandem/cuda/device.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kPixels = 4;
 
-// An image is `packs` groups of four pixels, the last one maybe not full.
+// An image is `packs` groups of four pixels; the last group may be partial.
 struct Batch {
   HostText operation;
   float* out;
@@ -53,11 +54,11 @@ __global__ void gather_kernel(const Batch b, const PixelScale scale, Fault* faul
 void gather_normalized(const Tensor& out, const Tensor& label_out, const Tensor& images, const Tensor& labels,
                        const Tensor& index, const PixelScale& pixels) {
   const int64_t rows = index.numel(), total = images.size(0);
-  check(total > 0 || rows == 0, "gather_normalized: no images");
+  check(total > 0 || rows == 0, "gather_normalized: the data set has no images");
   if (rows == 0) return;
   const int64_t pixel_count = images.numel() / total;
-  check(pixel_count > 0 && pixel_count < kMostElements, "gather_normalized: images of ", pixel_count,
-        " pixels");
+  check(pixel_count > 0 && pixel_count < kMostElements,
+        "gather_normalized: unsupported image size: ", pixel_count, " pixels");
   const int64_t packs = ceil_div(pixel_count, kPixels),
                 most = std::max<int64_t>(1, (kMostElements - 1) / packs);
   Context& c = context(out.device());

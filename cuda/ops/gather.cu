@@ -1,6 +1,5 @@
 // Reads at positions given by an index: offsets of advanced indexing, get and gather. Elementwise over the
-// result. An index out of range is reported (cuda/fault.h) and reads element 0, or nothing where there is
-// none.
+// result. An index out of range is reported (cuda/fault.h); it reads element 0, or yields 0 in gather.
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/index.h"
@@ -10,10 +9,10 @@
 namespace tandem::cuda_impl {
 namespace {
 
-constexpr int kEach = 4;  // elements a thread, a block's width apart
+constexpr int kEach = 4;  // elements per thread, one block width apart
 constexpr uint32_t kThreads = 256;
 
-// Calls f(position) for the elements of a thread.
+// Calls f(position) for each element of a thread.
 template <class F>
 __device__ inline void for_each(uint32_t n, F f) {
   const uint32_t start = blockIdx.x * (kThreads * kEach) + threadIdx.x;
@@ -24,7 +23,7 @@ __device__ inline void for_each(uint32_t n, F f) {
 struct Bounds {
   HostText operation;
   int64_t dim, size, stride;
-  bool wrap, first;  // first: writes, else adds
+  bool wrap, first;  // first: assigns the offset, otherwise adds to it
 };
 
 __global__ void offsets_kernel(uint32_t n, Walk<2> walk, Bounds at, int64_t* out, const int64_t* index,
@@ -49,7 +48,7 @@ __global__ void get_kernel(uint32_t n, Walk<3> walk, Bits* out, const Bits* in, 
   });
 }
 
-// Rows: a thread moves 16 bytes, at once where their address allows it.
+// Rows: each thread moves 16 bytes, in one access if the address is aligned.
 template <class Bits>
 __global__ void get_rows_kernel(uint32_t n, Walk<3> walk, Bits* out, const Bits* in, const int64_t* offsets) {
   for_each(n, [&](uint32_t p) {
@@ -83,7 +82,8 @@ __global__ void gather_kernel(uint32_t n, Walk<3> walk, GatherAlong along, Bits*
 
 Grid grid_of(uint32_t n) { return grid_for(n, kEach, kThreads); }
 
-// The plan in steps of 16 bytes where its innermost dimension is a row of both tensors; else as it is.
+// Rewrites the plan in steps of 16 bytes if its innermost dimension is a row of both tensors. Otherwise
+// returns false and leaves it unchanged.
 bool in_rows(LoopPlan<3>& plan, int64_t item) {
   const int64_t each = 16 / item;
   if (plan.strides[0][0] != 1 || plan.strides[0][1] != 1 || plan.strides[0][2] != 0 ||
@@ -101,7 +101,7 @@ void offsets(const Tensor& out, TensorList indices, const IndexedDims& at) {
   Context& c = context(out.device());
   if (out.numel() == 0) return;
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    check_index(at.sizes[k] != 0, at.operation, ": an index is out of range: dimension ", at.dims[k],
+    check_index(at.sizes[k] != 0, at.operation, ": index out of range: dimension ", at.dims[k],
                 " has size 0");
     const Bounds bounds{at.operation, at.dims[k], at.sizes[k], at.strides[k], at.wrap, k == 0};
     for_pieces(make_plan<2>({&out, &indices[k]}), [&](const Piece<2>& piece) {

@@ -1,11 +1,12 @@
-// What CUDA's index kernels share.
+// Shared code of CUDA's index kernels.
 #pragma once
 #include "tandem/core/backend/index.h"
 #include "tandem/cuda/context.h"
 
 namespace tandem::cuda_impl {
 
-/// `t` without dimension `dim`, at position 0 of it, and with `sizes` (all dimensions) for what is left.
+/// A view of `t` at position 0 of `dim`, without that dimension; the other dimensions have the sizes in
+/// `sizes`.
 inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
   Dims left(sizes), strides(t.strides());
   left.erase(static_cast<std::size_t>(dim));
@@ -15,11 +16,11 @@ inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
 inline int64_t stride_of(const Tensor& t, int64_t dim) { return t.strides()[static_cast<std::size_t>(dim)]; }
 
 /// Pairs of a destination (an offset in elements) and a position in the order of the index, stably sorted by
-/// destination: what one thread then applies in order.
+/// destination. One thread applies the writes of each destination in order.
 struct SortedWrites {
   Tensor keys, positions;  ///< int64 and int32, [count]
 };
-/// Sorts in place of the two tensors (or in new ones, returned). Keys are below 2^bits.
+/// Sorts in place, or into new tensors, and returns the sorted pair. Keys are below 2^bits.
 SortedWrites sort_writes(Context& c, const SortedWrites& writes, int bits);
 
 // The kernels of this family.

@@ -1,9 +1,10 @@
-// Writes and additions at positions given by an index, in the order of the index where it names an element
-// more than once: put, put_add, scatter, scatter_add; and the table of the family.
+// Writes and additions at positions given by an index, in the order of the index when it repeats an element:
+// put, put_add, scatter, scatter_add. Also contains the table of the family.
 //
-// A line is a position beside `dim`. Many lines: a thread each walks its index in order. Few lines and a long
-// index: the pairs (destination, position) are sorted stably, and a thread applies each run of one
-// destination in order. Both give what the CPU gives, bit for bit, without atomics.
+// A line is a position in the dimensions other than `dim`. With many lines, one thread per line walks its
+// index in order. With few lines and a long index, the pairs (destination, position) are sorted stably, and
+// one thread applies each run of equal destinations in order. Both match the CPU's results bit for bit,
+// without atomics.
 #include <bit>
 
 #include "tandem/core/backend/index.h"
@@ -30,10 +31,10 @@ struct Accumulate {
   }
 };
 
-// Along `dim`: how many, and steps in elements.
+// Number of steps along `dim`, and strides in elements.
 struct Along {
   HostText operation;
-  int64_t count, dim, size;  // size: of the dimension; offsets of `put` are checked already
+  int64_t count, dim, size;  // size of the dimension; offsets of `put` are already checked
   int64_t to, at, from;
 };
 
@@ -57,7 +58,7 @@ __global__ void lines_kernel(uint32_t n, Walk<3> walk, Along along, T* out, cons
   }
 }
 
-// Keys and positions of a scatter, in row-major order. Bad indices get the key `none`.
+// Computes keys and positions of a scatter, in row-major order. Invalid indices get the key `none`.
 __global__ void keys_kernel(uint32_t n, Walk<3> walk, Along along, int64_t none, int64_t* keys,
                             int32_t* positions, const int64_t* index, Fault* fault) {
   const uint32_t p = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,12 +76,12 @@ __global__ void count_up_kernel(uint32_t n, int32_t* positions) {
   if (p < n) positions[p] = static_cast<int32_t>(p);
 }
 
-// Sorted writes [0, count); threads of this launch begin at write `first`, `lines` to each.
+// Sorted writes [0, count). Threads of this launch start at write `first`, with `lines` threads per write.
 struct Runs {
   uint32_t count, first, threads;
   FastDivide lines;
   int64_t none, from;
-  bool walks;  // a position's offset in the source is found by walking, not by `from`
+  bool walks;  // whether a position's offset in the source is found by walking instead of `from`
   const int64_t* keys;
   const int32_t* positions;
 };
@@ -92,7 +93,7 @@ __global__ void runs_kernel(Runs r, Walk<2> lines, Walk<2> sources, T* out, cons
   const uint32_t write = r.lines.quotient(thread);
   uint32_t s = r.first + write;
   const int64_t key = r.keys[s];
-  if (key >= r.none || (s > 0 && r.keys[s - 1] == key)) return;  // not the beginning of a run
+  if (key >= r.none || (s > 0 && r.keys[s - 1] == key)) return;  // not the start of a run
   const auto o = lines.offsets(thread - write * r.lines.divisor);
   out += key + o.at[0];
   source += o.at[1];
@@ -102,7 +103,7 @@ __global__ void runs_kernel(Runs r, Walk<2> lines, Walk<2> sources, T* out, cons
                           : position * r.from];
   };
   T value = *out;
-  constexpr uint32_t kAhead = 8;  // loads in flight; the order of additions stays
+  constexpr uint32_t kAhead = 8;  // loads in flight; the order of additions is unchanged
   while (s + kAhead <= r.count && r.keys[s + kAhead - 1] == key) {
     T values[kAhead];
     for (uint32_t k = 0; k < kAhead; ++k) values[k] = value_at(s + k);
@@ -113,7 +114,8 @@ __global__ void runs_kernel(Runs r, Walk<2> lines, Walk<2> sources, T* out, cons
   *out = value;
 }
 
-// What is written where; `offsets` are a row for all lines, an `index` is of the source's shape.
+// The writes to perform. `where` is either a row of offsets shared by all lines or an index of the source's
+// shape.
 struct Writes {
   const char* operation;
   const Tensor& out;
@@ -136,14 +138,14 @@ struct Writes {
 
 constexpr int64_t kManyLines = 1 << 15, kFewSteps = 32;
 
-// Everything that does not depend on the type.
+// The data that does not depend on the element type.
 struct Sorted {
   SortedWrites writes;
   LoopPlan<2> lines, sources;
   int64_t none = 0;
 };
 
-// Offsets in elements end before it.
+// Upper bound of offsets in elements.
 int64_t elements_of(const Tensor& out) {
   return static_cast<int64_t>(out.storage()->nbytes()) / out.element_size() + 1;
 }
@@ -157,7 +159,7 @@ SortedWrites row_of_keys(Context& c, const Writes& w) {
   return made;
 }
 
-// Where a destination of the index' element p is, p in row-major order.
+// The destination of the index's element p, with p in row-major order.
 LoopPlan<3> destinations(const Writes& w, const Tensor& keys) {
   Dims strides(w.out.strides());
   strides[static_cast<std::size_t>(w.dim)] = 0;
@@ -165,7 +167,7 @@ LoopPlan<3> destinations(const Writes& w, const Tensor& keys) {
   return make_plan<3>({&keys, &start, &w.where});
 }
 
-// False where 32 bits do not address it.
+// Returns false when 32 bits cannot address the data.
 bool sort(Context& c, const Writes& w, Sorted& sorted) {
   if (w.source.numel() >= kMostElements) return false;
   const Tensor o = line_of(w, w.out), x = line_of(w, w.source);
@@ -224,7 +226,7 @@ void apply_lines(Context& c, const Writes& w) {
   });
 }
 
-// launcher(Sorted or nullptr) after the choice between the two ways.
+// Calls launcher(context, Sorted or nullptr) after choosing between the two methods.
 template <class F>
 void write(const Writes& w, F launcher) {
   if (w.source.numel() == 0) return;
@@ -243,7 +245,7 @@ void assign(const Writes& w) {
   });
 }
 
-// Integers add modulo 2^bits, whatever their sign.
+// Integers are added modulo 2^bits, signed or not.
 template <class T>
 struct Added {
   using type = T;

@@ -1,5 +1,6 @@
-// Matrix products of integers, which cuBLAS does not have: a tiled kernel, one element of out a thread. All
-// arithmetic is modulo 2^bits, so 32 bits serve for every type up to 32, and order plays no part.
+// Matrix products of integers, which cuBLAS does not support: a tiled kernel, one element of out per thread.
+// All arithmetic is modulo 2^bits, so 32 bits suffice for every type up to 32 bits, and the order of
+// additions does not matter.
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
@@ -15,7 +16,7 @@ struct Strides {
 };
 struct Shape {
   int m, n, k;
-  uint32_t tile_columns, tiles;  // tiles of out in a row, and of one matrix
+  uint32_t tile_columns, tiles;  // tiles of out per row, and per matrix
   Strides out, a, b;
 };
 
@@ -52,7 +53,7 @@ void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const S
   const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1), batch = out.dim() == 3 ? out.size(0) : 1;
   const int64_t rows = ceil_div(m, kTile), columns = ceil_div(n, kTile);
   check(m < INT32_MAX && n < INT32_MAX && k < INT32_MAX - kTile && rows * columns < INT32_MAX / batch,
-        "matmul: integer matrices of this size are not multiplied on CUDA\n  ", a, "\n  ", b);
+        "matmul: integer matrices of this size are not supported on CUDA\n  ", a, "\n  ", b);
   const Shape shape{static_cast<int>(m),
                     static_cast<int>(n),
                     static_cast<int>(k),

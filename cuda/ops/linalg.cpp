@@ -1,6 +1,6 @@
-// Matrix products by cuBLAS. It counts in columns: a row-major C = A B is its Cᵀ = Bᵀ Aᵀ, so the operands
-// change places here, once, and nothing is transposed in memory. A matrix that is neither row-major nor
-// column-major is copied first. float32 is computed as such unless the math mode allows TF32.
+// Matrix products with cuBLAS. cuBLAS is column-major: a row-major C = A B is Cᵀ = Bᵀ Aᵀ for cuBLAS, so the
+// operands are swapped here and nothing is transposed in memory. A matrix that is neither row-major nor
+// column-major is copied first. float32 uses full float32 precision unless the math mode allows TF32.
 #include <climits>
 
 #include "tandem/core/backend/linalg.h"
@@ -15,7 +15,7 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// Batches beyond it are cut: a grid's z dimension ends there.
+// Larger batches are split: this is the limit of a grid's z dimension.
 constexpr int64_t kMostBatches = 65535;
 
 struct Matrix {
@@ -35,12 +35,12 @@ Matrix matrix(const Tensor& t) {
 }
 
 int blas_int(const char* operation, int64_t value, const Tensor& a, const Tensor& b) {
-  check(value <= INT_MAX, operation, ": cuBLAS takes sizes and row lengths up to ", INT_MAX, ", got ", value,
-        "\n  ", a, "\n  ", b);
+  check(value <= INT_MAX, operation, ": cuBLAS supports sizes and row lengths up to ", INT_MAX, ", got ",
+        value, "\n  ", a, "\n  ", b);
   return static_cast<int>(value);
 }
 
-// alpha and beta in the type of the elements.
+// alpha and beta in the element type.
 union Factor {
   float single;
   double twice;
@@ -52,7 +52,7 @@ union Factor {
   }
 };
 
-// out [B, M, N] from batch `first` on, `count` of them.
+// Computes out [B, M, N] for `count` batches from `first` on.
 void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha,
           int64_t first, int64_t count) {
   Context& c = context(out.device());
@@ -88,7 +88,7 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
   if (sync_after_launch()) sync_and_check(c, "matmul");
 }
 
-// An empty sum: what is left is beta out.
+// Empty sum: out becomes beta out.
 void scale_by(const Tensor& out, const Scalar& beta) {
   if (beta.equal(0)) return pointwise_kernels.fill(out, 0);
   if (!beta.equal(1)) pointwise_kernels.binary.get<ops::Mul>()(out, out, beta, 1);
@@ -106,7 +106,7 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
     gemm(out, x, y, beta, alpha, first, std::min(kMostBatches, batches - first));
 }
 
-// With the bias added by cuBLASLt where it can; otherwise out begins as the bias.
+// cuBLASLt adds the bias if it can; otherwise out is initialised with the bias.
 void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Context& c = context(out.device());
   if (out.numel() == 0) return;

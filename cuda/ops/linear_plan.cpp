@@ -1,6 +1,6 @@
-// Plans of cuBLASLt: descriptors and the heuristic's algorithm, made once for a LinearKey and kept with the
-// context. The heuristic is asked with the workspace's size and the operands' alignment, so what it chooses
-// depends on the key alone.
+// Plans of cuBLASLt: descriptors and the heuristic's algorithm, created once per LinearKey and kept with the
+// context. The heuristic gets the workspace size and the alignment of the operands, so its choice depends
+// only on the key.
 #include "tandem/cuda/ops/linear_plan.h"
 
 #include <memory>
@@ -27,7 +27,7 @@ using Layout =
 using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
                                    Destroy<cublasLtMatmulPreferenceDestroy>>;
 
-// Kernels may read the bias of the epilogue in pieces of so many bytes, and the heuristic is not told of its
+// Kernels may read the bias of the epilogue in chunks of this many bytes, and the heuristic does not know its
 // alignment.
 constexpr int32_t kBiasAlignment = 16;
 
@@ -52,8 +52,7 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
          "cublasLtMatmulPreferenceSetAttribute");
 }
 
-// A row-major matrix [rows, columns], or its transpose, as cuBLAS sees it: column-major, so the other way
-// round.
+// A row-major matrix [rows, columns], or its transpose, in cuBLAS's column-major terms, which transpose it.
 Layout layout(cudaDataType type, int64_t rows, int64_t columns, bool transposed, int64_t ld) {
   cublasLtMatrixLayout_t made = nullptr;
   ensure(cublasLtMatrixLayoutCreate(&made, type, static_cast<uint64_t>(transposed ? rows : columns),
@@ -67,7 +66,7 @@ Preference preference_of(const LinearKey& key) {
   ensure(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
   Preference preference(made);
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{Context::kWorkspaceBytes});
-  // cuBLAS' first operand is the weight.
+  // cuBLAS's first operand is the weight.
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(key.alignment[1]));
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(key.alignment[0]));
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<uint32_t>(key.alignment[2]));
@@ -75,7 +74,7 @@ Preference preference_of(const LinearKey& key) {
   return preference;
 }
 
-// outᵀ [N, M] = op(weight) op(xᵀ): the bias is one number a row, which is what the epilogue adds.
+// outᵀ [N, M] = op(weight) op(xᵀ): the bias is one number per row, which is what the epilogue adds.
 LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
   const cudaDataType type = key.dtype == kFloat ? CUDA_R_32F : CUDA_R_64F;
   const cublasComputeType_t compute = key.dtype == kDouble ? CUBLAS_COMPUTE_64F
@@ -85,7 +84,7 @@ LinearPlan make_plan_of(Context& c, const LinearKey& key, const void* bias) {
   cublasLtMatmulDesc_t made = nullptr;
   ensure(cublasLtMatmulDescCreate(&made, compute, type), "cublasLtMatmulDescCreate");
   plan.product.reset(made);
-  // The weight [N, K] takes part transposed.
+  // The weight [N, K] is used transposed.
   set(plan.product, CUBLASLT_MATMUL_DESC_TRANSA, key.weight_transposed ? CUBLAS_OP_N : CUBLAS_OP_T);
   set(plan.product, CUBLASLT_MATMUL_DESC_TRANSB, key.x_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);

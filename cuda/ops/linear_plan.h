@@ -1,4 +1,4 @@
-// x weightᵀ + bias in one kernel of cuBLASLt.
+// x weightᵀ + bias in a single cuBLASLt kernel.
 #pragma once
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/ops/matrix.h"
@@ -10,8 +10,8 @@ struct LinearArguments {
   MatrixLayout x_layout, weight_layout;
 };
 
-/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size 0. False, with out to be
-/// written yet, where cuBLASLt has no algorithm or fails.
+/// out [M, N] = x [M, K] weightᵀ [K, N] + bias [N]; float32 or float64, no size may be 0. Returns false,
+/// without writing out, when cuBLASLt has no algorithm or fails.
 bool linear_with_bias(Context& c, const LinearArguments& arguments);
 
 }  // namespace tandem::cuda_impl

@@ -1,8 +1,8 @@
-// Losses over classes on CUDA. Nothing is read on the host: a target out of range is reported by the device,
-// its term and gradient are 0.
+// Losses over classes on CUDA. Nothing is read back to the host: the device reports a target out of range,
+// and its term and gradient are 0.
 //
-// `lanes` threads work on a place. The forward kernels have a grid that follows from the sizes alone, every
-// block sums its terms, and a second kernel the blocks', all in double and in one order.
+// `lanes` threads process one position. The grid of the forward kernels depends only on the sizes. Each block
+// sums its terms, and a second kernel sums the results of the blocks, all in double and in a fixed order.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr int64_t kMostBlocks = 1024;
 
-// What all kernels know: places are numbered n * inner + s; class c of a place lies c * inner further on.
+// Data shared by all kernels. Positions are numbered n * inner + s; class c of a position is c * inner
+// elements further.
 template <class T>
 struct Places {
   int64_t classes, inner, count;
@@ -28,7 +29,7 @@ struct Places {
   const T* w;
   int64_t ignore;
   Reduction reduction;
-  T sharp, smooth;  // weights of the target and of every class
+  T sharp, smooth;  // weights of the target and of each class
   HostText operation;
 
   __device__ int64_t first(int64_t place) const {
@@ -49,10 +50,10 @@ struct Places {
 template <class T>
 struct Totals {
   T *out, *weight;
-  double* partial;  // [blocks, 2], null for one block
+  double* partial;  // [blocks, 2]; null for a single block
   double term = 0, total_weight = 0;
 
-  // Of a whole block; its first thread writes.
+  // Finishes a whole block; its first thread writes the result.
   __device__ void finish(const Places<T>& p) {
     __shared__ double shared[2][kLineThreads / 32];
     term = fold_block(term, shared[0], Plus());
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kLineThreads) join(Places<T> p, Totals<T> tota
   totals.finish(p);
 }
 
-// The largest score and the sum of exp(x - largest), for all lanes of a place.
+// The largest score and the sum of exp(x - largest), in all lanes of a position.
 template <class T>
 __device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int lanes, MaxSum<T>* shared) {
   MaxSum<T> state = MaxSum<T>::none();
@@ -103,11 +104,11 @@ __device__ MaxSum<T> fold_scores(const Places<T>& p, const T* row, int lane, int
     }
   }
   if (lanes <= 32) return fold_warp(state, Plus(), lanes);
-  __syncthreads();  // shared is free again
+  __syncthreads();  // shared may be reused
   return fold_block(state, shared, Plus());
 }
 
-// smooth * sum over c of weight[c] (max - x[c] + log), for all lanes of a place.
+// smooth * sum over c of weight[c] (max - x[c] + log), in all lanes of a position.
 template <class T>
 __device__ T smooth_term(const Places<T>& p, const T* row, int lane, int lanes, T max, T log, T* shared) {
   if (p.smooth == T(0)) return 0;
@@ -228,7 +229,7 @@ Places<T> places(const char* operation, const Tensor& scores, const Tensor& targ
           operation};
 }
 
-// Threads for a place.
+// Number of threads per position.
 template <class T>
 int lanes_of(const Places<T>& p) {
   if (p.inner > 1) return 1;
@@ -236,12 +237,12 @@ int lanes_of(const Places<T>& p) {
                           : make_row_geometry(std::min<int64_t>(p.classes, 128), 4, 1, 4).lanes;
 }
 
-// Calls terms(blocks, totals), then sums what the blocks left.
+// Calls terms(context, grid, totals), then sums the results of the blocks.
 template <class T, class Terms>
 void sum_terms(const char* operation, const Tensor& out, const Tensor& total_weight, const Places<T>& p,
                int lanes, Terms&& terms) {
   Context& c = context(out.device());
-  // One block for what it does in a few rounds: a second launch takes longer.
+  // Uses a single block when a few rounds suffice: a second launch takes longer.
   const int64_t in_block = kLineThreads / lanes, rounds = ceil_div(p.count, in_block),
                 blocks = rounds <= 4 ? 1 : std::min(rounds, kMostBlocks);
   Tensor partial;

@@ -1,4 +1,4 @@
-// Matrices as BLAS takes them: row-major or its transpose, with a leading dimension.
+// Matrices in the forms that BLAS takes: row-major or its transpose, with a leading dimension.
 #pragma once
 #include <algorithm>
 
@@ -7,13 +7,13 @@
 namespace tandem::cuda_impl {
 
 struct MatrixLayout {
-  bool dense = false;  ///< false: neither form; a copy is needed
+  bool dense = false;  ///< false: neither form, so a copy is needed
   bool transposed = false;
   int64_t ld = 1;
 };
 
-/// A matrix in row-major order has its rows `ld` >= columns elements apart, and its columns 1. A single row
-/// may have any distance, a single column any step.
+/// A row-major matrix has its rows `ld` >= columns elements apart and a column stride of 1. A single row may
+/// have any distance, a single column any stride.
 inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   const auto row_major = [](int64_t r, int64_t c, int64_t to_row, int64_t to_column, int64_t& ld) {
     ld = r > 1 ? to_row : std::max<int64_t>(1, c);
@@ -28,7 +28,7 @@ inline MatrixLayout matrix_layout(int64_t rows, int64_t columns, int64_t row_str
   return out;
 }
 
-/// out = alpha a b + beta out for integers, modulo 2^bits. Strides of all three in elements: batch, row,
+/// out = alpha a b + beta out for integers, modulo 2^bits. Strides of all three are in elements: batch, row,
 /// column.
 void integer_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta,
                     const Scalar& alpha);

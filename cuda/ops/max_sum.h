@@ -1,7 +1,7 @@
-// The largest of a line and the sum of exp(x - largest), in one pass over it.
+// The maximum of a line and the sum of exp(x - maximum), in a single pass.
 //
-// M. Milakov, N. Gimelshein: Online normalizer calculation for softmax. 2018. Where nothing but -inf was seen
-// the sum is 0 and max -inf; a NaN or +inf makes the sum NaN.
+// M. Milakov, N. Gimelshein: Online normalizer calculation for softmax. 2018. If all values are -inf, the sum
+// is 0 and the maximum -inf; a NaN or +inf makes the sum NaN.
 #pragma once
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Draws of columns by weight on CUDA: the samples that the CPU draws, so sums run over the columns one by
-// one. Rows with bad weights are reported by the device; their samples are 0.
+// Weighted sampling of columns on CUDA. Produces the same samples as the CPU, so sums run over the columns
+// sequentially. The device reports rows with invalid weights; their samples are 0.
 #include "tandem/cuda/device.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// What is reported, in the host's memory.
+// The error messages, in host memory.
 struct Texts {
   HostText operation = "multinomial";
   HostText bad = "weights must be finite and not negative";
@@ -32,8 +32,8 @@ __device__ double uniform_at(const Generator::Draw& draw, int64_t element) {
   return uniform_double(block.word[word], block.word[word + 1]);
 }
 
-// A warp a row: checks the weights, and writes their running sums. sums[row][columns - 1] is NaN for a bad
-// row.
+// One warp per row checks the weights and writes their running sums. sums[row][columns - 1] is NaN for an
+// invalid row.
 __global__ void __launch_bounds__(kThreads)
     sum_weights(double* sums, const double* weights, int64_t rows, int64_t columns, int64_t least,
                 Texts texts, Fault* fault) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
     if (there) sums[row * columns + from + lane] = own;
   }
   bad = __ballot_sync(kFullMask, bad) != 0;
-  __syncwarp();  // the last sum is written
+  __syncwarp();  // the last sum has been written
   if (lane != 0 || (!bad && positive >= least)) return;
   sums[row * columns + columns - 1] = NAN;
   const HostText text = bad ? texts.bad : positive == 0 ? texts.zero : texts.few;
@@ -85,12 +85,13 @@ __global__ void __launch_bounds__(kThreads) sample_columns(int64_t* out, const d
     out[i] = 0;
     return;
   }
-  // A rounded product may reach the whole sum: the last column with a weight is the limit.
+  // A rounded product may reach the whole sum, so the last column with a weight is the limit.
   const int64_t last = bisect(row, columns, sum, false);
   out[i] = bisect(row, last, uniform_at(draw.now(), i) * sum, true);
 }
 
-// The k-th smallest is sample k: infinite for columns without weight, and for all of a bad row.
+// The k-th smallest key is sample k. Keys are infinite for columns without weight, and for all columns of an
+// invalid row.
 __global__ void __launch_bounds__(kThreads)
     waiting_times(double* times, const double* weights, const double* sums, int64_t count, int64_t columns,
                   LiveDraw draw) {

@@ -1,6 +1,6 @@
-// nonzero: positions of elements that are not 0, in row-major order. Tiles are counted, their counts summed
-// up by one block, and each tile then writes behind the others. count_nonzero gives a number to the host: of
-// all tables of this backend it alone waits for the device.
+// nonzero: positions of nonzero elements, in row-major order. Counts per tile are summed by one block; each
+// tile then writes after the preceding ones. count_nonzero returns a number to the host and is the only
+// function in this backend's tables that waits for the device.
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/cuda/device.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32, kRounds = 16;
 constexpr int64_t kTile = int64_t{kThreads} * kRounds;
 
-/// Elements as bits: a number is 0 when those of `mask` are (-0 is 0, NaN is not).
+/// Elements as bits: a number is 0 when its bits in `mask` are 0 (-0 is 0, NaN is not).
 template <class Bits>
 struct Elements {
   const Bits* data;
@@ -25,7 +25,7 @@ struct Elements {
   __device__ bool nonzero(int64_t i) const { return i < count && (data[i] & mask) != 0; }
 };
 
-// The sum over a block, for all its threads. `shared` holds kWarps numbers.
+// The sum over a block, in all its threads. `shared` holds kWarps numbers.
 __device__ inline int32_t block_sum(int32_t value, int32_t* shared) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
@@ -46,7 +46,7 @@ __global__ void count_kernel(Elements<Bits> x, int64_t* counts) {
   if (threadIdx.x == 0) counts[blockIdx.x] = count;
 }
 
-// counts becomes the sums of those before; `total` all of them. One block.
+// Replaces counts by the sums of the preceding counts; `total` becomes the sum of all. One block.
 __global__ void scan_kernel(int64_t tiles, int64_t* counts, int64_t* total) {
   __shared__ int64_t sums[kThreads];
   const int thread = static_cast<int>(threadIdx.x);
@@ -70,7 +70,7 @@ __global__ void scan_kernel(int64_t tiles, int64_t* counts, int64_t* total) {
 
 struct Coordinates {
   int rank = 0;
-  bool wide = false;  // more elements than 31 bits count
+  bool wide = false;  // more elements than 31 bits can count
   FastDivide sizes[kMaxDims];
   int64_t wide_sizes[kMaxDims];
 };
@@ -108,7 +108,7 @@ __global__ void write_kernel(Elements<Bits> x, Coordinates at, const int64_t* st
   }
 }
 
-// Row-major, as itself or copied.
+// The tensor itself if it is row-major, otherwise a row-major copy.
 Tensor row_major(const Tensor& in) {
   if (in.is_contiguous()) return in;
   Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
@@ -116,7 +116,7 @@ Tensor row_major(const Tensor& in) {
   return out;
 }
 
-// f(Elements) of the tensor's bits.
+// Calls f(Elements) with the tensor's bits.
 template <class F>
 void with_elements(const Tensor& x, F f) {
   dispatch_bits(x.element_size(), [&]<class Bits>(Type<Bits>) {
@@ -126,7 +126,7 @@ void with_elements(const Tensor& x, F f) {
   });
 }
 
-// Where each tile's positions begin, and behind them the total.
+// The start of each tile's positions, followed by the total.
 Tensor tile_starts(Context& c, const Tensor& x) {
   const int64_t tiles = ceil_div(x.numel(), kTile);
   check(tiles < kMostElements, "nonzero: too many elements\n  self ", x);
@@ -145,7 +145,7 @@ int64_t count_nonzero(const Tensor& in) {
   Context& c = context(in.device());
   if (in.numel() == 0) return 0;
   check(c.recording == nullptr,
-        "nonzero: the number of elements is needed on the host, which a capture cannot wait for\n  self ",
+        "nonzero: not supported in a capture, because the host must wait for the number of elements\n  self ",
         in);
   const Tensor x = row_major(in), starts = tile_starts(c, x);
   const int64_t* total = starts.ptr<int64_t>() + starts.numel() - 1;

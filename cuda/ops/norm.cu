@@ -1,5 +1,5 @@
-// Batch normalisation on CUDA. Statistics are reductions; the gradient's sums have parts of a size that
-// follows from the shape alone, added up in double.
+// Batch normalisation on CUDA. Statistics are reductions. The sums of the gradients are split into parts by
+// the shape alone and added in double.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct ChannelOf {
   }
 };
 
-// y = f(channel, x) for `kCount` neighbouring elements of one channel at a time.
+// y = f(channel, x) for `kCount` adjacent elements of one channel at a time.
 template <class T, int kCount>
 struct alignas(kCount * sizeof(T)) Pack {
   T x[kCount];
@@ -79,7 +79,8 @@ __global__ void __launch_bounds__(kLineThreads) normalize(Pack<T, kCount>* out, 
   }
 }
 
-// sums [channels, 2]: of g h and of g, h = (x - mean) / sqrt(variance + eps); null for constants.
+// sums [channels, 2]: the sums of g h and of g, with h = (x - mean) / sqrt(variance + eps); null for constant
+// statistics.
 template <class T, int kCount>
 __global__ void __launch_bounds__(kLineThreads)
     input_gradient(Pack<T, kCount>* out, const Pack<T, kCount>* grad, const Pack<T, kCount>* in,
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-// Images: a block sums a part of a channel. partial [parts, channels, 2].
+// Large planes: each block sums a part of a channel. partial [parts, channels, 2].
 template <class T>
 __global__ void __launch_bounds__(kLineThreads)
     sum_images(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size,
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(kLineThreads)
                 until = from + part_size < elements ? from + part_size : elements;
   const T mean = p.mean[c], inverse = p.inverse(c);
   double gh = 0, sum = 0;
-  // A thread's place moves on by the block's size, a few of an image's rows: no division in the loop.
+  // A thread advances by the block size, which is a few rows of an image: no division in the loop.
   const int64_t j = from + threadIdx.x;
   int64_t n = j / inner, s = j - n * inner;
   for (int64_t k = j; k < until; k += kLineThreads) {
@@ -129,7 +130,7 @@ __global__ void __launch_bounds__(kLineThreads)
   partial[2 * int64_t{blockIdx.x} + 1] = sum;
 }
 
-// Few places a channel: [n, width = channels inner] by columns. partial [parts, width, 2].
+// Few elements per channel: sums [n, width = channels inner] by columns. partial [parts, width, 2].
 template <class T>
 __global__ void __launch_bounds__(kLineThreads)
     sum_columns(double* partial, const T* grad, const T* in, Channels<T> p, int64_t part_size, int64_t n,
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kLineThreads)
   partial[2 * (part * width + column) + 1] = sum;
 }
 
-// A warp a channel: sums over parts and places.
+// One warp per channel: sums over parts and positions.
 template <class T>
 __global__ void __launch_bounds__(kLineThreads)
     join(double* sums, T* grad_weight, T* grad_bias, const double* partial, int64_t parts, int64_t channels,
@@ -221,7 +222,7 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
   });
 }
 
-// Launches the sums of both gradients into `sums` [C, 2] and, where they are wanted, the gradients.
+// Launches the sums of both gradients into `sums` [C, 2] and, if requested, into the gradients.
 template <class T>
 void sum_channels(Context& c, double* sums, const Tensor& grad_weight, const Tensor& grad_bias, const T* grad,
                   const T* in, const Channels<T>& p, const Shape& s) {

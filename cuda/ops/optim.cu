@@ -1,5 +1,5 @@
-// Optimizer steps: one launch for a whole list of parameters. Where each tensor lies goes to the kernel by
-// value (4 KB), so longer lists take a further launch for some 75 to 140 tensors more.
+// Optimizer steps: one launch for a whole list of parameters. The tensor addresses are passed to the kernel
+// by value (4 KB), so longer lists need a further launch per 75 to 140 tensors.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// Updates of one element: x[0] the parameter, x[1] the gradient, then the state. kOptional: whether lists
-// behind the third may be missing.
+// Updates of one element: x[0] is the parameter, x[1] the gradient, followed by the state. kOptional: whether
+// lists after the third may be missing.
 template <class T>
 struct SgdPlain {
   using Value = T;
@@ -61,9 +61,9 @@ struct AdagradUpdate {
 };
 
 constexpr int kThreads = 256;
-constexpr int64_t kChunk = 2048;  // elements of a block
+constexpr int64_t kChunk = 2048;  // elements per block
 
-/// Tensors of one launch. Blocks [ends[t - 1], ends[t]) work on tensor t, a chunk each.
+/// Tensors of one launch. Blocks [ends[t - 1], ends[t]) process tensor t, one chunk each.
 template <int L>
 struct Table {
   static constexpr int kMost = (4096 - 192 - 8) / (8 * L + 8 + 4);
@@ -78,7 +78,7 @@ struct alignas(16) Pack {
   T value[16 / sizeof(T)];
 };
 
-/// Gradients of other devices, to be added to those in `own`.
+/// Gradients on other devices, to be added to those in `own`.
 template <class T>
 struct Others {
   const T* at[Gradients::kMostOthers] = {};
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads)
                  const Others<typename Update::Value> others) {
   using T = typename Update::Value;
   constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
-  int low = 0, high = table.count - 1;  // the first tensor whose end lies behind this block
+  int low = 0, high = table.count - 1;  // finds the first tensor that ends after this block
   while (low < high) {
     const int middle = (low + high) / 2;
     if (table.ends[middle] > blockIdx.x)
@@ -157,15 +157,16 @@ __global__ void __launch_bounds__(kThreads)
     update_one(update, data, has, others, place, i);
 }
 
-// Launches for the parameters of one device and dtype; lists[l] may be empty where the update allows it.
+// Launches the update for the parameters of one device and dtype; lists[l] may be empty if the update allows
+// it.
 template <class Update>
 void launch_all(const char* operation, Device device, const Update& update,
                 const TensorList (&lists)[Update::kLists], const Gradients& grads) {
   using T = typename Update::Value;
-  static constexpr char kind = 0;  // its address names the update
+  static constexpr char kind = 0;  // its address identifies the update
   static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) + sizeof(Others<T>) <= 4096);
   Context& c = context(device);
-  check(grads.others.size() <= Gradients::kMostOthers, operation, ": too many gradients to sum");
+  check(grads.others.size() <= Gradients::kMostOthers, operation, ": gradients of too many devices to sum");
   if (!grads.others.empty()) refuse_in_capture(c, "sums gradients of several devices");
   uint64_t signature = call_signature(&kind, {});
   for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
@@ -195,7 +196,7 @@ void launch_all(const char* operation, Device device, const Update& update,
   flush();
 }
 
-// run(device, Type<T>) for each device and dtype among the parameters.
+// Calls run(device, Type<T>) for each device and dtype among the parameters.
 template <class Run>
 void for_kinds(TensorList params, const char* operation, const Run& run) {
   std::vector<std::pair<Device, ScalarType>> done;

@@ -1,6 +1,6 @@
-// 2-d pooling. Kernels of our own: cuDNN's maximum does not give the indices that the table records, and it
-// has neither dilation nor the windows of adaptive pooling. One thread a result, forward and backward alike
-// (pool_windows.h), so nothing is added atomically; rules and order of additions are the CPU's.
+// 2-d pooling with custom kernels: cuDNN's maximum pooling does not return the indices that the table
+// records, and cuDNN supports neither dilation nor adaptive windows. One thread per result, in forward and
+// backward (pool_windows.h), so no atomics are needed; rules and order of additions match the CPU.
 #include <algorithm>
 
 #include "tandem/core/backend/pool.h"
@@ -35,7 +35,7 @@ __device__ inline Place place_of(uint32_t index, const FastDivide& height, const
 }
 __device__ inline uint32_t thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// The divisor of the windows h, w, or 0 for an empty one.
+// The divisor of the window (h, w), or 0 for an empty window.
 __device__ inline int32_t divisor_of(const Shape& s, const Range& h, const Range& w, int32_t padded) {
   if (h.begin >= h.end || w.begin >= w.end) return 0;
   if (s.divisor != 0) return s.divisor;
@@ -48,7 +48,7 @@ __global__ void avg_forward_kernel(Shape s, uint32_t n, T* out, const T* input) 
   if (index >= n) return;
   const Place at = place_of(index, s.out_h, s.out_w);
   const T* x = input + at.plane * static_cast<uint32_t>(s.in());
-  if (s.halves) {  // 2 x 2: adds in pairs, as the CPU
+  if (s.halves) {  // 2 x 2: adds in pairs, like the CPU
     const T *top = x + 2 * at.h * s.w.in + 2 * at.w, *bottom = top + s.w.in;
     out[index] = ((top[0] + top[1]) + (bottom[0] + bottom[1])) * (T(1) / static_cast<T>(s.divisor));
     return;
@@ -83,7 +83,7 @@ __global__ void avg_backward_kernel(Shape s, uint32_t n, T* grad_input, const T*
   grad_input[index] = sum;
 }
 
-// The first of equal maxima; the last NaN. indices may be null.
+// The first of equal maxima, or the last NaN. indices may be null.
 template <class T>
 __global__ void max_forward_kernel(Shape s, uint32_t n, T* out, int64_t* indices, const T* input) {
   const uint32_t index = thread_index();
@@ -105,7 +105,7 @@ __global__ void max_forward_kernel(Shape s, uint32_t n, T* out, int64_t* indices
   if (indices != nullptr) indices[index] = place;
 }
 
-// Sums the gradients of the outputs that name this input.
+// Sums the gradients of the outputs that selected this input.
 template <class T>
 __global__ void max_backward_kernel(Shape s, uint32_t n, T* grad_input, const T* grad_output,
                                     const int64_t* indices) {
@@ -150,7 +150,7 @@ __global__ void adaptive_forward_kernel(AdaptiveShape s, uint32_t n, T* out, con
   out[index] = sum / static_cast<T>((h.end - h.begin) * (w.end - w.begin));
 }
 
-// Large windows: a warp each, whose lanes take every 32nd element of it.
+// Large windows: one warp per window; each lane takes every 32nd element.
 template <class T>
 __global__ void adaptive_forward_warp_kernel(AdaptiveShape s, uint32_t n, T* out, const T* input) {
   const uint32_t index = thread_index() / 32;
@@ -190,11 +190,11 @@ __global__ void adaptive_backward_kernel(AdaptiveShape s, uint32_t n, T* grad_in
   grad_input[index] = sum;
 }
 
-// Sizes beyond it cannot be pooled; it leaves room for sums of two.
+// Larger sizes are not supported; the limit leaves headroom for the sum of two sizes.
 constexpr int64_t kLargest = int64_t{1} << 30;
 
 int32_t checked(const char* operation, int64_t value, const Tensor& input) {
-  check(value < kLargest, operation, ": planes and windows on CUDA hold less than ", kLargest,
+  check(value < kLargest, operation, ": planes and windows on CUDA must have less than ", kLargest,
         " elements\n  input  ", input);
   return static_cast<int32_t>(value);
 }
@@ -207,7 +207,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
   const auto axis = [&](int64_t d) {
     const auto number = [&](int64_t value) { return checked(operation, value, input); };
     const int64_t in = input.size(d + 1), out = output.size(d + 1);
-    // With one output nothing depends on the stride.
+    // With a single output the stride has no effect.
     const int64_t stride = out == 1 ? std::min(p.stride[d], kLargest / 4) : p.stride[d];
     number(p.kernel[d] * p.dilation[d] + in + 2 * p.padding[d] + stride);
     number(out * stride);
@@ -235,7 +235,7 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
   return s;
 }
 
-// f(first plane, planes) for parts that 32 bits address.
+// Calls f(first plane, planes) for parts that 32 bits can address.
 template <class F>
 void for_planes(const Tensor& input, const Tensor& output, F f) {
   const int64_t planes = input.size(0);
@@ -245,7 +245,8 @@ void for_planes(const Tensor& input, const Tensor& output, F f) {
   for (int64_t first = 0; first < planes; first += step) f(first, std::min(step, planes - first));
 }
 
-// Launches kernel(shape, n, result, rest...), one thread a result, every pointer moved to its first plane.
+// Launches kernel(shape, n, result, rest...) with one thread per result; every pointer is moved to its first
+// plane.
 template <class T>
 struct Moved {
   T* data;

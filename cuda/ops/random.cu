@@ -1,7 +1,7 @@
-// Random numbers on CUDA devices: one Philox block a thread, the same numbers as on the CPU, bit for bit.
+// Random numbers on CUDA devices: one Philox block per thread; the same numbers as on the CPU, bit for bit.
 //
-// That holds since random_ops.h has no product with a sum that is not an explicit fma, and everything else in
-// it is rounded correctly by IEEE 754: contraction of other expressions finds nothing to contract.
+// This holds because in random_ops.h every product in a sum is an explicit fma, and IEEE 754 rounds
+// everything else correctly: there are no other expressions that the compiler could contract.
 #include "tandem/core/backend/random.h"
 
 #include "tandem/core/formulas/random_ops.h"

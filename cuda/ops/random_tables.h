@@ -1,4 +1,4 @@
-// The parts of the table of random numbers, each made in a file of its own.
+// The parts of the random number table, each defined in a separate file.
 #pragma once
 #include "tandem/core/backend/random.h"
 #include "tandem/cuda/tables.h"

@@ -1,4 +1,4 @@
-// Sums, products, means and what else folds numbers, on CUDA.
+// Sums, products, means and other folds of numbers on CUDA.
 #include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/reduce_loop.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace folds;
 
-// Sums go by what they fold into: equal types for floats, int64 for integers.
+// Floats are folded in their own type, integers in int64.
 template <template <class> class R>
 void fold(const char* name, const Tensor& out, const Tensor& in, uint32_t mask) {
   dispatch(in.dtype(), ComputedTypes{}, name,

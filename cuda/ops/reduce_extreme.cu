@@ -17,7 +17,7 @@ void extreme(const char* name, const Tensor& out, const Tensor& in, uint32_t mas
            [&]<class T>(Type<T>) { reduce(name, Extreme<AsBytes<T>, Order>{}, out, in, mask); });
 }
 
-// Whether a number is 0 is asked of its bits where it has no sign of 0.
+// One-byte types are compared with 0 as raw bits: they have no negative zero.
 template <class T>
 using AsBits = std::conditional_t<sizeof(T) == 1, uint8_t, T>;
 

@@ -19,7 +19,7 @@ __device__ Found<T> shuffle_down(Found<T> found, int apart) {
   return {cuda_impl::shuffle_down(found.value, apart), cuda_impl::shuffle_down(found.index, apart)};
 }
 
-// Of equal values the first.
+// The first of equal values wins.
 template <class T, class Order>
 struct FirstExtreme {
   using In = T;

@@ -1,11 +1,11 @@
-// The kernels of every reduction. A Fold says what is folded and where results go:
+// The kernels of all reductions. A Fold defines what is folded and where results are stored:
 //
-//   In, Acc; static constexpr bool kCascade: accumulators are renewed after a few elements, for accuracy
-//   struct Parameter; Parameter parameter(int64_t to) const: what map and store need to know of an output
-//   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b) const;
-//   void store(int64_t to, Acc a, Parameter p) const
+//   In, Acc; static constexpr bool kCascade: accumulators are restarted after a few elements, for accuracy
+//   struct Parameter; Parameter parameter(int64_t to) const: per-output data for map and store
+//   Acc identity() const; Acc map(In x, int64_t position, Parameter p) const; Acc combine(Acc a, Acc b)
+//   const; void store(int64_t to, Acc a, Parameter p) const
 //
-// Folded makes one of a policy of core/formulas/reduce_ops.h. No atomics: every fold has one order.
+// Folded makes a Fold from a policy of core/formulas/reduce_ops.h. No atomics: every fold has a fixed order.
 #pragma once
 #include "tandem/core/formulas/reduce_ops.h"
 #include "tandem/core/tensor.h"
@@ -15,7 +15,7 @@
 
 namespace tandem::cuda_impl {
 
-inline constexpr int kReduceRounds = 16;  // loads before accumulators are renewed
+inline constexpr int kReduceRounds = 16;  // loads before accumulators are restarted
 
 template <class T>
 inline constexpr bool is_rounded = std::is_floating_point_v<T>;
@@ -50,7 +50,7 @@ struct Folded {
   __device__ void store(int64_t to, Acc a, Parameter p) const { out[to] = folds::finish_value(r, a, p); }
 };
 
-/// A few accumulators side by side, renewed after kReduceRounds.
+/// A few accumulators side by side, restarted after kReduceRounds.
 template <class F, int kCount>
 struct Accumulators {
   using Acc = typename F::Acc;
@@ -93,7 +93,7 @@ struct RowFold {
   using Acc = typename F::Acc;
   static constexpr int kVector = row_vector(sizeof(In)), kLanes = kVector < 4 ? kVector : 4;
 
-  // Neighbouring elements; innermost is the contiguous dimension.
+  // Adjacent elements; innermost is the contiguous dimension.
   template <int kUnroll>
   __device__ static void vectors(const F& f, const ReduceGeometry& g, const In* x, int64_t from,
                                  typename F::Parameter p, Accumulators<F, kLanes>& a) {
@@ -102,8 +102,8 @@ struct RowFold {
     TANDEM_UNROLL
     for (int u = 0; u < kUnroll; ++u)
       packs[u] = *reinterpret_cast<const Pack<In, kVector>*>(x + g.reduced.offsets(from + u * apart).at[0]);
-    // One accumulator after the other in a variable of its own: g++ 12 loses terms when it vectorises sums
-    // into an array that the inner of two loops walks.
+    // Each accumulator is processed in a separate variable: g++ 12 loses terms when it vectorises sums into
+    // an array indexed by the inner of two loops.
     TANDEM_UNROLL
     for (int k = 0; k < kVector; ++k) {
       Acc acc = a.acc[k % kLanes];
@@ -112,7 +112,7 @@ struct RowFold {
       a.acc[k % kLanes] = acc;
     }
   }
-  // Elements of neighbouring threads lie side by side.
+  // Adjacent threads read adjacent elements.
   __device__ static void singles(const F& f, const ReduceGeometry& g, const In* x, int64_t from,
                                  typename F::Parameter p, Accumulators<F, kLanes>& a) {
     In values[kLanes];
@@ -122,7 +122,7 @@ struct RowFold {
     for (int k = 0; k < kLanes; ++k) a.acc[k] = f.combine(a.acc[k], f.map(values[k], from + k * g.lanes, p));
   }
 
-  // The elements [from, until) that are this thread's.
+  // Folds this thread's share of the elements [from, until).
   __device__ static Acc range(const F& f, const ReduceGeometry& g, const In* x, int lane, int64_t from,
                               int64_t until, typename F::Parameter p) {
     Accumulators<F, kLanes> a(f);
@@ -150,7 +150,7 @@ struct RowFold {
   }
 };
 
-// `lanes` neighbouring threads: the first of them gets the fold of all. Called by whole blocks.
+// Folds across `lanes` adjacent threads; the first of them gets the result. Must be called by whole blocks.
 template <class F>
 __device__ typename F::Acc fold_lanes(const F& f, typename F::Acc acc, int lanes) {
   using Acc = typename F::Acc;
@@ -166,7 +166,7 @@ __device__ typename F::Acc fold_lanes(const F& f, typename F::Acc acc, int lanes
   return acc;
 }
 
-// `partial` null: one part, the results are stored.
+// `partial` null: there is one part, and the results are stored directly.
 template <class F>
 __global__ void __launch_bounds__(kReduceThreads)
     reduce_rows(F f, ReduceGeometry g, const typename F::In* in, typename F::Acc* partial) {
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kReduceThreads)
     const auto at = g.kept.offsets(unit - part * g.outputs);
     to = at.at[1];
     p = f.parameter(to);
-    const typename F::In* row = g.elements == 0 ? in : in + at.at[0];  // nothing may lie nowhere
+    const typename F::In* row = g.elements == 0 ? in : in + at.at[0];  // an empty tensor may have no memory
     acc = RowFold<F>::range(f, g, row, lane, from,
                             from + g.part_size < g.elements ? from + g.part_size : g.elements, p);
   }
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(kReduceThreads)
   const int64_t block = blockIdx.x, part = block / g.units, unit = block - part * g.units,
                 plane = unit / g.tiles, first = (unit - plane * g.tiles) * g.lanes * kVector;
   const auto at = g.kept.offsets(plane);
-  int64_t column[kVector];  // outside of the matrix: its last one, for nothing
+  int64_t column[kVector];  // outside the matrix: set to its last columns, and the result is discarded
   bool inside[kVector];
   typename F::Parameter p[kVector];
   for (int k = 0; k < kVector; ++k) {
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(kReduceThreads)
 
 // ---- parts
 
-// partial[part][output]; outputs in the order of the kept dimensions.
+// partial[part][output], with outputs in the order of the kept dimensions.
 template <class F>
 __global__ void __launch_bounds__(kReduceThreads)
     reduce_parts(F f, LongWalk<2> kept, int64_t width, int64_t width_out, int64_t outputs, int64_t parts,
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(kReduceThreads)
   f.store(to, acc, f.parameter(to));
 }
 
-/// Folds `in` over the dimensions of `mask`; out gives the outputs' strides.
+/// Folds `in` over the dimensions of `mask`; out provides the strides of the outputs.
 template <class F>
 void launch_reduce(const char* operation, const F& f, const Tensor& out, const Tensor& in, uint32_t mask) {
   using Acc = typename F::Acc;

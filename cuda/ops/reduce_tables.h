@@ -1,4 +1,4 @@
-// Entries of the reduction table that stand in files of their own.
+// Entries of the reduction table that are defined in separate files.
 #pragma once
 #include "tandem/cuda/tables.h"
 

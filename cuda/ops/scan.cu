@@ -1,7 +1,7 @@
 // Running sums, products and linear recurrences on CUDA.
 //
-// Many lines, or short ones: a thread a line. Else a block scans a line, or one of its parts after a first
-// kernel has folded every part. All by shapes alone, so results have one order.
+// With many or short lines, one thread per line. Otherwise one block scans a line, or one of its parts after
+// a first kernel has folded every part. The choice depends only on shapes, so results have a fixed order.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using ScanTypes = TypeList<float, double, int64_t>;
 template <class T>
 using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
-// Integers wrap.
+// Integers wrap around.
 template <class A>
 __device__ A plus(A a, A b) {
   if constexpr (std::is_integral_v<A>)
@@ -38,7 +38,7 @@ __device__ A times(A a, A b) {
     return a * b;
 }
 
-// What is scanned: an associative operation on State, whose left operand comes first.
+// The scanned operation: an associative operation on State with the left operand first.
 template <class T_>
 struct Sums {
   using T = T_;
@@ -56,7 +56,7 @@ struct Products : Sums<T_> {
   __device__ static State join(State a, State b) { return times(a, b); }
 };
 
-// y becomes b + a y.
+// Maps y to b + a y.
 template <class A>
 struct Step {
   A a, b;
@@ -79,10 +79,10 @@ struct Recurrences {
   __device__ static T value(State s) { return static_cast<T>(s.b); }
 };
 
-constexpr int kItems = 4;  // elements of a thread in a tile
+constexpr int kItems = 4;  // elements per thread in a tile
 constexpr int64_t kMostParts = 256, kPartSize = 16384;
 
-// Lines of n elements, `inner` apart.
+// Lines of n elements with stride `inner`.
 struct Lines {
   int64_t count, n, inner;
   bool reverse;
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kLineThreads) scan_by_threads(S s, Lines l, ty
   }
 }
 
-// Inclusive over the threads of a warp.
+// Inclusive scan over the threads of a warp.
 template <class S>
 __device__ typename S::State scan_warp(typename S::State state) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -118,8 +118,8 @@ __device__ typename S::State scan_warp(typename S::State state) {
   return state;
 }
 
-// The elements [from, until) of a line by a block. `out` null: nothing is written. Gives the fold of `carry`
-// and all of them.
+// Scans the elements [from, until) of a line with a block. If `out` is null, nothing is written. Returns the
+// fold of `carry` and all the elements.
 template <class S>
 __device__ typename S::State scan_range(const S& s, const Lines& l, int64_t start, int64_t from,
                                         int64_t until, typename S::State carry, typename S::T* out) {

@@ -1,6 +1,6 @@
 // Softmax and log-softmax, forward and backward, on CUDA.
 //
-// A tensor is seen as [outer, n, inner]. Rows (inner == 1) are read from memory once where they fit in shared
+// A tensor is viewed as [outer, n, inner]. Rows (inner == 1) are read from memory once if they fit in shared
 // memory; columns are read twice, side by side. A rule folds a line into its state and then maps every
 // element.
 #include "tandem/cuda/device.h"
@@ -71,7 +71,7 @@ struct Inputs {
   const T* at[2];
 };
 
-// Element kCount i … of a row goes to lane i % lanes, which alone reads its place in the copy.
+// Element kCount i … of a row goes to lane i % lanes, and only that lane reads its part of the copy.
 template <class Rule, int kCount>
 __global__ void __launch_bounds__(kLineThreads) rows(typename Rule::T* out, Inputs<typename Rule::T> in,
                                                      int64_t count, int64_t n, int lanes, bool cached) {

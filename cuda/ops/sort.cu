@@ -1,9 +1,9 @@
-// Sorting along one dimension on CUDA: a merge sort of (key, place) for all lines side by side.
+// Sorting along one dimension on CUDA: a merge sort of (key, position) for all lines at once.
 //
 // Blocks sort tiles of a line in shared memory (K. E. Batcher: Sorting networks and their applications.
-// 1968), then runs are merged two by two. Every block writes one tile of a merged run; where its elements
-// come from is found by bisection (S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk: Merge Path. 2012). Keys
-// are unique with their places, so any order of work gives the one stable result.
+// 1968), then runs are merged in pairs. Each block writes one tile of a merged run and finds its input by
+// bisection (S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk: Merge Path. 2012). Keys are unique together
+// with their positions, so any order of work produces the same stable result.
 #include "tandem/cuda/device.h"
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr int kThreads = 256, kTile = 1024, kItems = kTile / kThreads;
 
-// Keys are sorted in row-major scratch [lines, n].
+// Keys are sorted in row-major scratch memory [lines, n].
 template <class Key>
 struct Items {
   Key* key;
   uint32_t* place;
 };
 
-// What is sorted: lines of a row-major tensor.
+// The input: lines of a row-major tensor.
 struct Source {
   const void* data;
   ScalarType type;
@@ -69,7 +69,7 @@ struct Source {
   }
 };
 
-// Of a tile of `size` elements, a power of two: a block sorts kTile / size of them.
+// Sorts tiles of `size` elements, a power of two; each block sorts kTile / size of them.
 template <class Key>
 __global__ void __launch_bounds__(kThreads) sort_tiles(Source s, Items<Key> to, int size, int64_t tiles) {
   __shared__ Key key[kTile];
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads) sort_tiles(Source s, Items<Key> to, 
   for (int slot = thread; slot < kTile; slot += kThreads) {
     int64_t line;
     const int64_t at = position(slot, line);
-    // What is not there comes last: its place is larger than any other.
+    // Missing elements come last: their position is larger than any other.
     const bool there = line < s.lines && at < s.n;
     key[slot] = there ? s.key<Key>(s.start(line, s.n) + at * s.inner) : static_cast<Key>(~Key(0));
     place[slot] = there ? static_cast<uint32_t>(at) : ~0u;
@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kThreads) sort_tiles(Source s, Items<Key> to, 
   }
 }
 
-// How many of the first `diagonal` elements of the merged run come from a; of equal keys a's come first.
+// How many of the first `diagonal` elements of the merged run come from a; of equal keys, those of a come
+// first.
 template <class Key, class Index>
 __device__ Index merge_path(const Key* a, Index a_count, const Key* b, Index b_count, Index diagonal) {
   Index low = diagonal > b_count ? diagonal - b_count : 0, high = diagonal < a_count ? diagonal : a_count;
@@ -128,7 +129,7 @@ __device__ Index merge_path(const Key* a, Index a_count, const Key* b, Index b_c
   return low;
 }
 
-// Runs of `run` elements, a multiple of kTile, become runs of twice that.
+// Merges pairs of runs of `run` elements, a multiple of kTile, into runs of twice that length.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     merge_runs(Items<Key> to, Items<Key> from, int64_t n, int64_t run, int64_t tiles) {
@@ -195,21 +196,21 @@ __device__ void copy_element(void* to, int64_t to_at, const void* from, int64_t 
   }
 }
 
-// Elements first … first + size - 1 of every sorted line, in order. nan_first: instead of one element the
-// first NaN, where there is one; its key is the largest.
+// Elements first … first + size - 1 of every sorted line, in order. nan_first: takes the first NaN instead,
+// if there is one; NaN has the largest key.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     write_sorted(Source s, Items<Key> sorted, void* values, int64_t* indices, int64_t bytes, int64_t first,
                  int64_t size, bool nan_first) {
   const int64_t output = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (output >= s.lines * size) return;
-  // Outputs in the order of memory.
+  // Outputs in memory order.
   const int64_t plane = output / (size * s.inner), rest = output - plane * size * s.inner,
                 row = rest / s.inner, line = plane * s.inner + (rest - row * s.inner);
   int64_t at = first + row;
   if (nan_first) {
     const Key* key = sorted.key + line * s.n;
-    int64_t low = 0, high = s.n;  // the first of the largest key
+    int64_t low = 0, high = s.n;  // finds the first of the largest key
     while (low < high) {
       const int64_t middle = (low + high) / 2;
       if (key[middle] == static_cast<Key>(~Key(0)))
@@ -249,7 +250,7 @@ void sort_lines(const char* operation, const Tensor& values, const Tensor& indic
                 int64_t dim, bool descending, int64_t first, int64_t size, bool nan_first) {
   if (in.numel() == 0 || size == 0) return;
   const LineSplit split(in.sizes(), dim);
-  check(split.n < int64_t{1} << 31, operation, ": a line has at most 2^31 elements on CUDA, got ", in);
+  check(split.n < int64_t{1} << 31, operation, ": lines on CUDA must have less than 2^31 elements, got ", in);
   const Source s{in.data_ptr(), in.dtype(), split.lines(), split.n, split.inner, descending};
   dispatch(in.dtype(), ComputedTypes{}, operation, [&]<class T>(Type<T>) {
     sort_keys<SortKey<T>>(operation, values, indices, s, first, size,

@@ -1,5 +1,5 @@
-// The stable sort behind index_put, index_add and scatter; in a file of its own for the time that CUB takes
-// to compile.
+// The stable sort behind index_put, index_add and scatter. In a separate file because CUB takes long to
+// compile.
 #include <cub/cub.cuh>
 
 #include "tandem/cuda/device.h"

@@ -1,4 +1,4 @@
-// where on CUDA devices: a choice of bytes, whatever they mean.
+// where on CUDA devices: selects elements as raw bytes, independent of dtype.
 #include <cstring>
 
 #include "tandem/core/formulas/store.h"
@@ -17,7 +17,7 @@ struct Choice {
   ElementwisePiece<4> piece;
 };
 
-// One vector, or so many elements, a thread: see elementwise_kernel.
+// Each thread processes one vector, or that many single elements: see elementwise_kernel.
 template <class Bits>
 __global__ void where_kernel(const Choice<Bits> p) {
   constexpr int V = widest_vector<Bits>;
@@ -46,7 +46,7 @@ __global__ void where_kernel(const Choice<Bits> p) {
   }
 }
 
-// The bits that a number has as an element of `type`.
+// The bit pattern of the scalar as an element of `type`.
 template <class Bits>
 Bits bits_of(const Operand& x, ScalarType type) {
   Bits bits{};
