@@ -77,7 +77,8 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
     check_magnitude("pad", "padding", before);
     check_magnitude("pad", "padding", after);
     sizes[d] = add_sizes("pad", sizes[d], before + after);
-    check(sizes[d] >= 0, "pad: ", pad, " makes the size negative in dimension ", dim, " of ", self);
+    check(sizes[d] >= 0, "pad: ", pad, " removes more elements than there are in dimension ", dim, " of ",
+          self);
     const int64_t first = std::min(std::max<int64_t>(-before, 0), self.size(dim));
     const int64_t last = std::max(self.size(dim) - std::max<int64_t>(-after, 0), first);
     inside = inside.narrow(dim, first, last - first);

@@ -1,4 +1,4 @@
-// Joining, repeating and turning: elements on counted tensors, gradients of both orders, error texts.
+// Joining, repeating and rotating: elements of counted tensors, first and second gradients, error messages.
 #include "tandem/autograd/ops/cat.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -30,7 +30,7 @@ TEST_CASE("cat and stack") {
   CHECK_THROWS_AS(cat(std::vector<Tensor>()), Error);
 }
 
-TEST_CASE("many parts and a large part give the same as copies one by one") {
+TEST_CASE("many small parts and one large part match separate copies") {
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < 300; ++i) parts.push_back(counting({1 + i % 3, 157}) + i);
   for (const int64_t dim : {0, 1}) {
@@ -47,7 +47,7 @@ TEST_CASE("many parts and a large part give the same as copies one by one") {
   }
 }
 
-TEST_CASE("repeats") {
+TEST_CASE("repeat, tile and repeat_interleave") {
   const Tensor x = counting({2, 2});
   CHECK(show(x.repeat({2, 2})) == "[4, 4] 0 1 0 1 2 3 2 3 0 1 0 1 2 3 2 3");
   CHECK(show(counting({2}).repeat({2, 1})) == "[2, 2] 0 1 0 1");
@@ -64,7 +64,7 @@ TEST_CASE("repeats") {
                        doctest::Contains("3 repeats for dimension 0"), Error);
 }
 
-TEST_CASE("turns") {
+TEST_CASE("flip, roll and rot90") {
   const Tensor x = counting({2, 3});
   CHECK(show(x.flip({1})) == "[2, 3] 2 1 0 5 4 3");
   CHECK(show(x.t().flip({0, 1})) == "[3, 2] 5 2 4 1 3 0");
@@ -82,7 +82,7 @@ TEST_CASE("turns") {
   CHECK_THROWS_WITH_AS(counting({3}).tril(), doctest::Contains("at least 2 dimensions"), Error);
 }
 
-TEST_CASE("joining and turning: gradients of both orders, strides, threads") {
+TEST_CASE("joining and rotating: first and second gradients, strides, threads") {
   const auto weigh = [](const Tensor& t) { return Tensors{t * t}; };
   run_all({
       {.name = "cat",
@@ -144,6 +144,4 @@ TEST_CASE("joining and turning: gradients of both orders, strides, threads") {
   });
 }
 
-TEST_CASE("cat of nothing but empty vectors takes any dimension") {
-  CHECK(cat({zeros({0})}, 3).numel() == 0);
-}
+TEST_CASE("cat of only empty vectors accepts any dimension") { CHECK(cat({zeros({0})}, 3).numel() == 0); }

@@ -1,4 +1,5 @@
-// autograd::grad and backward for chosen inputs: only what leads to them runs, sees hooks and is freed.
+// autograd::grad and backward for chosen inputs: only the nodes that lead to them run, see hooks and are
+// freed.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,21 +14,21 @@
 using namespace tandem;
 using namespace tandem::testing;
 
-TEST_CASE("what lies behind a chosen input is not freed") {
+TEST_CASE("the graph beyond a chosen input is not freed") {
   Tensor x = leaf(1), h = (x * 2).exp();
   const Tensor y = (h * h).sum();
   CHECK(autograd::grad({y}, {h})[0].sizes() == h.sizes());
-  const Tensor g = autograd::grad({h.sum()}, {x})[0];  // exp's saved output is still there
+  const Tensor g = autograd::grad({h.sum()}, {x})[0];  // exp's saved output is still available
   CHECK(values(g)[0] == doctest::Approx(2 * std::exp(2.0)));
   CHECK_THROWS_WITH_AS(autograd::grad({y}, {h}), doctest::Contains("retain_graph"), Error);
 }
 
-TEST_CASE("nodes nobody needs are not freed, and what they saved may be overwritten") {
+TEST_CASE("unneeded nodes are not freed, and their saved tensors may be overwritten") {
   Tensor a = leaf(3), w = leaf(2), b = w * w;
   const Tensor y = (a * b).sum();
   {
     NoGradGuard guard;
-    w.add_(1);  // w * w could not run its backward
+    w.add_(1);  // the backward of w * w could no longer run
   }
   CHECK(show(autograd::grad({y}, {a})[0]) == "[2] 4 4");
   CHECK_THROWS_WITH_AS(b.sum().backward(), doctest::Contains("overwritten"), Error);
@@ -37,7 +38,7 @@ TEST_CASE("nodes nobody needs are not freed, and what they saved may be overwrit
   CHECK(show(c.grad()) == "[2] 10 10");
 }
 
-TEST_CASE("hooks and retain_grad of nodes nobody needs stay silent") {
+TEST_CASE("hooks and retain_grad of unneeded nodes do not run") {
   Tensor a = leaf(3), x = leaf(2), b = x * 2;
   b.retain_grad();
   int calls = 0;
@@ -51,7 +52,7 @@ TEST_CASE("hooks and retain_grad of nodes nobody needs stay silent") {
   CHECK(b.grad().defined());
 }
 
-TEST_CASE("hooks of leaves run in grad, those after accumulation do not") {
+TEST_CASE("in grad, tensor hooks of leaves run and post-accumulate hooks do not") {
   Tensor x = leaf(1);
   int calls = 0, posts = 0;
   x.register_hook([&](const Tensor& g) {
@@ -69,7 +70,7 @@ TEST_CASE("hooks of leaves run in grad, those after accumulation do not") {
   CHECK(posts == 1);
 }
 
-TEST_CASE("a chosen input on the way to another one: both, with the hooks of each once") {
+TEST_CASE("a chosen input on the path to another: both get gradients, and hooks run once") {
   Tensor x = leaf(1), h = x * 2;
   int calls = 0;
   h.register_hook([&](const Tensor& g) {
@@ -87,7 +88,7 @@ TEST_CASE("a chosen input on the way to another one: both, with the hooks of eac
   CHECK(calls == 2);
 }
 
-TEST_CASE("an output that is an input itself; roots above roots") {
+TEST_CASE("an output that is also an input; roots above roots") {
   Tensor x = leaf(2), z = x.sum();
   const auto grads = autograd::grad({z}, {z, x}, {}, true);
   CHECK(show(grads[0]) == "[] 1");
@@ -98,7 +99,7 @@ TEST_CASE("an output that is an input itself; roots above roots") {
   CHECK(show(x.grad()) == "[2] 8 8");
 }
 
-TEST_CASE("backward to chosen inputs accumulates there alone") {
+TEST_CASE("backward to chosen inputs accumulates only there") {
   Tensor x = leaf(2), w = leaf(3), h = x * w, y = (h * h).sum();
   const std::vector<Tensor> inputs{h, x};
   y.backward(Tensor(), true, false, TensorList(inputs));
@@ -110,7 +111,7 @@ TEST_CASE("backward to chosen inputs accumulates there alone") {
   CHECK(show(x.grad()) == "[2] 72 72");
 }
 
-TEST_CASE("a chosen input that is no leaf gets its gradient once, and a tensor of its own") {
+TEST_CASE("a chosen non-leaf input gets its gradient once, in a separate tensor") {
   Tensor x = leaf(2), h = x * 2, given = ones({2}, kDouble);
   h.retain_grad();
   const std::vector<Tensor> inputs{h, h, x, x};
@@ -121,7 +122,7 @@ TEST_CASE("a chosen input that is no leaf gets its gradient once, and a tensor o
   CHECK(show(given) == "[2] 1 1");
 }
 
-TEST_CASE("gradients under create_graph belong to one leaf alone") {
+TEST_CASE("gradients under create_graph are not shared between leaves") {
   Tensor a = leaf(1), b = leaf(1), given = ones({2}, kDouble);
   (a + b).backward(given, nullopt, /*create_graph=*/true);
   {
@@ -135,10 +136,10 @@ TEST_CASE("gradients under create_graph belong to one leaf alone") {
   (c * c * c).sum().backward(Tensor(), nullopt, true);
   CHECK(c.grad().requires_grad());
   CHECK(show(autograd::grad({c.grad().sum()}, {c})[0]) == "[2] 18 18");
-  c.mutable_grad().reset();  // a leaf and its gradient's graph are a cycle
+  c.mutable_grad().reset();  // a leaf and its gradient's graph form a cycle
 }
 
-TEST_CASE("gradients without a graph belong to one leaf alone") {
+TEST_CASE("gradients without a graph are not shared between leaves") {
   Tensor a = leaf(1), b = leaf(1), given = ones({2}, kDouble);
   (a + b).backward(given);
   a.mutable_grad().mul_(10);

@@ -1,4 +1,4 @@
-// Convolution: values against a direct sum, gradients of both orders, every parameter, refusals.
+// Convolution: values against a direct sum, first and second gradients, every parameter, errors.
 #include "tandem/autograd/ops/conv2d.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ double at(const Tensor& t, int64_t a, int64_t b, int64_t c, int64_t d) {
   return t.data_ptr<double>()[((a * t.size(1) + b) * t.size(2) + c) * t.size(3) + d];
 }
 
-// The definition, element by element.
+// The definition, elementwise.
 double direct(const Tensor& x, const Tensor& w, int64_t n, int64_t o, int64_t p, int64_t q, int64_t groups) {
   const int64_t channels = w.size(1), first = o / (w.size(0) / groups) * channels;
   double sum = 0;
@@ -38,7 +38,7 @@ double direct(const Tensor& x, const Tensor& w, int64_t n, int64_t o, int64_t p,
 
 }  // namespace
 
-TEST_CASE("conv2d is its definition") {
+TEST_CASE("conv2d matches its definition") {
   for (int64_t groups : {1, 2}) {
     const Tensors in =
         make_inputs({.cases = {{constant({3, 4, 7, 9}), constant({6, 4 / groups, 3, 2})}}}, 0, kDouble);
@@ -80,7 +80,7 @@ TEST_CASE("conv2d with stride, padding, dilation, groups") {
                 {{real({1, 1, 6, 7}), real({1, 1, 2, 2})}}));
 }
 
-TEST_CASE("conv2d padded to the same size") {
+TEST_CASE("conv2d with padding to the same size") {
   check_op(conv("F.conv2d(x0, x1, x2, padding='same', dilation=(1, 2))",
                 [](const Tensors& x) {
                   return Tensors{conv2d(x[0], x[1], x[2], 1, "same", {1, 2})};
@@ -109,7 +109,7 @@ TEST_CASE("conv1d and conv_transpose2d") {
                 {{real({1, 4, 2, 3}), real({4, 1, 3, 2}), real({2})}}));
 }
 
-TEST_CASE("the shapes of LeNet have the same bits on any number of threads") {
+TEST_CASE("LeNet's shapes have the same bits on any number of threads") {
   const Tensors in = make_inputs({.cases = {{constant({64, 1, 28, 28}), constant({20, 1, 3, 3}),
                                              constant({20}), constant({50, 20, 5, 5})}}},
                                  0, kFloat);
@@ -123,7 +123,7 @@ TEST_CASE("the shapes of LeNet have the same bits on any number of threads") {
   });
 }
 
-TEST_CASE("gradients are made only for what asks") {
+TEST_CASE("gradients are computed only for inputs that require them") {
   const Tensor x = ones({1, 1, 3, 3}), w = ones({1, 1, 2, 2});
   for (int which = 0; which < 3; ++which) {
     Tensors in{x.clone(), w.clone(), ones({1})};
@@ -133,7 +133,7 @@ TEST_CASE("gradients are made only for what asks") {
   }
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({8, 4, 32, 32}), w = ones({16, 3, 3, 3});
   CHECK_THROWS_WITH_AS(
       conv2d(x, w),

@@ -1,5 +1,4 @@
-// Cross entropy and the negative log likelihood: every reduction, weights, smoothing, ignored targets,
-// images.
+// Cross entropy and negative log likelihood: every reduction, weights, smoothing, ignored targets, images.
 #include <cmath>
 
 #include "op_testing.h"
@@ -87,7 +86,7 @@ TEST_CASE("negative log likelihood") {
   }
 }
 
-TEST_CASE("cross entropy is nll_loss of log_softmax, far from zero too") {
+TEST_CASE("cross entropy equals nll_loss of log_softmax, also far from zero") {
   const Tensor x = make_inputs({.cases = {{constant({50, 37}, -200, 200)}}}, 0, kFloat)[0];
   const Tensor y = make_inputs({.cases = {{integers({50}, 0, 37)}}}, 0, kFloat)[0];
   std::string why;
@@ -99,7 +98,7 @@ TEST_CASE("cross entropy is nll_loss of log_softmax, far from zero too") {
   CHECK(cross_entropy_loss(masked, ones({1}, kLong)).item<float>() == INFINITY);
 }
 
-TEST_CASE("nothing but ignored targets: the mean is NaN, the gradient zero") {
+TEST_CASE("only ignored targets: the mean is NaN, the gradient zero") {
   Tensor x = ones({2, 3}, requires_grad());
   const Tensor loss = cross_entropy_loss(x, full({2}, -100));
   CHECK(std::isnan(loss.item<float>()));
@@ -107,11 +106,11 @@ TEST_CASE("nothing but ignored targets: the mean is NaN, the gradient zero") {
   CHECK(x.grad().data_ptr<float>()[0] == 0);
 }
 
-TEST_CASE("nothing but ignored targets: the gradient with a graph is zero, too") {
+TEST_CASE("only ignored targets: the gradient with create_graph is zero, too") {
   const Tensor x = ones({3, 2}, TensorOptions(kDouble).requires_grad(true));
   const Tensor loss = cross_entropy_loss(x, zeros({3}, kLong), {}, kMean, /*ignore_index=*/0);
   const Tensor g = autograd::grad({loss}, {x}, {}, nullopt, /*create_graph=*/true)[0];
-  CHECK(g.count_nonzero().item<int64_t>() == 0);  // NaN counts
+  CHECK(g.count_nonzero().item<int64_t>() == 0);  // NaN counts as nonzero
   CHECK(autograd::grad({g.sum()}, {x})[0].count_nonzero().item<int64_t>() == 0);
 }
 
@@ -124,7 +123,7 @@ TEST_CASE("the same bits on any number of threads") {
   });
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, full({2}, 3)),
                        doctest::Contains("target 3 is out of range: there are 3 classes"), IndexError);

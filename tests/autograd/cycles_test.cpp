@@ -1,4 +1,4 @@
-// Memory comes back: no graph keeps itself alive by what its nodes saved.
+// Memory is released: no graph keeps itself alive through what its nodes saved.
 #include <doctest/doctest.h>
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ namespace {
 Tensor leaf(int64_t size = 1000) { return ones({size}, TensorOptions(kDouble).requires_grad(true)); }
 int64_t used() { return memory_stats(Device(kCPU, 0)).current_bytes; }
 
-// What `round` leaves behind after its locals have gone.
+// What `round` leaves allocated after its locals are destroyed.
 template <class Round>
 int64_t left_by(Round round) {
   round();
@@ -39,7 +39,7 @@ struct KeepsOutput : autograd::Function<KeepsOutput> {
 
 }  // namespace
 
-TEST_CASE("a tensor that is saved by a product and then written in place") {
+TEST_CASE("a tensor saved by a product and then written in place") {
   const Tensor x = leaf(), k = leaf();
   CHECK(left_by([&] {
           Tensor y = x * 2;
@@ -56,7 +56,7 @@ TEST_CASE("a tensor that is saved by a product and then written in place") {
         }) == 0);
 }
 
-TEST_CASE("views that are saved, and their base written from what was made of them") {
+TEST_CASE("saved views, with their base written from results computed from them") {
   const Tensor x = leaf();
   CHECK(left_by([&] {
           Tensor y = x * 2, v = y.slice(0, 0, 500), w = v * v;
@@ -69,13 +69,13 @@ TEST_CASE("views that are saved, and their base written from what was made of th
         }) == 0);
 }
 
-TEST_CASE("a tensor without gradient that is saved and then becomes part of the graph") {
+TEST_CASE("a tensor without gradient, saved and later made part of the graph") {
   const Tensor w = leaf();
   CHECK(left_by([&] {
           Tensor b = ones({1000}, kDouble);
           b.add_(w * b);
         }) == 0);
-  CHECK(left_by([&] {  // a recurrent net that fills a buffer
+  CHECK(left_by([&] {  // a recurrent network that fills a buffer
           Tensor states = ones({5, 1000}, kDouble);
           for (int64_t i = 1; i < 5; ++i) states[i] = states[i - 1] * w;
         }) == 0);
@@ -94,11 +94,11 @@ TEST_CASE("a leaf that was a view, and the base written from it") {
           CHECK(v.is_leaf());
           CHECK(b.requires_grad());
           v.requires_grad_(false);
-          CHECK_THROWS_AS(v.mul_(b.slice(0, 500, 1000)), Error);  // b would not learn of it
+          CHECK_THROWS_AS(v.mul_(b.slice(0, 500, 1000)), Error);  // the write would not reach b
         }) == 0);
 }
 
-TEST_CASE("gradients with a graph") {
+TEST_CASE("gradients with create_graph") {
   Tensor x = leaf();
   CHECK(left_by([&] {  // retain_grad
           Tensor y = x * x;
@@ -114,7 +114,7 @@ TEST_CASE("gradients with a graph") {
         }) == 0);
 }
 
-TEST_CASE("custom functions that save their output, with and without backward") {
+TEST_CASE("custom functions that save their output, with and without running backward") {
   Tensor x = leaf();
   CHECK(left_by([&] { KeepsOutput::apply(x); }) == 0);
   CHECK(left_by([&] {
@@ -127,7 +127,7 @@ TEST_CASE("custom functions that save their output, with and without backward") 
         }) == 0);
 }
 
-TEST_CASE("a backward that ends with an exception") {
+TEST_CASE("a backward that throws") {
   const Tensor x = leaf();
   CHECK(left_by([&] {
           Tensor y = x * 2, z = (y * y).sum();
@@ -138,14 +138,14 @@ TEST_CASE("a backward that ends with an exception") {
 
 TEST_CASE("a saved tensor keeps its values and its history") {
   Tensor x = leaf(2), y = x * 3;
-  Tensor z = y * y;  // saves y without its history
+  Tensor z = y * y;  // saves y without y's history
   y = Tensor();
   const Tensor g = autograd::grad({z.sum()}, {x}, {}, nullopt, true)[0];
   CHECK(g.sum().item<double>() == 36);
   CHECK(autograd::grad({g.sum()}, {x})[0].sum().item<double>() == 36);
 }
 
-TEST_CASE("a saved tensor that was released says so, also when it was released twice") {
+TEST_CASE("using a released saved tensor throws, also after a second release") {
   struct Owner final : autograd::Node {
     const char* name() const override { return "OwnerBackward"; }
     void backward(std::span<Tensor>, std::span<Tensor>) override {}
@@ -153,7 +153,7 @@ TEST_CASE("a saved tensor that was released says so, also when it was released t
   const autograd::NodePtr owner(new Owner);
   autograd::SavedTensor saved, empty;
   saved.save(ones({2}));
-  for (int i = 0; i < 2; ++i) {  // as two threads do that go through one graph
+  for (int i = 0; i < 2; ++i) {  // as two threads do when they share a graph
     saved.release();
     empty.release();
   }

@@ -1,4 +1,4 @@
-// Dropout: which elements, their scale, the seed, the gradient, the edges of p.
+// Dropout: selected elements, their scale, the seed, the gradient, limits of p.
 #include "tandem/autograd/ops/dropout.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 using namespace tandem;
 using namespace tandem::testing;
 
-TEST_CASE("dropout keeps a share of 1 - p and scales it") {
+TEST_CASE("dropout keeps a fraction 1 - p of the elements and scales them") {
   manual_seed(1);
   const Tensor y = dropout(ones({100, 100}), 0.2, true);
   const int64_t kept = (y != 0).sum().item<int64_t>();
@@ -23,7 +23,7 @@ TEST_CASE("dropout keeps a share of 1 - p and scales it") {
   CHECK(identical(y, dropout(ones({100, 100}), 0.2, true)));
 }
 
-TEST_CASE("the gradient passes where the value did") {
+TEST_CASE("the gradient passes where the value passed") {
   const TensorFn fixed = [](const Tensors& x) {
     manual_seed(7);
     return Tensors{dropout(x[0], 0.4, true), feature_dropout(x[1], 0.4, true)};
@@ -31,7 +31,7 @@ TEST_CASE("the gradient passes where the value did") {
   check_op({.name = "dropout", .torch = "", .fn = fixed, .cases = {{real({3, 4}), real({2, 3, 2})}}});
 }
 
-TEST_CASE("in place, and whole channels") {
+TEST_CASE("in-place form and whole channels") {
   Tensor x = ones({50}, requires_grad()), y = x * 1;
   dropout_(y, 0.5, true);
   y.sum().backward();
@@ -43,7 +43,7 @@ TEST_CASE("in place, and whole channels") {
   }
 }
 
-TEST_CASE("the edges of p, and evaluation") {
+TEST_CASE("the limits of p, and evaluation mode") {
   const Tensor x = full({3}, INFINITY);
   CHECK(dropout(x, 0, true).is_same(x));
   CHECK(dropout(x, 0.5, false).is_same(x));

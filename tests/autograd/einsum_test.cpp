@@ -1,4 +1,4 @@
-// einsum: contractions, traces, broadcasts, implied outputs, broken equations.
+// einsum: contractions, traces, broadcasting, implied outputs, invalid equations.
 #include "tandem/autograd/ops/einsum.h"
 
 #include "op_testing.h"
@@ -38,7 +38,7 @@ TEST_CASE("equations in every mode") {
   check_equation("ij,jk->ik", {real({0, 3}), real({3, 4})});
 }
 
-TEST_CASE("broken equations") {
+TEST_CASE("invalid equations throw") {
   const Tensor a = ones({2, 3}), b = ones({3, 2});
   CHECK_THROWS_WITH_AS(einsum("ij,jk->ik", {a}), doctest::Contains("names 2 operands, got 1"), Error);
   CHECK_THROWS_WITH_AS(einsum("ijk->i", {a}), doctest::Contains("names 3 dimensions"), Error);

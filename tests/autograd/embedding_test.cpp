@@ -19,7 +19,7 @@ TEST_CASE("embedding reads rows") {
   CHECK_THROWS_WITH_AS(embedding(w, indices({0}), 3), doctest::Contains("padding_idx 3"), Error);
 }
 
-TEST_CASE("the padding row has no gradient; rows can be averaged by use") {
+TEST_CASE("the padding row has no gradient; gradients can be scaled by frequency") {
   Tensor w = zeros({3, 2}, requires_grad());
   const Tensor at = indices({1, 2, 1, 0});
   (embedding(w, at, 2) * (counting({4, 2}) + 1)).sum().backward();
@@ -29,7 +29,7 @@ TEST_CASE("the padding row has no gradient; rows can be averaged by use") {
   CHECK(show(w.grad()) == "[3, 2] 7 8 3 4 3 4");
 }
 
-TEST_CASE("embedding: gradients of both orders, threads") {
+TEST_CASE("embedding: first and second gradients, threads") {
   run_all({
       {.name = "embedding",
        .torch = "torch.nn.functional.embedding(x1, x0)",

@@ -12,7 +12,7 @@
 
 using namespace tandem;
 
-TEST_CASE("a product's gradient") {
+TEST_CASE("gradient of a product") {
   Tensor x = full({3}, 2.0, requires_grad());
   Tensor y = full({3}, 5.0, requires_grad());
   ((x * y) + x).sum().backward();
@@ -46,7 +46,7 @@ TEST_CASE("a chain of 100,000 operations") {
   CHECK(x.grad().item<float>() == 1);
 }
 
-TEST_CASE("a freed graph says so") {
+TEST_CASE("backward through a freed graph throws") {
   Tensor x = ones({2}, requires_grad());
   Tensor y = (x * x).sum();
   y.backward();
@@ -75,7 +75,7 @@ TEST_CASE("mm") {
   CHECK(b.grad().data_ptr<double>()[0] == 3);
 }
 
-TEST_CASE("relu through create_graph") {
+TEST_CASE("relu with create_graph") {
   Tensor x = arange(-2, 3, kDouble).requires_grad_();
   Tensor y = (relu(x) * x).sum();
   Tensor g = autograd::grad({y}, {x}, {}, nullopt, true)[0];

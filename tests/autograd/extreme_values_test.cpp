@@ -1,5 +1,5 @@
-// Values and gradients at the ends of floating point numbers, where formulas overflow, cancel or divide by
-// zero. The numbers are mathematics' own, to 17 digits.
+// Values and gradients at the limits of floating point, where formulas overflow, cancel or divide by zero.
+// The expected numbers are mathematically exact to 17 digits.
 #include <cmath>
 #include <limits>
 
@@ -21,7 +21,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity(),
 
 using Function = Tensor (*)(const Tensor&);
 
-// `count` times the same number, `step` apart: one element, a vector with a tail, every second element.
+// `count` copies of one number with stride `step`: one element, a vector with a tail, every second element.
 Tensor repeated(double value, ScalarType type, int64_t count, int64_t step) {
   return full({count * step}, value, TensorOptions(type)).as_strided({count}, {step}, 0).requires_grad_();
 }
@@ -32,7 +32,7 @@ bool near(double own, double wanted, ScalarType type) {
   return std::abs(own - wanted) <= (type == kDouble ? 2e-15 : 1e-6) * std::abs(wanted);
 }
 
-// Values, the gradient by the fused kernel and the one that has a graph.
+// Checks values, the gradient of the fused kernel and the gradient with create_graph.
 void check_at(const char* name, Function f, ScalarType type, double x, double value, double slope) {
   INFO(name << " at " << x << (type == kDouble ? " in float64" : " in float32"));
   for (const auto& [count, step] : {std::pair<int64_t, int64_t>{1, 1}, {77, 1}, {77, 2}}) {
@@ -48,7 +48,7 @@ void check_at(const char* name, Function f, ScalarType type, double x, double va
 struct Point {
   double value, first, second;
 };
-// f(a, b) and its gradients.
+// Checks f(a, b) and its gradients.
 template <class F>
 Point at(F f, double a, double b, ScalarType type = kDouble) {
   const Tensor x = full({}, a, TensorOptions(type).requires_grad(true)),
@@ -65,7 +65,7 @@ double second_derivative(Function f, double x) {
 
 }  // namespace
 
-TEST_CASE("sin and cos of any size, and their gradients") {
+TEST_CASE("sin and cos of arguments of any magnitude, and their gradients") {
   check_at("sin", sin, kDouble, 1e25, -0.30525780013513027, 0.95226974931300893);
   check_at("cos", cos, kDouble, 1e25, 0.95226974931300893, 0.30525780013513027);
   check_at("sin", sin, kDouble, 1e300, -0.8178819121159086, -0.57538611195754905);
@@ -75,7 +75,7 @@ TEST_CASE("sin and cos of any size, and their gradients") {
   check_at("sin", sin, kDouble, 100000.5, -0.4477465716572126, -0.89416050436664478);
 }
 
-TEST_CASE("hyperbolic functions of subnormal and of the largest numbers") {
+TEST_CASE("hyperbolic functions of subnormal and very large numbers") {
   check_at("sinh", sinh, kFloat, 0x1p-149, 0x1p-149, 1);
   check_at("sinh", sinh, kFloat, 0x1.8p-130, 0x1.8p-130, 1);
   check_at("sinh", sinh, kDouble, 0x1p-1074, 0x1p-1074, 1);
@@ -88,7 +88,7 @@ TEST_CASE("hyperbolic functions of subnormal and of the largest numbers") {
   check_at("asinh", asinh, kDouble, 0x1p31, 22.18070977791825, 0x1p-31);
 }
 
-TEST_CASE("the tails of gelu by tanh, where 1 + tanh cancels") {
+TEST_CASE("the tails of gelu with tanh, where 1 + tanh cancels") {
   const Function tanh_gelu = [](const Tensor& x) { return gelu(x, "tanh"); };
   const Point g = at([](const Tensor& x, const Tensor& y) { return gelu(x + y, "tanh"); }, -7, 0);
   CHECK(g.value == doctest::Approx(-2.315442262072549e-15).epsilon(1e-12));
@@ -112,7 +112,7 @@ TEST_CASE("sinc around 0, where the derivative of the quotient cancels") {
   check_at("sinc", sinc, kDouble, 1e-4, 0.99999998355065942, -0.00032898681012267561);
 }
 
-TEST_CASE("logaddexp: equal, infinite and distant numbers") {
+TEST_CASE("logaddexp of equal, infinite and distant numbers") {
   const auto e = [](const Tensor& x, const Tensor& y) { return logaddexp(x, y); };
   const auto two = [](const Tensor& x, const Tensor& y) { return logaddexp2(x, y); };
   for (ScalarType type : {kFloat, kDouble})
@@ -146,7 +146,7 @@ TEST_CASE("the gradient of logit: infinite at the ends of its domain, NaN or 0 o
   }
 }
 
-TEST_CASE("atan2 where squares vanish and overflow") {
+TEST_CASE("atan2 where squares underflow and overflow") {
   const auto f = [](const Tensor& x, const Tensor& y) { return atan2(x, y); };
   CHECK(near(at(f, 0, 1e-30, kFloat).first, 1e30, kFloat));
   CHECK(near(at(f, 3e30, 4e30, kFloat).first, 4e30 / 25e60, kFloat));
@@ -154,7 +154,7 @@ TEST_CASE("atan2 where squares vanish and overflow") {
   CHECK(at(f, 0, 0).first == 0);
 }
 
-TEST_CASE("fmod, pow and hardswish: factors that are infinite count for nothing") {
+TEST_CASE("fmod, pow and hardswish: infinite factors have no effect") {
   const auto second = [](auto f, double a, double b) {
     const Tensor x = full({}, a, TensorOptions(kDouble).requires_grad(true)),
                  y = full({}, b, TensorOptions(kDouble).requires_grad(true)), out = f(x, y);
@@ -169,7 +169,7 @@ TEST_CASE("fmod, pow and hardswish: factors that are infinite count for nothing"
   CHECK(values(autograd::grad({slope}, {g}, {ones_like(slope)})[0])[0] == 1);
 }
 
-TEST_CASE("losses of infinite differences, vanishing and impossible probabilities") {
+TEST_CASE("losses with infinite differences and probabilities of zero or out of range") {
   const auto smooth = [](const Tensor& x, const Tensor& y) { return smooth_l1_loss(x, y, kNone, 0.5); };
   const auto huber = [](const Tensor& x, const Tensor& y) { return huber_loss(x, y, kNone, 0.5); };
   for (ScalarType type : {kFloat, kDouble}) {

@@ -1,4 +1,4 @@
-// Factories: exact ranges, sizes that overflow, memory of the caller.
+// Factories: exact ranges, overflowing sizes, the caller's memory.
 #include "tandem/autograd/ops/factories.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 using namespace tandem;
 using namespace tandem::testing;
 
-TEST_CASE("arange: a literal 0 is a number, not the name of a device") {
+TEST_CASE("arange: a literal 0 is a number, not a device name") {
   CHECK(show(arange(-5, 0)) == "[5] -5 -4 -3 -2 -1");
   CHECK((arange(-5, 0).dtype() == kLong));
   CHECK(show(arange(0, 5, 2)) == "[3] 0 2 4");
@@ -25,7 +25,7 @@ TEST_CASE("arange: a literal 0 is a number, not the name of a device") {
   CHECK(arange(3, std::string("cpu:0")).numel() == 3);
 }
 
-TEST_CASE("arange of integers that no double holds") {
+TEST_CASE("arange of integers that double cannot represent") {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max(), kOdd = (int64_t{1} << 53) + 1;
   const Tensor top = arange(kMax - 3, kMax);
   REQUIRE(top.numel() == 3);
@@ -40,18 +40,18 @@ TEST_CASE("arange of integers that no double holds") {
   CHECK_THROWS_WITH_AS(arange(-kMax, kMax), doctest::Contains("too many elements"), Error);
 }
 
-TEST_CASE("arange refuses steps that lead nowhere") {
+TEST_CASE("arange rejects steps of zero or of the wrong sign") {
   CHECK_THROWS_WITH_AS(arange(0, 1, 0), doctest::Contains("step must not be 0"), Error);
   CHECK_THROWS_WITH_AS(arange(0, 1, -1), doctest::Contains("inconsistent with the sign of step"), Error);
   CHECK_THROWS_WITH_AS(arange(0, INFINITY), doctest::Contains("unsupported range"), Error);
 }
 
-TEST_CASE("a number of elements beyond 63 bits is refused, by factories and by views without memory") {
+TEST_CASE("factories and views without memory reject element counts beyond 63 bits") {
   constexpr int64_t kBig = int64_t{1} << 40;
   CHECK_THROWS_AS(zeros({kBig, kBig}), Error);
   CHECK_THROWS_AS(empty({3, int64_t{1} << 62}), Error);
   CHECK_THROWS_AS(full({int64_t{1} << 32, int64_t{1} << 32}, 1), Error);
-  CHECK_THROWS_AS(zeros({int64_t{1} << 60}), Error);  // the bytes overflow
+  CHECK_THROWS_AS(zeros({int64_t{1} << 60}), Error);  // the size in bytes overflows
   CHECK(empty({0, kBig, kBig}).numel() == 0);
   const Tensor one = ones({1});
   CHECK_THROWS_AS(one.expand({kBig, kBig}), Error);
@@ -60,7 +60,7 @@ TEST_CASE("a number of elements beyond 63 bits is refused, by factories and by v
   CHECK(one.expand({kBig}).numel() == kBig);
 }
 
-TEST_CASE("from_blob: any callable that takes the memory back, once, with the last reference") {
+TEST_CASE("from_blob: any callable as deleter, called once, with the last reference") {
   float numbers[6] = {0, 1, 2, 3, 4, 5};
   int freed = 0;
   {
@@ -77,7 +77,7 @@ TEST_CASE("from_blob: any callable that takes the memory back, once, with the la
   }
   CHECK(freed == 7);
   {
-    auto own = std::make_unique<int>(3);  // a callable that can only be moved
+    auto own = std::make_unique<int>(3);  // a move-only callable
     Tensor t = from_blob(
         numbers, {2, 2}, {1, 2}, [&freed, own = std::move(own)](void*) { freed = *own; }, kFloat);
     CHECK(show(t) == "[2, 2] 0 2 1 3");
@@ -90,7 +90,7 @@ TEST_CASE("from_blob: any callable that takes the memory back, once, with the la
   CHECK(called == 1);
 }
 
-TEST_CASE("from_blob refuses what memory cannot be") {
+TEST_CASE("from_blob rejects invalid sizes and strides") {
   float numbers[4] = {};
   CHECK_THROWS_AS(from_blob(numbers, {-1}), Error);
   CHECK_THROWS_WITH_AS(from_blob(numbers, {2}, {-1}), doctest::Contains("negative strides"), Error);

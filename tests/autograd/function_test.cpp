@@ -1,4 +1,5 @@
-// Custom functions: contexts, saved tensors, several outputs, in-place, double backward, threads, errors.
+// Custom functions: contexts, saved tensors, several outputs, in-place writes, double backward, threads,
+// errors.
 #include "tandem/autograd/function.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +38,7 @@ struct Square : Function<Square> {
   }
 };
 
-// The example of LibTorch's documentation.
+// The example from LibTorch's documentation.
 struct MulConstant : Function<MulConstant> {
   static Tensor forward(AutogradContext* ctx, Tensor tensor, double constant) {
     ctx->saved_data["constant"] = constant;
@@ -124,7 +125,7 @@ struct Wrong : Function<Wrong> {
       case 1:
         return {grads[0], grads[0]};
       case 2:
-        return {grads[0], Tensor(), Tensor(), Tensor()};  // undefined ones behind are let pass
+        return {grads[0], Tensor(), Tensor(), Tensor()};  // extra undefined gradients are ignored
       default:
         return {grads[0].view({-1, 1}).expand({2, 5}), Tensor()};
     }
@@ -153,11 +154,11 @@ TEST_CASE("second and third derivatives through a custom function") {
   CHECK(at(h) == 12 * 9);
   CHECK(at(k) == 24 * 3);
   Tensor z = leaf({0.5});
-  Tensor d = autograd::grad({Exp::apply(z)}, {z}, {}, nullopt, true)[0];  // saves its output
+  Tensor d = autograd::grad({Exp::apply(z)}, {z}, {}, nullopt, true)[0];  // Exp saves its output
   CHECK(at(autograd::grad({d}, {z})[0]) == doctest::Approx(std::exp(0.5)));
 }
 
-TEST_CASE("other arguments, undefined tensors, matrices") {
+TEST_CASE("non-tensor arguments, undefined tensors, matrices") {
   Tensor x = leaf({1, 2});
   MulConstant::apply(x, 5.5).sum().backward();
   CHECK(at(x.grad(), 1) == 5.5);
@@ -171,7 +172,7 @@ TEST_CASE("other arguments, undefined tensors, matrices") {
   CHECK(at(bias.grad()) == 2);
 }
 
-TEST_CASE("several outputs; unused ones come as zeros or undefined") {
+TEST_CASE("several outputs; unused ones arrive as zeros or undefined") {
   for (bool materialize : {true, false}) {
     Tensor a = leaf({2}), b = leaf({7});
     auto out = SumAndProduct::apply(a, b, materialize);
@@ -189,7 +190,7 @@ TEST_CASE("several outputs; unused ones come as zeros or undefined") {
   CHECK(at(a.grad()) == 17);
 }
 
-TEST_CASE("in place") {
+TEST_CASE("in-place write") {
   Tensor x = leaf({1, 2});
   Tensor y = x * 3;
   Tensor z = DoubleInPlace::apply(y);
@@ -204,7 +205,7 @@ TEST_CASE("in place") {
   CHECK_THROWS_WITH_AS(w.backward(), doctest::Contains("overwritten by DoubleInPlace"), Error);
 }
 
-TEST_CASE("in place on a view reaches its base") {
+TEST_CASE("an in-place write to a view reaches its base") {
   Tensor x = leaf({1, 2, 3, 4});
   Tensor y = x * 1;
   Tensor v = y.as_strided({2}, {1}, 1);
@@ -216,7 +217,7 @@ TEST_CASE("in place on a view reaches its base") {
   CHECK(at(x.grad(), 3) == 1000);
 }
 
-TEST_CASE("in place on a view, with the output saved: second derivatives") {
+TEST_CASE("in-place write to a view with the output saved: second derivatives") {
   struct ExpInPlace : Function<ExpInPlace> {
     static Tensor forward(AutogradContext* ctx, Tensor x) {
       x.exp_();
@@ -238,7 +239,7 @@ TEST_CASE("in place on a view, with the output saved: second derivatives") {
   CHECK(at(h, 1) == doctest::Approx(2));
 }
 
-TEST_CASE("the tensors of a TensorList are arguments each; an empty optional is none") {
+TEST_CASE("each tensor of a TensorList is an argument; an empty optional is not") {
   struct Sum : Function<Sum> {
     static Tensor forward(AutogradContext* ctx, double factor, TensorList list, optional<Tensor> last) {
       ctx->saved_data["factor"] = factor;
@@ -263,7 +264,7 @@ TEST_CASE("the tensors of a TensorList are arguments each; an empty optional is 
   CHECK(at(c.grad()) == 2);
 }
 
-TEST_CASE("an input returned as it is; outputs without gradient") {
+TEST_CASE("an input returned unchanged; outputs without gradient") {
   Tensor x = leaf({1}), y = leaf({2});
   auto out = Pass::apply(x, y);
   CHECK_FALSE(out[0].is_same(x));
@@ -277,7 +278,7 @@ TEST_CASE("an input returned as it is; outputs without gradient") {
 }
 
 TEST_CASE(
-    "an input returned as it is, or a part of it, shares memory: writing it would miss the input's "
+    "writing an input returned unchanged, or a part of it, throws: the write would miss the input's "
     "gradient") {
   struct Part : Function<Part> {
     static Tensor forward(AutogradContext*, const Tensor& x) { return x.slice(0, 0, 1); }
@@ -292,7 +293,7 @@ TEST_CASE(
   CHECK(at(h, 1) == 10);
 }
 
-TEST_CASE("forward is not recorded; nothing is recorded without need") {
+TEST_CASE("forward is not recorded, and nothing is recorded needlessly") {
   static bool enabled;
   struct Look : Function<Look> {
     static Tensor forward(AutogradContext* ctx, const Tensor& a, const Tensor& b) {
@@ -327,7 +328,7 @@ TEST_CASE("saved tensors: overwritten, released, retained") {
   CHECK_THROWS_WITH_AS(w.backward(), doctest::Contains("retain_graph"), Error);
 }
 
-TEST_CASE("wrong gradients are named") {
+TEST_CASE("errors name the wrong gradient") {
   Tensor x = leaf({1, 2});
   CHECK_THROWS_WITH_AS(Wrong::apply(x, 0).sum().backward(),
                        "Wrong: backward gave 1 gradients, but forward has 2 arguments", Error);
@@ -372,7 +373,7 @@ TEST_CASE("a chain of 20,000 custom functions is freed without recursion") {
   CHECK(at(x.grad()) == 1);
 }
 
-TEST_CASE("threads: graphs of their own, and one graph together") {
+TEST_CASE("threads with separate graphs and with a shared graph") {
   Tensor shared = leaf({3});
   Tensor root = Square::apply(shared * 1);
   std::vector<std::thread> threads;

@@ -1,4 +1,5 @@
-// gather, scatter, scatter_add and their uses: naive references, gradients of both orders, error texts.
+// gather, scatter, scatter_add and functions built on them: naive references, first and second gradients,
+// error messages.
 #include "tandem/autograd/ops/gather.h"
 
 #include <random>
@@ -14,7 +15,7 @@ using namespace tandem::testing;
 
 namespace {
 
-// Elements (a, i, b) of a row-major tensor seen as [outer, size of dim, inner].
+// Elements (a, i, b) of a row-major tensor viewed as [outer, size of dim, inner].
 struct Three {
   explicit Three(const Tensor& t, int64_t dim) : size(t.size(dim)) {
     for (int64_t d = 0; d < dim; ++d) outer *= t.size(d);
@@ -28,7 +29,7 @@ struct Three {
 
 }  // namespace
 
-TEST_CASE("gather and scatter against loops, any dimension, any strides") {
+TEST_CASE("gather and scatter match loops for any dimension and strides") {
   std::mt19937 random(7);
   for (int trial = 0; trial < 60; ++trial) {
     const auto pick = [&](int64_t low, int64_t high) {
@@ -61,7 +62,7 @@ TEST_CASE("gather and scatter against loops, any dimension, any strides") {
   }
 }
 
-TEST_CASE("an index smaller than the tensor; numbers; empty ones") {
+TEST_CASE("an index smaller than the tensor, 0-dim tensors, empty tensors") {
   const Tensor x = counting({3, 4}), at = indices({2, 0, 1, 1}).view({2, 2});
   CHECK(show(x.gather(1, at)) == "[2, 2] 2 0 5 5");
   CHECK(show(x.gather(0, at.to(kInt))) == "[2, 2] 8 1 4 5");
@@ -82,7 +83,7 @@ TEST_CASE("one_hot and take_along_dim") {
   CHECK(show(take_along_dim(counting({2, 3}), indices({5, 1}))) == "[2] 5 1");
 }
 
-TEST_CASE("gather and scatter refuse what does not fit") {
+TEST_CASE("gather and scatter reject mismatched arguments") {
   const Tensor x = counting({3, 4});
   CHECK_THROWS_WITH_AS(x.gather(1, indices({4}).view({1, 1})),
                        doctest::Contains("gather: index 4 is out of range: dimension 1 has size 4"),
@@ -101,7 +102,7 @@ TEST_CASE("gather and scatter refuse what does not fit") {
                        doctest::Contains("overlaps itself"), Error);
 }
 
-TEST_CASE("gather and scatter: gradients of both orders, strides, threads") {
+TEST_CASE("gather and scatter: first and second gradients, strides, threads") {
   const auto weigh = [](const Tensor& t) { return Tensors{t * t}; };
   run_all({
       {.name = "gather",

@@ -1,4 +1,4 @@
-// The harness must pass what is right and catch what is wrong: each kind of mistake once.
+// The harness must pass correct operations and catch mistakes: each kind of mistake once.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -19,7 +19,7 @@ OpTest good() {
           .cases = {{distinct({3, 4}), real({4, 2})}, {distinct({0, 4}), real({4, 2})}}};
 }
 
-// y = 3 x with a backward that says `factor`, and a value that says `value`.
+// y = 3 x, with `factor` used in the backward and `value` in the forward.
 struct WrongBackward final : autograd::Node {
   const char* name() const override { return "WrongBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * factor; }
@@ -39,7 +39,7 @@ std::string first(const Report& report) { return report.failures.empty() ? "" : 
 
 }  // namespace
 
-TEST_CASE("the harness passes right operations and counts its checks") {
+TEST_CASE("the harness passes correct operations and counts its checks") {
   const Report report = run(good());
   CHECK(first(report) == "");
   CHECK(report.checks > 20);
@@ -91,7 +91,7 @@ TEST_CASE("the harness finds an operation that ignores strides") {
   CHECK(first(run(test)).find("other strides") != std::string::npos);
 }
 
-TEST_CASE("the harness compares with references and checks refusals") {
+TEST_CASE("the harness compares with references and checks expected errors") {
   OpTest test = good();
   test.cases.resize(1);
   test.refusals = {{[](Device) {

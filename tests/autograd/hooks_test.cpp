@@ -1,4 +1,5 @@
-// Hooks: they may remove themselves and each other, and must give what fits; retain_grad follows the tensor.
+// Hooks: they may remove themselves and each other, and must return matching gradients; retain_grad follows
+// the tensor.
 #include "tandem/autograd/hooks.h"
 
 #include <doctest/doctest.h>
@@ -14,12 +15,12 @@
 using namespace tandem;
 using namespace tandem::testing;
 
-TEST_CASE("a hook removes itself while it runs; those behind it run") {
+TEST_CASE("a hook removes itself while it runs; later hooks still run") {
   for (bool on_leaf : {true, false}) {
     Tensor x = leaf(1), y = on_leaf ? x : x * 2;
     int calls = 0;
     unsigned self = 0;
-    const std::string text(100, 'a');  // state that must outlive the removal
+    const std::string text(100, 'a');  // captured state that must outlive the removal
     self = y.register_hook([&, text](const Tensor&) {
       y.remove_hook(self);
       calls += static_cast<int>(text.size());
@@ -32,7 +33,7 @@ TEST_CASE("a hook removes itself while it runs; those behind it run") {
   }
 }
 
-TEST_CASE("hooks after accumulation remove themselves and add others") {
+TEST_CASE("post-accumulate hooks remove themselves and add others") {
   Tensor x = leaf(1);
   int calls = 0;
   unsigned self = 0;
@@ -48,7 +49,7 @@ TEST_CASE("hooks after accumulation remove themselves and add others") {
   CHECK(calls == 120);
 }
 
-TEST_CASE("a hook that registers hooks: they wait for the next time") {
+TEST_CASE("hooks registered by a hook first run in the next backward") {
   Tensor x = leaf(1);
   int calls = 0;
   x.register_hook([&](const Tensor&) {
@@ -59,7 +60,7 @@ TEST_CASE("a hook that registers hooks: they wait for the next time") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("removing what is not there does nothing") {
+TEST_CASE("removing a hook that does not exist does nothing") {
   Tensor plain = ones({2}), x = leaf(1);
   plain.remove_hook(1);
   x.remove_hook(0);
@@ -77,7 +78,7 @@ TEST_CASE("removing what is not there does nothing") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("a hook's gradient must have shape, dtype and device of the one it replaces") {
+TEST_CASE("a hook's gradient must match the shape, dtype and device of the one it replaces") {
   Tensor x = leaf(1);
   const unsigned wrong = x.register_hook([](const Tensor& g) { return g.to(kFloat); });
   CHECK_THROWS_WITH_AS((x * 2).sum().backward(),
@@ -89,14 +90,14 @@ TEST_CASE("a hook's gradient must have shape, dtype and device of the one it rep
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("an exception of a hook arrives as it is") {
+TEST_CASE("an exception from a hook arrives unchanged") {
   Tensor x = leaf(1), y = x * 2;
   y.register_hook([](const Tensor&) -> Tensor { throw std::runtime_error("mine"); });
   CHECK_THROWS_WITH_AS(y.sum().backward(), "mine", std::runtime_error);
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("hooks under create_graph are recorded; a backward within a hook runs") {
+TEST_CASE("hooks under create_graph are recorded; a hook may run backward") {
   Tensor x = leaf(3), y = x * x;
   y.register_hook([&](const Tensor& g) { return g * x; });
   const Tensor g = autograd::grad({y.sum()}, {x}, {}, nullopt, true)[0];
@@ -112,7 +113,7 @@ TEST_CASE("hooks under create_graph are recorded; a backward within a hook runs"
   CHECK(show(x.grad()) == "[2] 2 2");
 }
 
-TEST_CASE("retain_grad follows a tensor that is written in place") {
+TEST_CASE("retain_grad follows a tensor written in place") {
   Tensor x = leaf(1), y = x * 2;
   y.retain_grad();
   y.mul_(3);
@@ -142,13 +143,13 @@ TEST_CASE("retain_grad ends with detach_") {
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a tensor's hook that was registered before a write sees the gradient before the write") {
+TEST_CASE("a hook registered before a write sees the gradient of the tensor before the write") {
   Tensor x = leaf(1), y = x * 2;
   std::vector<double> seen;
   const unsigned handle = y.register_hook([&](const Tensor& g) { seen.push_back(values(g)[0]); });
   y.mul_(3);
   (y * 5).sum().backward(Tensor(), true);
   CHECK(seen == std::vector<double>{15});
-  y.remove_hook(handle);  // it hangs on the history from before the write: nothing to find
+  y.remove_hook(handle);  // it belongs to the history before the write: nothing to find
   CHECK(show(x.grad()) == "[2] 30 30");
 }

@@ -1,5 +1,5 @@
-// Sizes, paddings, counts and offsets far beyond any tensor: every one is taken, or refused by an Error that
-// says where.
+// Sizes, paddings, counts and offsets far beyond any tensor: each is accepted, or rejected with an Error that
+// names the operation.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,11 +21,11 @@ struct Case {
   std::function<void(int64_t)> run;
 };
 
-// Least and largest numbers, and some whose products and sums overflow.
+// Extreme numbers, and some with products and sums that overflow.
 constexpr int64_t numbers[] = {INT64_MIN,        -(int64_t{1} << 40), -1,
                                int64_t{1} << 45, int64_t{1} << 62,    INT64_MAX};
 
-// The text of the Error, or "". Another exception fails the test.
+// The Error's message, or "" if nothing is thrown. Any other exception fails the test.
 std::string text_of(const std::function<void()>& run) {
   try {
     run();
@@ -51,7 +51,7 @@ void run_all(const std::vector<Case>& cases) {
       const std::string text = text_of([&] { c.run(h); });
       CAPTURE(text);
       CHECK(text.find("std::") == std::string::npos);
-      if (h > 0)  // a text about small numbers would be about one that has overflowed
+      if (h > 0)  // a message about negative or zero numbers would indicate an overflow
         for (const char* small : {"negative", "at least", "empty"})
           CHECK(text.find(small) == std::string::npos);
     }
@@ -167,7 +167,7 @@ TEST_CASE("huge numbers: views") {
   });
 }
 
-TEST_CASE("huge numbers: pieces and repetitions") {
+TEST_CASE("huge numbers: splitting and repeating") {
   run_all({
       CASE(row.split(h)),
       CASE(row.split({h, h})),
@@ -354,7 +354,7 @@ TEST_CASE("huge numbers: layers") {
   });
 }
 
-TEST_CASE("huge numbers: what is said") {
+TEST_CASE("huge numbers: error messages") {
   CHECK(text_of([] { conv2d(planes, kernel, {}, 1, int64_t{1} << 40); }) ==
         "conv2d: padding may be at most 2147483647, got [1099511627776]");
   CHECK(text_of([] {

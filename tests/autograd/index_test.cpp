@@ -1,5 +1,5 @@
-// Indexing: placement of dimensions, masks, writes, repeated positions, gradients of both orders, error
-// texts. Expected shapes and elements follow PyTorch.
+// Indexing: placement of dimensions, masks, writes, repeated positions, first and second gradients, error
+// messages. Expected shapes and elements follow PyTorch.
 #include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops.h"
 
@@ -29,7 +29,7 @@ TEST_CASE("basic indices are views") {
   CHECK(show(x.index({indices({1})[0], 0, 0})) == "[] 12");
 }
 
-TEST_CASE("positions: where their dimensions go") {
+TEST_CASE("positions: placement of their dimensions") {
   const Tensor x = counting({2, 3, 4, 5}), at = indices({1, 0, 1}), other = indices({0, 2, 2}).view({3, 1});
   CHECK(show(x.index({at, 0, 0, 0})) == "[3] 60 0 60");
   CHECK(x.index({Slice(), at}).sizes() == IntArrayRef({2, 3, 4, 5}));
@@ -43,14 +43,14 @@ TEST_CASE("positions: where their dimensions go") {
   CHECK(show(counting({3})[indices({2, 0}).view({2, 1})]) == "[2, 1] 2 0");
 }
 
-TEST_CASE("a list of tensors: one without dimensions parts the others, too") {
+TEST_CASE("a list of tensors: a 0-dim tensor also separates the others") {
   const Tensor x = counting({2, 3, 4}), one = indices({1})[0], both = indices({1, 2});
   CHECK(show(index(x, {one, Tensor(), both})) == "[2, 3] 13 17 21 14 18 22");
   CHECK(show(index(x, {one, both})) == "[2, 4] 16 17 18 19 20 21 22 23");
   CHECK(show(index(x, {one, indices({-1})[0], both})) == "[2] 21 22");
   CHECK(index(x, {Tensor(), one}).sizes() == IntArrayRef({2, 4}));
   CHECK(index(x, {mask_of({1, 1}), Tensor(), one}).sizes() == IntArrayRef({2, 3}));
-  // Between braces it is an integer.
+  // Between braces it counts as an integer.
   CHECK(x.index({one, Slice(), both}).sizes() == IntArrayRef({3, 2}));
   Tensor y = zeros({2, 3, 4});
   y.index_put_({one, Tensor(), both}, counting({2, 3}), /*accumulate=*/false);
@@ -89,7 +89,7 @@ TEST_CASE("writes") {
   x.index_put_({indices({1, 0}), indices({2, 2})}, counting({2}) + 5);
   CHECK(show(x) == "[2, 3] 1 -1 6 2 0 5");
   x.index_put_({Slice(), indices({0, 0})}, counting({2}));
-  CHECK(show(x) == "[2, 3] 1 -1 6 1 0 5");  // the last of two writes counts
+  CHECK(show(x) == "[2, 3] 1 -1 6 1 0 5");  // the last of two writes wins
   x.index_put_({indices({1, 1, 1})}, counting({1, 3}), /*accumulate=*/true);
   CHECK(show(x) == "[2, 3] 1 -1 6 1 3 11");
   x.index_put_({Tensor(), indices({0})}, full({}, 9.0), /*accumulate=*/false);
@@ -104,7 +104,7 @@ TEST_CASE("writes") {
   CHECK(show(x) == "[2, 3] 0 4 0 0 1 0");
 }
 
-TEST_CASE("writes whose values look at the same memory") {
+TEST_CASE("writes with values that share the memory") {
   Tensor x = counting({4});
   x.index_put_({indices({0, 1, 2})}, x.slice(0, 1));
   CHECK(show(x) == "[4] 1 2 3 3");
@@ -117,16 +117,16 @@ TEST_CASE("writes whose values look at the same memory") {
   CHECK(show(x) == "[4] 2 3 5 3");
 }
 
-TEST_CASE("writes to tensors that overlap themselves are refused") {
+TEST_CASE("writes to self-overlapping tensors throw") {
   Tensor x = counting({5});
   CHECK_THROWS_WITH_AS(x.unfold(0, 3, 1).mul_(2), doctest::Contains("overlaps itself"), Error);
   CHECK_THROWS_WITH_AS(x.as_strided({2, 2}, {1, 1}).zero_(), doctest::Contains("overlaps itself"), Error);
   CHECK_THROWS_WITH_AS(x.slice(0, 0, 1).expand({4}).index_put_({indices({0})}, 1),
                        doctest::Contains("overlaps itself"), Error);
-  x.unfold(0, 2, 2).mul_(2);  // windows side by side share nothing
+  x.unfold(0, 2, 2).mul_(2);  // adjacent windows do not overlap
   CHECK(show(x) == "[5] 0 2 4 6 4");
   Tensor six = counting({6});
-  six.as_strided({2, 2}, {3, 2}, 0).mul_(10);  // strides that do not nest, elements that do not meet
+  six.as_strided({2, 2}, {3, 2}, 0).mul_(10);  // strides that do not nest, but no shared elements
   CHECK(show(six) == "[6] 0 1 20 30 4 50");
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("along one dimension") {
   CHECK(show(x.t().index_select(0, indices({1}))) == "[1, 3] 1 3 5");
   CHECK(show(x.index_add(1, indices({1, 1}), counting({3, 2}), 2)) == "[3, 2] 0 3 2 13 4 23");
   CHECK(show(index_copy(x, 0, indices({1}), counting({1, 2}))) == "[3, 2] 0 1 0 1 4 5");
-  CHECK(show(index_copy(counting({3}), 0, indices({1}), full({}, 7.0))) == "[3] 0 7 2");  // one number
+  CHECK(show(index_copy(counting({3}), 0, indices({1}), full({}, 7.0))) == "[3] 0 7 2");  // one element
   CHECK(show(index_fill(x, 1, indices({-1}), 9)) == "[3, 2] 0 9 2 9 4 9");
   CHECK(show(x.take(indices({-1, 0}).view({2, 1}))) == "[2, 1] 5 0");
   CHECK(show(bincount(indices({1, 3, 1}))) == "[4] 0 2 0 1");
@@ -145,7 +145,7 @@ TEST_CASE("along one dimension") {
   CHECK(show(x) == "[3, 2] -1 -1 2 3 0 0");
 }
 
-TEST_CASE("what is out of range or does not fit") {
+TEST_CASE("out-of-range and mismatched indices throw") {
   const Tensor x = counting({2, 3, 4});
   CHECK_THROWS_WITH_AS(x.index({Slice(), 3}),
                        doctest::Contains("index 3 is out of range: dimension 1 has size 3"), IndexError);
@@ -201,7 +201,7 @@ TEST_CASE("large reads and masks, on any number of threads") {
   set_num_threads(before);
 }
 
-TEST_CASE("indexing: gradients of both orders, strides, threads") {
+TEST_CASE("indexing: first and second gradients, strides, threads") {
   const auto weigh = [](const Tensor& t) { return Tensors{t * t}; };
   const auto written = [](const Tensors& x, auto&& write) {
     Tensor y = x[0] * 2;
@@ -292,7 +292,7 @@ TEST_CASE("indexing: gradients of both orders, strides, threads") {
   });
 }
 
-TEST_CASE("index_copy and index_fill of a number; additions of bool") {
+TEST_CASE("index_copy and index_fill of a 0-dim tensor; adding bools") {
   Tensor number = zeros({});
   number.index_fill_(0, indices({0}), 2);
   CHECK(number.item<float>() == 2);

@@ -12,7 +12,7 @@
 
 using namespace tandem;
 
-TEST_CASE("mul_ in place keeps the right gradients") {
+TEST_CASE("mul_ keeps gradients correct") {
   Tensor x = full({3}, 2.0, requires_grad()), w = full({3}, 5.0, requires_grad());
   Tensor y = x * 1;
   y.mul_(w);
@@ -21,7 +21,7 @@ TEST_CASE("mul_ in place keeps the right gradients") {
   CHECK(w.grad().data_ptr<float>()[0] == 2);
 }
 
-TEST_CASE("writing through a view reaches the base's gradient") {
+TEST_CASE("a write through a view reaches the base's gradient") {
   Tensor x = ones({4}, requires_grad());
   Tensor y = x * 1;
   Tensor v = y.as_strided({2}, {1}, 1);
@@ -35,7 +35,7 @@ TEST_CASE("writing through a view reaches the base's gradient") {
   CHECK(g[3] == 1);
 }
 
-TEST_CASE("a value that requires a gradient, copied into a view of a tensor that does not") {
+TEST_CASE("copying a value that requires a gradient into a view of a tensor that does not") {
   Tensor base = zeros({3}), w = full({1}, 4.0, requires_grad());
   base.as_strided({1}, {1}, 1).copy_(w);
   CHECK(base.requires_grad());
@@ -51,7 +51,7 @@ TEST_CASE("an overwritten saved tensor is detected and named") {
   CHECK_THROWS_WITH_AS(z.backward(), doctest::Contains("overwritten by relu_"), Error);
 }
 
-TEST_CASE("a result of another shape is refused by name, recorded or not, and self stays") {
+TEST_CASE("a result of a different shape throws, recorded or not, and self is unchanged") {
   for (bool recorded : {false, true}) {
     Tensor large = ones({3, 2}, TensorOptions().requires_grad(recorded)), y = full({2}, 7.0);
     CHECK_THROWS_WITH_AS(y.mul_(large), doctest::Contains("mul_: the result"), Error);
@@ -63,28 +63,28 @@ TEST_CASE("a result of another shape is refused by name, recorded or not, and se
   }
 }
 
-TEST_CASE("leaf rules") {
+TEST_CASE("rules for leaves") {
   Tensor x = ones({2}, requires_grad());
   CHECK_THROWS_WITH_AS(x.add_(1), doctest::Contains("leaf"), Error);
   CHECK_THROWS_WITH_AS((x * 2).requires_grad_(false), doctest::Contains("only leaves"), Error);
-  CHECK((x * 2).requires_grad_().grad_fn() != nullptr);  // nothing changes
+  CHECK((x * 2).requires_grad_().grad_fn() != nullptr);  // has no effect
   NoGradGuard guard;
   x.add_(1);
   CHECK(x.data_ptr<float>()[0] == 2);
 }
 
-TEST_CASE("grad through a view whose history is renewed when it is used") {
+TEST_CASE("grad through a view with a history renewed on use") {
   Tensor x = ones({4}, requires_grad());
   Tensor y = x * 1;
   Tensor v = y.as_strided({2}, {1}, 1);
   y.mul_(10);
-  Tensor w = v * 3;  // the node of the renewed view is younger than that of this product
+  Tensor w = v * 3;  // the node of the renewed view is younger than the node of this product
   const Tensor g = autograd::grad({w.sum()}, {x})[0];
   CHECK(g.data_ptr<float>()[0] == 0);
   CHECK(g.data_ptr<float>()[1] == 30);
 }
 
-TEST_CASE("what is overwritten by constants still requires a gradient, of zeros") {
+TEST_CASE("a tensor overwritten by constants still gets a gradient of zeros") {
   Tensor x = ones({3}, requires_grad()), w = full({3}, 5.0, requires_grad());
   Tensor y = x * 2;
   const auto zeros_reach_x = [&] {
@@ -98,12 +98,12 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     y.copy_(full({3}, 7.0));
     zeros_reach_x();
   }
-  SUBCASE("copy_ that broadcasts, of another dtype") {
+  SUBCASE("copy_ with broadcasting and a different dtype") {
     y.copy_(ones({1}, TensorOptions(kLong)));
     CHECK(y[2].item<double>() == 1);
     zeros_reach_x();
   }
-  SUBCASE("copy_ of a tensor that has a gradient of its own") {
+  SUBCASE("copy_ of a tensor that requires a gradient") {
     y.copy_(w);
     zeros_reach_x();
     CHECK(w.grad().sum().item<double>() == 3);
@@ -112,11 +112,11 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     y.fill_(4);
     zeros_reach_x();
   }
-  SUBCASE("fill_ by a tensor") {
+  SUBCASE("fill_ with a tensor") {
     y.fill_(full({}, 4.0));
     zeros_reach_x();
   }
-  SUBCASE("fill_ by a tensor that has a gradient of its own") {
+  SUBCASE("fill_ with a tensor that requires a gradient") {
     Tensor v = full({}, 4.0, requires_grad());
     y.fill_(v);
     zeros_reach_x();
@@ -134,7 +134,7 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     y.masked_fill_(gt(x, 0), 3);
     zeros_reach_x();
   }
-  SUBCASE("all by slices") {
+  SUBCASE("everything, in slices") {
     y.slice(0, 0, 1).copy_(full({1}, 7.0));
     y.slice(0, 1, 3).fill_(8);
     CHECK(y.sum().item<double>() == 23);
@@ -150,7 +150,7 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     CHECK(x.grad()[0].item<double>() == 2);
     CHECK(x.grad()[1].item<double>() == 0);
   }
-  SUBCASE("a view of all") {
+  SUBCASE("a view of the whole tensor") {
     Tensor v = y.view({3, 1});
     v.copy_(zeros({3, 1}));
     CHECK(v.requires_grad());
@@ -163,7 +163,7 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     v.sum().backward();
     CHECK(x.grad().abs().sum().item<double>() == 0);
   }
-  SUBCASE("twice, with a hook and retain_grad, and of second order") {
+  SUBCASE("twice, with a hook and retain_grad, and second order") {
     y.retain_grad();
     y.copy_(full({3}, 7.0));
     y.copy_(full({3}, 8.0));
@@ -172,7 +172,7 @@ TEST_CASE("what is overwritten by constants still requires a gradient, of zeros"
     CHECK(y.grad().sum().item<double>() == 3 * 16);
     zeros_reach_x();
   }
-  SUBCASE("without recording nothing changes") {
+  SUBCASE("nothing changes without recording") {
     {
       NoGradGuard no_grad;
       y.copy_(full({3}, 7.0));

@@ -1,4 +1,4 @@
-// A leaf as the tests of the tape use it.
+// A leaf for the tests of the tape.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::testing {
 
-/// float64, all elements equal, with gradient.
+/// float64, all elements equal, requires a gradient.
 inline Tensor leaf(double value, std::vector<int64_t> sizes = {2}) {
   return full(sizes, value, TensorOptions(kDouble).requires_grad(true));
 }

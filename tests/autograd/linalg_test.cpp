@@ -1,4 +1,4 @@
-// Matrix products: all ranks and strides, batches that broadcast, empty sizes, integers, refusals.
+// Matrix products: all ranks and strides, broadcast batches, empty sizes, integers, errors.
 #include "tandem/autograd/ops/linalg.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ Tensor random_matrix(IntArrayRef sizes, ScalarType type, uint64_t draw = 1) {
   return make_inputs({.cases = {{constant(sizes.vec())}}}, 0, type)[0] * static_cast<double>(draw);
 }
 
-// Element by element, in double.
+// Elementwise reference in double.
 double entry(const Tensor& a, const Tensor& b, int64_t i, int64_t j) {
   double sum = 0;
   for (int64_t k = 0; k < a.size(1); ++k)
@@ -30,7 +30,7 @@ double entry(const Tensor& a, const Tensor& b, int64_t i, int64_t j) {
 
 }  // namespace
 
-TEST_CASE("mm, bmm, matmul of all ranks") {
+TEST_CASE("mm, bmm and matmul for all ranks") {
   const TensorFn product = [](const Tensors& x) { return Tensors{matmul(x[0], x[1])}; };
   check_op({.name = "mm",
             .torch = "torch.mm(x0, x1)",
@@ -127,7 +127,7 @@ TEST_CASE("products of sliced, transposed and expanded matrices") {
   CHECK(worst < 1e-12);
 }
 
-TEST_CASE("integer products wrap and have no gradient") {
+TEST_CASE("integer products wrap around and have no gradient") {
   const Tensor a = arange(6).view({2, 3}), b = arange(12).view({3, 4});
   const Tensor c = matmul(a, b);
   CHECK((c.dtype() == kLong));
@@ -137,7 +137,7 @@ TEST_CASE("integer products wrap and have no gradient") {
   CHECK_THROWS_WITH_AS(mm(a.to(kBool), b.to(kBool)), doctest::Contains("bool"), Error);
 }
 
-TEST_CASE("addmm_ writes in place, also when it overlaps its factors") {
+TEST_CASE("addmm_ writes in place, also when self overlaps its factors") {
   const Tensor a = arange(4, kFloat).view({2, 2});
   Tensor c = ones({2, 2});
   c.addmm_(a, a, 2, 1);
@@ -159,7 +159,7 @@ TEST_CASE("large products have the same bits on any number of threads") {
   same_bits_on_any_threads([&] { return Tensors{linear(x, w, b), mm(x.t(), x), mm(w, x.t())}; });
 }
 
-TEST_CASE("refusals name both shapes") {
+TEST_CASE("errors name both shapes") {
   const Tensor a = ones({2, 3}), b = ones({4, 5});
   CHECK_THROWS_WITH_AS(
       mm(a, b),
@@ -177,7 +177,7 @@ TEST_CASE("refusals name both shapes") {
   CHECK_THROWS_WITH_AS(addmm(ones({3}), a, ones({3, 2})), doctest::Contains("broadcast"), Error);
 }
 
-TEST_CASE("factors of integer products have no fraction") {
+TEST_CASE("integer products reject fractional factors") {
   Tensor s = ones({2, 2}, kLong);
   CHECK_THROWS_WITH_AS(addmm(s, s, s, 0.5), doctest::Contains("0.5 must be an integer"), Error);
   CHECK_THROWS_AS(s.addmm_(s, s, 1, 0.5), Error);

@@ -1,4 +1,4 @@
-// Losses element by element: values, gradients of both orders, the points where formulas meet.
+// Elementwise losses: values, first and second gradients, the points where formulas meet.
 #include "tandem/autograd/ops/loss.h"
 
 #include <cmath>
@@ -64,7 +64,7 @@ TEST_CASE("kl_div") {
   CHECK(kl_div(zeros({2}), zeros({2}), kSum).item<float>() == 0);
 }
 
-TEST_CASE("where logarithms end and formulas meet") {
+TEST_CASE("clamped logarithms and points where formulas meet") {
   const Tensor sure = binary_cross_entropy(zeros({1}), ones({1}));
   CHECK(sure.item<float>() == 100);
   Tensor z = zeros({1}, requires_grad());
@@ -94,16 +94,16 @@ TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1")
     if (!graph) continue;
     const auto second = autograd::grad({g[0].sum() + g[1].sum()}, {x, t});
     for (const Tensor& s : second) CHECK(isfinite(s).all().item<bool>());
-    // d/dx ((x - t) / (x (1 - x))) = 1 / x^2 for t = 1; of the other gradient -1 / (x (1 - x)).
+    // d/dx ((x - t) / (x (1 - x))) = 1 / x^2 for t = 1; for the other gradient -1 / (x (1 - x)).
     CHECK(numbers(second[0])[4] == doctest::Approx(16 - 1 / (0.25 * 0.75)));
   }
-  Tensor z = leaf({200, 200, -800, -800});  // a sigmoid that is full
+  Tensor z = leaf({200, 200, -800, -800});  // a saturated sigmoid
   binary_cross_entropy(z.sigmoid(), tensor(std::vector<double>{1, 0, 0, 1}, TensorOptions(kDouble)))
       .backward();
   CHECK(numbers(z.grad()) == std::vector<double>(4, 0.0));
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH_AS(mse_loss(x, ones({2})), doctest::Contains("[2, 3]"), Error);
   CHECK_THROWS_WITH_AS(mse_loss(x, x, kBatchMean), doctest::Contains("kl_div"), Error);
@@ -112,14 +112,14 @@ TEST_CASE("refusals") {
   CHECK_THROWS_WITH_AS(smooth_l1_loss(x, x, kMean, -1), doctest::Contains("beta"), Error);
 }
 
-TEST_CASE("kl_div's batch is that of the input, not of the broadcast shape") {
+TEST_CASE("kl_div takes the batch size from the input, not from the broadcast shape") {
   const Tensor target = full({2, 3}, 0.5), number = full({}, -1.0);
   const auto total = kl_div(number, target, kSum).item<float>();
   CHECK(kl_div(number, target, kBatchMean).item<float>() == total);
   CHECK(kl_div(number.view({1, 1}), target, kBatchMean).item<float>() == total);
 }
 
-TEST_CASE("the curvature of the quadratic part is there where input and target are equal") {
+TEST_CASE("the second derivative of the quadratic part is correct where input and target are equal") {
   const TensorOptions leaf = TensorOptions(kDouble).requires_grad(true);
   const Tensor x = ones({1}, leaf), target = ones({1}, kDouble);
   const auto curvature = [&](const Tensor& loss) {

@@ -1,4 +1,4 @@
-// NoGradGuard, InferenceMode, anomaly mode, and graphs of several threads.
+// NoGradGuard, InferenceMode, anomaly mode, and graphs built by several threads.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ TEST_CASE("NoGradGuard stops recording and ends with its scope") {
   CHECK((x * 2).requires_grad());
 }
 
-TEST_CASE("tensors of InferenceMode stay out of autograd") {
+TEST_CASE("tensors created in InferenceMode stay out of autograd") {
   Tensor x = ones({2}, requires_grad()), made;
   {
     InferenceMode guard;
@@ -45,7 +45,7 @@ TEST_CASE("tensors of InferenceMode stay out of autograd") {
 }
 
 namespace {
-// y, a part of it that was made under Guard, and x where y is from.
+// y, a part of it created under Guard, and the x that y was computed from.
 template <class Guard>
 void write_part_of(const Tensor& y, const Tensor& x) {
   Tensor part;
@@ -73,7 +73,7 @@ void write_part_of(const Tensor& y, const Tensor& x) {
 }
 }  // namespace
 
-TEST_CASE("a view that was made unrecorded is not written where gradients are recorded") {
+TEST_CASE("writing an unrecorded view while gradients are recorded throws") {
   const Tensor x = ones({3}, requires_grad());
   write_part_of<NoGradGuard>(x * 1, x);
   write_part_of<InferenceMode>(x * 1, x);
@@ -83,14 +83,14 @@ TEST_CASE("a view that was made unrecorded is not written where gradients are re
   Tensor kept;
   {
     NoGradGuard guard;
-    kept = (x * 1).view({1, 3});  // nobody else sees its memory
+    kept = (x * 1).view({1, 3});  // no other tensor shares its memory
   }
   kept.mul_(2);
   kept[0].slice(0, 0, 1).mul_(x.slice(0, 0, 1));
   CHECK(kept.requires_grad());
 }
 
-TEST_CASE("writes through data() are not noticed by backward, those through detach() are") {
+TEST_CASE("backward detects writes through detach() but not through data()") {
   const Tensor w = ones({3}, requires_grad());
   Tensor y = (w * w).sum();
   Tensor data = w.data();
@@ -108,7 +108,7 @@ TEST_CASE("writes through data() are not noticed by backward, those through deta
 }
 
 namespace {
-// The backward gives NaN whatever comes in.
+// The backward returns NaN for any input.
 struct PoisonBackward final : autograd::Node {
   const char* name() const override { return "PoisonBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * std::nan(""); }
@@ -122,13 +122,13 @@ Tensor poison(const Tensor& x) {
 
 TEST_CASE("anomaly mode names the forward operation and its inputs") {
   Tensor x = ones({2, 3}, requires_grad());
-  poison(x).sum().backward();  // silent without it
+  poison(x).sum().backward();  // no error without anomaly mode
   autograd::DetectAnomalyGuard guard;
   Tensor y = (poison(x * 2) * 3).sum();
   CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("forward: Poison([2, 3] float32 cpu:0)"), Error);
 }
 
-TEST_CASE("anomaly mode names the write behind a view's renewed history") {
+TEST_CASE("anomaly mode names the write that renewed a view's history") {
   autograd::DetectAnomalyGuard guard;
   const Tensor x = ones({2, 3}, requires_grad()), nan = full({3}, std::nan(""));
   Tensor y = x * 1, row = y[0];
@@ -141,7 +141,7 @@ TEST_CASE("anomaly mode names the write behind a view's renewed history") {
                        Error);
 }
 
-TEST_CASE("threads build and run their own graphs, also over shared leaves") {
+TEST_CASE("threads build and run separate graphs, also with shared leaves") {
   Tensor shared = ones({16}, requires_grad());
   std::vector<std::thread> threads;
   std::vector<double> own(4);

@@ -1,4 +1,4 @@
-// Backward inside of a custom function's backward, inside of …
+// Backward inside a custom function's backward, nested many times.
 #include <doctest/doctest.h>
 
 #include <stdexcept>
@@ -26,7 +26,8 @@ struct Seen {
 };
 thread_local Seen* seen = nullptr;
 
-// y = 2 x. Its backward at level n gives 2 g and, for n > 0, the gradient that level n - 1 gives: 2 (n + 1).
+// y = 2 x. Its backward at level n returns 2 g plus, for n > 0, the gradient from level n - 1, so 2 (n + 1)
+// in total.
 struct Nested : Function<Nested> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, int64_t level, bool fails) {
     ctx->save_for_backward({x});
@@ -66,7 +67,7 @@ Tensor gradient(int64_t levels, bool fails = false) {
 
 }  // namespace
 
-TEST_CASE("ten thousand passes inside of each other") {
+TEST_CASE("ten thousand nested passes") {
   Seen s;
   seen = &s;
   constexpr int64_t kLevels = 10000;
@@ -76,10 +77,10 @@ TEST_CASE("ten thousand passes inside of each other") {
     seen = &s;
     CHECK(gradient(kLevels)[1].item<double>() == 2.0 * kLevels);
   }).join();
-  CHECK(gradient(3)[0].item<double>() == 6);  // the stack is the thread's own again
+  CHECK(gradient(3)[0].item<double>() == 6);  // back on the thread's own stack
 }
 
-TEST_CASE("an exception from the bottom of many passes keeps its type") {
+TEST_CASE("an exception from the innermost of many passes keeps its type") {
   Seen s;
   seen = &s;
   CHECK_THROWS_WITH_AS(gradient(5000, true), "at the bottom", std::out_of_range);
@@ -87,7 +88,7 @@ TEST_CASE("an exception from the bottom of many passes keeps its type") {
   CHECK(gradient(2)[0].item<double>() == 4);
 }
 
-TEST_CASE("modes at the bottom of many passes are the caller's") {
+TEST_CASE("the innermost of many passes has the caller's modes") {
   Seen s;
   seen = &s;
   const Generator mine(7);

@@ -1,4 +1,4 @@
-// Normalisation: values, gradients of both orders, running statistics, refusals.
+// Normalisation: values, first and second gradients, running statistics, errors.
 #include "tandem/autograd/ops/norm.h"
 
 #include <cmath>
@@ -55,8 +55,8 @@ TEST_CASE("layer_norm and group_norm") {
                 {{real({2, 4, 3}), real({4}), real({4})}, {real({2, 4, 1, 2}), real({4}), real({4})}}));
 }
 
-TEST_CASE("statistics of numbers that are large beside their variance") {
-  // 1e6 + k / 16, k = 0 … 31 in turn: numbers of float32, whose mean is none.
+TEST_CASE("statistics of numbers with a mean much larger than their deviation") {
+  // 1e6 + k / 16 for k = 0 … 31 in turn: exact in float32, but their mean is not.
   const Tensor k = (arange(4096, kLong) * 5).remainder(Scalar(32));
   const Tensor x = (k.to(kDouble) / 16 + 1e6).to(kFloat).view({4, 1, 1024});
   const double variance = (32 * 32 - 1) / 12.0 / 256, spread = variance / (variance + 1e-5);
@@ -94,7 +94,7 @@ TEST_CASE("batch_norm has the same bits on any number of threads") {
   });
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH_AS(batch_norm(x, ones({2}), {}, {}, {}, true), doctest::Contains("weight must be [3]"),
                        Error);

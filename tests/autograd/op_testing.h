@@ -1,5 +1,5 @@
-// What the tests of operations share: a run of the harness that fails a doctest case, and the same bits on
-// any number of threads.
+// Helpers shared by the tests of operations: running the harness as a doctest case, and checking for the same
+// bits on any number of threads.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ inline void check_op(const OpTest& test) {
   for (const std::string& failure : report.failures) FAIL_CHECK(failure);
 }
 
-/// `compute` on 1, 2 and 5 threads gives the same bits.
+/// Checks that `compute` produces the same bits on 1, 2 and 5 threads.
 inline void same_bits_on_any_threads(const std::function<Tensors()>& compute) {
   const int before = get_num_threads();
   Tensors first;

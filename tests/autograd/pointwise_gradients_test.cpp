@@ -1,5 +1,5 @@
 // Elementwise operations in every mode of the harness: non-contiguous inputs, threads, first and second
-// derivatives against differences; and the fused gradients against the differentiable ones.
+// derivatives against finite differences; and the fused gradients against the differentiable ones.
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
@@ -21,7 +21,7 @@ struct UnaryCase {
   const char* name;
   Function function;
   double low = -2, high = 2;
-  bool kinks = false;  // values must keep away from 0
+  bool kinks = false;  // values must stay away from 0
 };
 
 const UnaryCase kUnary[] = {
@@ -75,7 +75,7 @@ const UnaryCase kUnary[] = {
     {"nn.functional.relu6", relu6, -2, 2, true},
 };
 
-// Rows with parameters.
+// Table rows with parameters.
 const UnaryCase kWithParameters[] = {
     {"nn.functional.gelu(x0, approximate='tanh')", [](const Tensor& x) { return gelu(x, "tanh"); }},
     {"nn.functional.softplus(x0, 2, 1.5)", [](const Tensor& x) { return softplus(x, 2, 1.5); }},
@@ -170,7 +170,7 @@ TEST_CASE("functions of two arguments") {
       two("torch.maximum(x0, x1)", maximum),
       two("torch.minimum(x0, x1)", minimum),
   });
-  // Quotients that stay within one step of the rounding.
+  // Quotients that stay within one rounding step.
   OpTest fmod_test = two("torch.fmod(x0, x1)", [](const Tensor& a, const Tensor& b) { return fmod(a, b); });
   fmod_test.cases = {{real({2, 3}, 2.2, 2.8), real({2, 3}, 0.95, 1.05)}};
   OpTest remainder_test =
@@ -254,15 +254,15 @@ TEST_CASE("clamp between tensors shares its gradient where self is at a bound") 
   CHECK((clamp(ones({2}, kByte), zeros({}, kDouble), ones({2})).dtype() == kFloat));
 }
 
-TEST_CASE("elu's gradient of large values has no NaN in second order") {
+TEST_CASE("elu's second gradient has no NaN for large values") {
   Tensor x = full({1}, 1000.0, TensorOptions(kDouble).requires_grad(true));
   Tensor g = autograd::grad({elu(x)}, {x}, {}, nullopt, true)[0];
   CHECK(autograd::grad({g * x}, {x})[0].item<double>() == 1);
 }
 
-TEST_CASE("the gradient of a remainder has the quotient that belongs to it") {
+TEST_CASE("the gradient of a remainder uses the matching quotient") {
   Tensor a = tensor({1.}), b = tensor({0.1}).requires_grad_();
-  remainder(a, b).sum().backward();  // 0.1 is a little more than a tenth: it goes into 1 nine times
+  remainder(a, b).sum().backward();  // 0.1 is slightly more than a tenth, so it fits into 1 nine times
   CHECK(b.grad().item<double>() == -9);
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a zero base has no NaN in the derivative of pow's gradient") {
   CHECK(autograd::grad({of_number}, {g}, {ones({1}, kDouble)})[0].item<double>() == 0);
 }
 
-TEST_CASE("an infinite bound that leaves nothing has no gradient, with a graph or without") {
+TEST_CASE("clamping to an infinite bound has no gradient, with create_graph or without") {
   const double inf = std::numeric_limits<double>::infinity();
   for (const bool graph : {false, true}) {
     const Tensor x = tensor({1., -2.}).requires_grad_();

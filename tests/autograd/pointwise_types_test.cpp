@@ -1,4 +1,4 @@
-// Dtypes of elementwise operations: promotion, integers, bool, in-place forms, and what is refused.
+// Dtypes of elementwise operations: promotion, integers, bool, in-place forms and errors.
 #include <cmath>
 #include <limits>
 
@@ -21,7 +21,7 @@ const ScalarType kIntegers[] = {kByte, kChar, kShort, kInt, kLong};
 
 }  // namespace
 
-TEST_CASE("types of results") {
+TEST_CASE("result dtypes") {
   CHECK(((ints({1}) / ints({2})).dtype() == kFloat));
   CHECK(((ints({1}) / 2).dtype() == kFloat));
   CHECK(((ones({1}, kDouble) / ints({2})).dtype() == kDouble));
@@ -44,7 +44,7 @@ TEST_CASE("types of results") {
   CHECK(((div(ints({7}), 2, "floor").dtype() == kLong)));
 }
 
-TEST_CASE("integer arithmetic of every type") {
+TEST_CASE("integer arithmetic for every type") {
   for (ScalarType type : kIntegers) {
     CAPTURE(name(type));
     const Tensor a = ints({7, 9, 100, 0}, type), b = ints({2, 4, 7, 3}, type);
@@ -89,7 +89,7 @@ TEST_CASE("integer arithmetic of every type") {
   CHECK(show(abs(ints({-3, 3}, kChar))) == "[2] 3 3");
 }
 
-TEST_CASE("the lowest integer divided by -1 wraps") {
+TEST_CASE("the lowest integer divided by -1 wraps around") {
   const auto check_type = [](ScalarType type, int64_t lowest) {
     const Tensor a = ints({lowest}, type), b = ints({-1}, type);
     CHECK(values(div(a, b, "trunc"))[0] == static_cast<double>(lowest));
@@ -126,7 +126,7 @@ TEST_CASE("bool") {
   CHECK_THROWS_AS(remainder(a, b), NotImplementedError);
 }
 
-TEST_CASE("refused") {
+TEST_CASE("invalid arguments throw") {
   const Tensor h = ones({2}).to(kHalf);
   CHECK_THROWS_WITH_AS(h + h, doctest::Contains("float16"), NotImplementedError);
   CHECK_THROWS_WITH_AS(exp(ones({2}).to(kBFloat16)), doctest::Contains("exp: not implemented for bfloat16"),
@@ -174,11 +174,11 @@ TEST_CASE("in-place forms") {
   bits ^= 1;
   CHECK(show(bits) == "[2] 13 8");
   Tensor m = arange(6, kFloat).view({2, 3});
-  m.transpose(0, 1).add_(m.as_strided({3, 2}, {2, 1}));  // reads what it writes, in another order
+  m.transpose(0, 1).add_(m.as_strided({3, 2}, {2, 1}));  // reads the memory it writes, in a different order
   CHECK(show(m) == "[2, 3] 0 3 6 4 7 10");
 }
 
-TEST_CASE("in place under recording") {
+TEST_CASE("in-place operations while recording") {
   Tensor w = full({3}, 2.0, TensorOptions(kDouble).requires_grad(true));
   Tensor y = w * 1;
   y.exp_().div_(w).pow_(2).sub_(w).sigmoid_();
@@ -201,7 +201,7 @@ TEST_CASE("where and masked_fill broadcast") {
   CHECK(show(where(c.to(kBool), arange(3).to(kBool), c)) == "[3] 0 0 1");
 }
 
-TEST_CASE("numbers on the left") {
+TEST_CASE("numbers as left operands") {
   const Tensor x = arange(1, 4, kDouble);
   CHECK(show(6 / x) == "[3] 6 3 2");
   CHECK(show(1 - x) == "[3] 0 -1 -2");
@@ -215,7 +215,7 @@ TEST_CASE("numbers on the left") {
   CHECK(show(3 & arange(5)) == "[5] 0 1 2 3 0");
 }
 
-TEST_CASE("numbers become elements as in PyTorch: fractions are cut, what is out of range is refused") {
+TEST_CASE("numbers become elements as in PyTorch: fractions are truncated, out-of-range numbers throw") {
   const Tensor bytes = zeros({2}, kByte), at = indices({0});
   CHECK(show(masked_fill(bytes, mask_of({1, 0}), 2.7)) == "[2] 2 0");
   CHECK(show(full({1}, -1, kByte)) == "[1] 255");
@@ -232,12 +232,12 @@ TEST_CASE("numbers become elements as in PyTorch: fractions are cut, what is out
   CHECK_THROWS_AS(addcdiv(ones({1}), ints({1}), ints({1})), Error);
 }
 
-TEST_CASE("arange and linspace of integers convert their ends first") {
+TEST_CASE("arange and linspace with integer dtypes convert their ends first") {
   CHECK(show(arange(-2.5, 3, 2, kInt)) == "[3] -2 0 2");
   CHECK(show(arange(0.5, 1, 0.1, kLong)) == "[5] 0 0 0 0 0");
   CHECK(show(linspace(-4.75, -3.75, 5, kLong)) == "[5] -4 -3 -3 -3 -3");
   CHECK(show(linspace(9, -5, 2, kByte)) == "[2] 9 251");
-  CHECK(show(linspace(2.25, -1000, 1, kByte)) == "[1] 2");  // an end that is not reached may be anything
+  CHECK(show(linspace(2.25, -1000, 1, kByte)) == "[1] 2");  // an end that is not reached may have any value
   CHECK(linspace(1000, -1000, 0, kByte).numel() == 0);
   CHECK_THROWS_AS(linspace(0, 1000, 2, kByte), Error);
 }

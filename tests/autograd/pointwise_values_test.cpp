@@ -1,5 +1,5 @@
-// Values of the elementwise functions against the standard library, at the edges, and independent of where an
-// element stands: tails, strides, threads.
+// Values of the elementwise functions against the standard library, at special values, and independent of an
+// element's position: tails, strides, threads.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -62,7 +62,7 @@ const Case kCases[] = {
 };
 #undef STD
 
-// n values from low to high, irregularly.
+// n irregular values from low to high.
 Tensor values_between(double low, double high, int64_t n, ScalarType type) {
   Tensor x = rand({n}, TensorOptions(kDouble));
   return (x * (high - low) + low).to(type);
@@ -95,20 +95,20 @@ double at(Tensor (*f)(const Tensor&), double x, ScalarType type) {
 
 }  // namespace
 
-TEST_CASE("functions equal the standard library's to a few units in the last place") {
+TEST_CASE("functions match the standard library to a few units in the last place") {
   for (const Case& c : kCases) {
     compare(c, kFloat, 7);
     compare(c, kDouble, 7);
   }
 }
 
-TEST_CASE("an element's value does not depend on its place") {
+TEST_CASE("an element's value does not depend on its position") {
   for (ScalarType type : {kFloat, kDouble})
     for (const Case& c : kCases) {
       CAPTURE(c.name);
       const Tensor x = values_between(c.low, c.high, 4096, type);
       const Tensor y = c.function(x);
-      // Tails of all lengths, and elements two apart.
+      // Tails of all lengths, and elements with stride two.
       for (int64_t n : {1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 33, 63})
         CHECK(same_bits(c.function(x.as_strided({n}, {1}, 64 - n)), y.as_strided({n}, {1}, 64 - n)));
       CHECK(same_bits(c.function(x.as_strided({2000}, {2}, 1)), y.as_strided({2000}, {2}, 1)));
@@ -116,7 +116,7 @@ TEST_CASE("an element's value does not depend on its place") {
     }
 }
 
-TEST_CASE("edges") {
+TEST_CASE("special values") {
   for (ScalarType type : {kFloat, kDouble}) {
     CHECK(at(exp, 1000, type) == kInf);
     CHECK(at(exp, -1000, type) == 0);

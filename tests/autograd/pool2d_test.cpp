@@ -1,4 +1,4 @@
-// Pooling: PyTorch's rules at the edges, gradients of both orders, refusals.
+// Pooling: PyTorch's rules at the edges, first and second gradients, errors.
 #include "tandem/autograd/ops/pool2d.h"
 
 #include <cmath>
@@ -86,7 +86,7 @@ TEST_CASE("the gradient of equal maxima goes to the first") {
   check_values(x.grad(), {1, 0, 0, 0});
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({1, 4, 4});
   CHECK_THROWS_WITH_AS(avg_pool2d(x, 2, 2, 2), doctest::Contains("at most half of the kernel"), Error);
   CHECK_THROWS_WITH_AS(avg_pool2d(x, 5), doctest::Contains("no window of [5] fits in [1, 4, 4]"), Error);

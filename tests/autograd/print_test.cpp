@@ -1,4 +1,4 @@
-// Printing, against the text that LibTorch 1.13 gives for the same tensors.
+// Printing, compared with LibTorch 1.13's text for the same tensors.
 #include "tandem/core/print.h"
 
 #include <doctest/doctest.h>
@@ -352,7 +352,7 @@ TEST_CASE("tensors print as in LibTorch") {
 }
 // clang-format on
 
-TEST_CASE("the stream's width, flags and fill do not matter and stay") {
+TEST_CASE("the stream's width, flags and fill have no effect and are preserved") {
   std::ostringstream out;
   out.width(30);
   out.fill('*');

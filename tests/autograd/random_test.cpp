@@ -1,5 +1,5 @@
 // Random tensors: the distributions (moments, chi-square and Kolmogorov-Smirnov at fixed seeds), and that
-// element i depends on seed, offset and i alone.
+// element i depends only on seed, offset and i.
 #include "tandem/autograd/ops/random.h"
 
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ Moments moments(const std::vector<double>& x) {
   return m;
 }
 
-// sqrt(n) times the largest distance to the distribution function: above 1.95 once in 1000.
+// sqrt(n) times the largest distance from the distribution function: exceeds 1.95 once in 1000 runs.
 template <class F>
 double kolmogorov(std::vector<double> x, F&& distribution) {
   std::sort(x.begin(), x.end());
@@ -57,7 +57,7 @@ double kolmogorov(std::vector<double> x, F&& distribution) {
   return most * std::sqrt(n);
 }
 
-// Standardised chi-square of counts that should be equal: above 3.5 less than once in 1000.
+// Standardised chi-square of counts with equal expectation: exceeds 3.5 less than once in 1000 runs.
 double chi_square(const std::vector<int64_t>& counts) {
   int64_t total = 0;
   for (int64_t c : counts) total += c;
@@ -89,7 +89,7 @@ TEST_CASE("rand: uniform in [0, 1)") {
   }
 }
 
-TEST_CASE("randn: standard normal, neighbours not correlated") {
+TEST_CASE("randn: standard normal, neighbours uncorrelated") {
   for (const auto& type : kTypes) {
     const auto x = values(randn({200000}, make_generator(2), type));
     CHECK(kolmogorov(x, [](double v) { return 0.5 * std::erfc(-v / std::sqrt(2.0)); }) < 1.95);
@@ -131,12 +131,12 @@ TEST_CASE("a dropout mask is the same for every dtype") {
     CHECK(same_bits(empty({4, 1000}, type).bernoulli_(0.5, make_generator(4)).to(kFloat), mask));
 }
 
-TEST_CASE("randint: even, in range, for every range") {
+TEST_CASE("randint: uniform and in range, for every range") {
   std::vector<int64_t> counts(1000);
   for (double v : values(randint(-300, 700, {500000}, make_generator(5))))
     ++counts.at(static_cast<std::size_t>(v + 300));
   CHECK(std::abs(chi_square(counts)) < 3.5);
-  // The whole of int64 but the largest, in 64 even classes, and its low bits.
+  // All of int64 except the largest value, in 64 equal classes, and its low bits.
   std::vector<int64_t> high(64), low(64);
   const Tensor wide = randint(INT64_MIN, INT64_MAX, {100000}, make_generator(6));
   for (int64_t i = 0; i < wide.numel(); ++i) {
@@ -217,7 +217,7 @@ TEST_CASE("bernoulli of probabilities, normal of tensors") {
         doctest::Approx(16).epsilon(0.02));
 }
 
-TEST_CASE("elements depend on seed, offset and position alone") {
+TEST_CASE("elements depend only on seed, offset and position") {
   const auto draw = [](int64_t n, auto fill) {
     Tensor t = empty({n}, kDouble);
     fill(t, make_generator(15));
@@ -235,7 +235,8 @@ TEST_CASE("elements depend on seed, offset and position alone") {
       CHECK(same_bits(draw(100003, fill), whole));
     }
     set_num_threads(threads);
-    Tensor columns = empty({33, 101}, kDouble).transpose(0, 1);  // the logical order counts, not the memory's
+    Tensor columns =
+        empty({33, 101}, kDouble).transpose(0, 1);  // the logical order counts, not the memory order
     fill(columns, make_generator(15));
     CHECK(same_bits(columns.reshape({33 * 101}), alias(whole, {33 * 101}, {1}, 0)));
   };
@@ -246,7 +247,7 @@ TEST_CASE("elements depend on seed, offset and position alone") {
   check_all([](Tensor& t, const Generator& g) { t.random_(0, 10, g); });
 }
 
-TEST_CASE("the values of a seed do not change") {
+TEST_CASE("the values for a seed never change") {
   const Tensor u = rand({2}, make_generator(0));
   CHECK(u.data_ptr<float>()[0] == static_cast<float>(0x6627e8) * 0x1p-24f);
   CHECK(u.data_ptr<float>()[1] == static_cast<float>(0xe169c5) * 0x1p-24f);
@@ -254,7 +255,7 @@ TEST_CASE("the values of a seed do not change") {
         static_cast<double>(0x6627e8d5e169c58dull >> 11) * 0x1p-53);
 }
 
-TEST_CASE("seed and offset are the whole state of a generator") {
+TEST_CASE("seed and offset are the complete state of a generator") {
   Generator g(42);
   rand({3}, g);
   const uint64_t offset = g.offset();
@@ -270,7 +271,7 @@ TEST_CASE("seed and offset are the whole state of a generator") {
   CHECK(same_bits(rand({4}), first));
 }
 
-TEST_CASE("like, requires_grad, empty, wrong types") {
+TEST_CASE("like, requires_grad, empty tensors, wrong dtypes") {
   const Tensor x = empty({2, 3}, kDouble);
   CHECK(((rand_like(x).dtype() == kDouble)));
   CHECK(((randn_like(x, kFloat).dtype() == kFloat)));
@@ -283,7 +284,7 @@ TEST_CASE("like, requires_grad, empty, wrong types") {
   CHECK_THROWS_WITH_AS(ones({2}).expand({3, 2}).uniform_(), doctest::Contains("overlaps itself"), Error);
 }
 
-TEST_CASE("filled tensors pass no gradient; a filling tensor gets the sum") {
+TEST_CASE("a filled tensor passes no gradient; a tensor fill value gets the sum") {
   Tensor x = ones({2, 3}, requires_grad());
   Tensor y = x * 2;
   y.normal_();

@@ -14,7 +14,7 @@ using namespace tandem::testing;
 
 namespace {
 
-// A small generator of its own: the cases must not change when the library's does.
+// A separate small generator: the cases must not change when the library's generator does.
 class Draw {
  public:
   explicit Draw(uint64_t seed) : state_(seed * 2654435761u + 1) {}
@@ -31,7 +31,8 @@ class Draw {
   uint64_t state_;
 };
 
-// A tensor of random shape and layout: dimensions in any memory order, gaps, sometimes repeated (stride 0).
+// A tensor of random shape and layout: dimensions in any memory order, with gaps, sometimes expanded (stride
+// 0).
 Tensor random_tensor(Draw& draw, ScalarType type) {
   const auto ndim = static_cast<std::size_t>(draw.below(5));
   const int64_t long_dim = draw.below(8) == 0 ? draw.below(5) : -1;
@@ -126,7 +127,7 @@ void check_reference(const Reference& r, ScalarType type, uint64_t seed) {
   }
 }
 
-// all and any take an empty list for what it says, the others for all dimensions.
+// all and any take an empty list literally; the others reduce all dimensions.
 std::vector<int64_t> named(const Tensor& x, IntArrayRef dims) {
   std::vector<int64_t> out = dims.vec();
   for (int64_t d = 0; dims.empty() && d < x.dim(); ++d) out.push_back(d);
@@ -172,20 +173,20 @@ const Reference kReal[] = {
 
 }  // namespace
 
-TEST_CASE("reductions equal a naive fold on random shapes and layouts") {
+TEST_CASE("reductions match a naive fold on random shapes and layouts") {
   for (uint64_t seed = 1; seed <= 150; ++seed)
     for (const Reference& r : kAny)
       for (ScalarType type : {kFloat, kDouble, kLong, kByte, kBool})
         if (type != kByte || r.name[0] != 'a' || r.name[1] == 'm') check_reference(r, type, seed);
 }
 
-TEST_CASE("floating point reductions equal a naive fold on random shapes and layouts") {
+TEST_CASE("floating point reductions match a naive fold on random shapes and layouts") {
   for (uint64_t seed = 1; seed <= 150; ++seed)
     for (const Reference& r : kReal)
       for (ScalarType type : {kFloat, kDouble}) check_reference(r, type, seed);
 }
 
-TEST_CASE("max and min along a dimension give the first of equal elements") {
+TEST_CASE("max and min along a dimension return the first of equal elements") {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Draw draw(seed);
     const Tensor x = random_tensor(draw, seed % 2 == 0 ? kInt : kShort);
@@ -205,7 +206,7 @@ TEST_CASE("max and min along a dimension give the first of equal elements") {
   }
 }
 
-TEST_CASE("a long float32 sum keeps its accuracy, in every layout") {
+TEST_CASE("a long float32 sum stays accurate in every layout") {
   constexpr int64_t kRows = 100000, kColumns = 12;
   const Tensor x = full({kRows, kColumns}, 0.1, kFloat);
   const double exact = static_cast<double>(0.1f) * kRows;

@@ -1,4 +1,4 @@
-// Reductions: every mode of the harness, empty tensors, NaN, ties, dtypes, refusals, threads.
+// Reductions: every mode of the harness, empty tensors, NaN, ties, dtypes, errors, threads.
 #include <cmath>
 #include <limits>
 
@@ -101,7 +101,7 @@ TEST_CASE("var, std, norm, logsumexp") {
             .cases = kShapes});
 }
 
-TEST_CASE("nothing reduced: the identity, or a refusal") {
+TEST_CASE("empty tensors: the identity, or an error") {
   const Tensor none = empty({0, 3}, kDouble);
   CHECK(at(sum(none, 0), 2) == 0);
   CHECK(at(prod(none, 0), 2) == 1);
@@ -120,7 +120,7 @@ TEST_CASE("nothing reduced: the identity, or a refusal") {
   CHECK_THROWS_WITH_AS(amax(none, 0), doctest::Contains("amax"), Error);
 }
 
-TEST_CASE("NaN wins max and min; infinities are ordinary") {
+TEST_CASE("max and min propagate NaN and treat infinities as ordinary values") {
   for (int64_t n : {5, 2000})
     for (ScalarType type : {kFloat, kDouble}) {
       Tensor x = zeros({n}, type) + arange(n, type);
@@ -141,7 +141,7 @@ TEST_CASE("NaN wins max and min; infinities are ordinary") {
   CHECK(nansum(values({1, kNan, 2})).item<double>() == 3);
 }
 
-TEST_CASE("equal elements: max shares the gradient, max along a dimension takes the first") {
+TEST_CASE("equal elements: max shares the gradient, max along a dimension selects the first") {
   Tensor x = values({1, 3, 3, 2}).requires_grad_();
   max(x).backward();
   CHECK(at(x.grad(), 1) == 0.5);
@@ -153,7 +153,7 @@ TEST_CASE("equal elements: max shares the gradient, max along a dimension takes 
   CHECK(at(x.grad(), 2) == 0);
 }
 
-TEST_CASE("gradients at the places where formulas divide by zero") {
+TEST_CASE("gradients where formulas divide by zero") {
   Tensor zero = zeros({3}, kDouble).requires_grad_();
   norm(zero).backward();
   CHECK(at(zero.grad(), 0) == 0);
@@ -166,7 +166,7 @@ TEST_CASE("gradients at the places where formulas divide by zero") {
   CHECK(at(x.grad(), 1) == 6);
 }
 
-TEST_CASE("the gradient of a mean of nothing is empty, and so has no part of the cotangent") {
+TEST_CASE("the gradient of the mean of an empty tensor is empty and ignores the cotangent") {
   const Tensor x = empty({2, 0}, TensorOptions(kDouble).requires_grad(true));
   for (const Tensor& y : {x.mean(), x.var({0, 1}, false), std::get<0>(var_mean(x, true))}) {
     const Tensor v = ones({}, TensorOptions(kDouble).requires_grad(true));
@@ -195,7 +195,7 @@ TEST_CASE("dtypes") {
   CHECK_THROWS_AS(max(ones({2}, kBFloat16)), NotImplementedError);
 }
 
-TEST_CASE("refusals") {
+TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_AS(sum(x, 2), IndexError);
   CHECK_THROWS_AS(max(x, -3), IndexError);
@@ -203,13 +203,13 @@ TEST_CASE("refusals") {
   CHECK_THROWS_AS(sum(x, {1, -1}), Error);
 }
 
-// 1e6 + k / 16, k = 0 … 31 in turn: numbers of float32, whose mean is none.
+// 1e6 + k / 16 for k = 0 … 31 in turn: exact in float32, but their mean is not.
 Tensor far_from_0(int64_t count, ScalarType type) {
   const Tensor k = (arange(count, kLong) * 5).remainder(Scalar(32));
   return (k.to(kDouble) / 16 + 1e6).to(type);
 }
 
-TEST_CASE("the variance of numbers that are large beside it, over all and over some dimensions") {
+TEST_CASE("the variance of numbers much larger than it, over all and some dimensions") {
   const double biased = (32 * 32 - 1) / 12.0 / 256;
   for (ScalarType type : {kFloat, kDouble})
     for (int64_t n : {32, 1024, 65536}) {
@@ -223,7 +223,7 @@ TEST_CASE("the variance of numbers that are large beside it, over all and over s
            {row.std(), columns.std(IntArrayRef(0)), std::get<0>(std_mean(rows, IntArrayRef(1)))})
         for (double own : values(s)) CHECK(own == doctest::Approx(std::sqrt(unbiased)).epsilon(2e-6));
     }
-  const Tensor same = full({7, 3}, 0.1, kFloat);  // whose mean is rounded
+  const Tensor same = full({7, 3}, 0.1, kFloat);  // with a rounded mean
   for (double own : values(same.var(IntArrayRef(0)))) CHECK(std::abs(own) < 1e-16);
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("the same bits on any number of threads") {
   });
 }
 
-TEST_CASE("a dtype is taken before the reduction; no dimensions of all and any") {
+TEST_CASE("dtype applies before the reduction; all and any with no dimensions") {
   const Tensor x = full({2, 2}, 0.25);
   CHECK(sum(x, kBool).item<bool>());
   CHECK(prod(x, kBool).item<bool>());

@@ -12,7 +12,7 @@
 using namespace tandem;
 using namespace tandem::testing;
 
-TEST_CASE("cumsum, cumprod and what their gradients are made of") {
+TEST_CASE("cumsum, cumprod and the building blocks of their gradients") {
   const std::vector<std::vector<InputSpec>> shapes = {
       {real({3, 4})}, {real({2, 3, 2})}, {real({5, 1})}, {real({1, 0})}};
   check_op({.name = "cumsum",
@@ -42,7 +42,7 @@ TEST_CASE("a product's gradient with several zeros") {
   gradgradcheck([](const Tensors& in) { return Tensors{cumprod(in[0], 0), prod(in[0])}; }, {x});
 }
 
-TEST_CASE("scans of integers count in int64") {
+TEST_CASE("integer scans accumulate in int64") {
   const Tensor x = full({3}, 100, kByte);
   CHECK(((cumsum(x, 0).dtype() == kLong)));
   CHECK(cumsum(x, 0).data_ptr<int64_t>()[2] == 300);
@@ -52,7 +52,7 @@ TEST_CASE("scans of integers count in int64") {
   CHECK_THROWS_AS(cumsum(x, 1), IndexError);
 }
 
-TEST_CASE("wide and long scans equal narrow ones") {
+TEST_CASE("wide and long scans match narrow ones") {
   const Tensor x = make_inputs({.cases = {{constant({70, 130})}}}, 0, kDouble)[0];
   const Tensor rows = cumsum(x, 1), columns = cumsum(x.transpose(0, 1).contiguous(), 0).transpose(0, 1);
   CHECK(identical(rows, columns.contiguous()));

@@ -1,5 +1,5 @@
-// In-place operations whose other operands look at the memory that is written: the result is that of operands
-// copied before.
+// In-place operations with other operands that share the written memory: the result is the same as with
+// operands copied beforehand.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/engine.h"
@@ -33,7 +33,7 @@ const Operation kOperations[] = {
     {"masked_fill_", [](Tensor& y, const Tensor& x) { y.masked_fill_(x > 3, x.flatten()[0]); }},
 };
 
-// `part` picks the other operand out of a tensor.
+// `part` selects the other operand from a tensor.
 template <class Part>
 void same_as_copied(const Tensor& start, Part part) {
   for (const Operation& operation : kOperations) {
@@ -65,7 +65,7 @@ TEST_CASE("an operand that broadcasts from self") {
   }
 }
 
-TEST_CASE("an operand that broadcasts from a large self, by threads") {
+TEST_CASE("an operand that broadcasts from a large self, with threads") {
   const Tensor row = counting({100000}) + 2, square = counting({300, 300}) + 2;
   same_as_copied(row, [](const Tensor& y) { return y.slice(0, 0, 1); });
   same_as_copied(row, [](const Tensor& y) { return y[99999]; });
@@ -99,7 +99,7 @@ TEST_CASE("integers and bools") {
   CHECK(show(y) == "[3, 2] 0 0 6 2 4 12");
 }
 
-TEST_CASE("recorded, values and gradients are those of operands copied before") {
+TEST_CASE("while recording, values and gradients match those of operands copied beforehand") {
   const auto compute = [](bool copied) {
     Tensor x = (counting({3, 2}, kDouble) + 1).detach().requires_grad_();
     Tensor y = x * 1;
@@ -110,11 +110,11 @@ TEST_CASE("recorded, values and gradients are those of operands copied before") 
   };
   CHECK(compute(false) == compute(true));
   Tensor x = counting({3, 2}, kDouble).requires_grad_(), y = x * 1;
-  y.mul_(y.slice(0, 0, 1));  // needs the operand as it was
+  y.mul_(y.slice(0, 0, 1));  // needs the operand's old values
   CHECK_THROWS_WITH_AS(y.sum().backward(), doctest::Contains("overwritten by mul_"), Error);
 }
 
-TEST_CASE("index operations whose source is self") {
+TEST_CASE("index operations with self as source") {
   const Tensor start = counting({3, 3}) + 1;
   const Operation operations[] = {
       {"index_copy_",

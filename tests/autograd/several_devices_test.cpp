@@ -1,4 +1,4 @@
-// Graphs on several devices: each has a thread of its own, the bits are those of one.
+// Graphs on several devices: one thread per device, and the same bits as on a single device.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -19,13 +19,13 @@ struct FourDevices {
 };
 Device cpu_device(int i) { return Device(kCPU, static_cast<DeviceIndex>(i)); }
 
-// Every device computes with a copy of w; the results meet on cpu:0.
+// Every device computes with a copy of w; the results are combined on cpu:0.
 Tensor spread(const Tensor& w, const Tensor& x, bool apart) {
   Tensor sum = zeros({});
   for (int i = 0; i < 4; ++i) {
     const Device device = apart ? cpu_device(i) : cpu_device(0);
     Tensor h = x.to(device).mul(i + 1);
-    const Tensor there = w.to(device, w.dtype(), false, /*copy=*/true);  // a node in both cases
+    const Tensor there = w.to(device, w.dtype(), false, /*copy=*/true);  // one node in both cases
     for (int layer = 0; layer < 5; ++layer) h = tanh(h.matmul(there) + there.sum(0));
     sum = sum + h.sum().to(cpu_device(0));
   }
@@ -34,7 +34,7 @@ Tensor spread(const Tensor& w, const Tensor& x, bool apart) {
 
 }  // namespace
 
-TEST_CASE("gradients across devices have the bits of one device") {
+TEST_CASE("gradients across devices have the same bits as on one device") {
   FourDevices four;
   manual_seed(3);
   const Tensor x = randn({17, 8});
@@ -54,7 +54,7 @@ TEST_CASE("gradients across devices have the bits of one device") {
   w.mutable_grad().reset();
 }
 
-TEST_CASE("a hook runs on its device, on a thread of its own") {
+TEST_CASE("a hook runs on its device, on a separate thread") {
   FourDevices four;
   std::mutex mutex;
   std::set<std::thread::id> threads;
@@ -76,7 +76,7 @@ TEST_CASE("a hook runs on its device, on a thread of its own") {
   CHECK(w.grad()[0][0].item<float>() == 8);
 }
 
-TEST_CASE("an error on one device ends the pass on all") {
+TEST_CASE("an error on one device ends the pass on all devices") {
   FourDevices four;
   Tensor w = ones({4}).requires_grad_(), sum = zeros({});
   for (int i = 0; i < 4; ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("an error on one device ends the pass on all") {
     sum = sum + there.exp().sum().to(cpu_device(0));
   }
   CHECK_THROWS_WITH(sum.backward(), "hook of cpu:2");
-  spread(ones({8, 8}).requires_grad_(), ones({2, 8}), true).backward();  // the threads serve on
+  spread(ones({8, 8}).requires_grad_(), ones({2, 8}), true).backward();  // the threads are still usable
 }
 
 TEST_CASE("a backward inside a hook of another device's backward") {
@@ -104,7 +104,7 @@ TEST_CASE("a backward inside a hook of another device's backward") {
   CHECK(inner.grad().defined());
 }
 
-TEST_CASE("run_on_devices: modes travel, errors stay with their device") {
+TEST_CASE("run_on_devices: modes are passed on, errors stay with their device") {
   FourDevices four;
   const std::vector<Device> devices{cpu_device(0), cpu_device(1), cpu_device(1), cpu_device(3)};
   std::atomic<int> right = 0;
@@ -119,7 +119,7 @@ TEST_CASE("run_on_devices: modes travel, errors stay with their device") {
   CHECK(run_on_devices(ArrayRef<Device>(), [](std::size_t) {}).empty());
 }
 
-TEST_CASE("a number from another device: its gradient goes home") {
+TEST_CASE("the gradient of a 0-dim tensor from another device returns to that device") {
   FourDevices four;
   Tensor x = ones({}, TensorOptions().device(cpu_device(3))).requires_grad_();
   Tensor y = ones({5}).requires_grad_();

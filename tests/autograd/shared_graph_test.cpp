@@ -1,4 +1,4 @@
-// Threads that go through one graph, through views of one tensor, and that replace the pools meanwhile.
+// Threads that share a graph or views of one tensor, and threads that replace the pools meanwhile.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ using namespace tandem;
 
 namespace {
 
-// Runs `body(thread)` on `count` threads that begin together.
+// Runs `body(thread)` on `count` threads that start together.
 template <class Body>
 void together(int count, Body body) {
   std::atomic<int> ready{0};
@@ -32,7 +32,7 @@ Tensor leaf(int64_t size) { return ones({size}, TensorOptions(kDouble).requires_
 
 }  // namespace
 
-TEST_CASE("several threads go backward through one retained graph") {
+TEST_CASE("several threads run backward through one retained graph") {
   Tensor x = leaf(100), y = (x.exp() * x).sum();
   together(4, [&](int) {
     for (int i = 0; i < 50; ++i) y.backward(Tensor(), true);
@@ -41,7 +41,7 @@ TEST_CASE("several threads go backward through one retained graph") {
   CHECK(allclose(x.grad(), once * 200));
 }
 
-TEST_CASE("several threads go backward through one graph that the first of them frees") {
+TEST_CASE("several threads run backward through one graph that the first thread frees") {
   std::atomic<int> done{0}, refused{0}, other{0};
   for (int round = 0; round < 100; ++round) {
     Tensor x = leaf(50), y = x;
@@ -60,7 +60,7 @@ TEST_CASE("several threads go backward through one graph that the first of them 
   CHECK(done + refused == 400);
 }
 
-TEST_CASE("several threads go backward through graphs of their own to one leaf with hooks") {
+TEST_CASE("several threads run backward through separate graphs to one leaf with hooks") {
   for (const bool create_graph : {false, true}) {
     Tensor x = leaf(100), other = leaf(1);
     std::atomic<int> before{0}, after{0};
@@ -79,7 +79,7 @@ TEST_CASE("several threads go backward through graphs of their own to one leaf w
   }
 }
 
-TEST_CASE("several threads go backward through a tensor that retains its gradient") {
+TEST_CASE("several threads run backward through a tensor that retains its gradient") {
   Tensor x = leaf(100), y = x * 2;
   y.retain_grad();
   together(8, [&](int) {
@@ -89,10 +89,10 @@ TEST_CASE("several threads go backward through a tensor that retains its gradien
   CHECK(allclose(x.grad(), full({100}, 6.0 * 400, kDouble)));
 }
 
-TEST_CASE("several threads use a view whose base was written") {
+TEST_CASE("several threads use a view after a write to its base") {
   for (int round = 0; round < 100; ++round) {
     Tensor x = leaf(4), y = x * 1, v = y.view({2, 2})[0];
-    y.mul_(3);  // the first of them renews the view's history
+    y.mul_(3);  // the first thread renews the view's history
     std::atomic<int> wrong{0};
     together(4, [&](int) {
       const Tensor g = autograd::grad({(v * 2).sum()}, {x}, {}, true)[0];
@@ -102,10 +102,10 @@ TEST_CASE("several threads use a view whose base was written") {
   }
 }
 
-TEST_CASE("several threads use a view whose base became part of a graph") {
+TEST_CASE("several threads use a view after its base became part of a graph") {
   for (int round = 0; round < 100; ++round) {
     Tensor w = leaf(4), base = ones({4}, kDouble), v = base.view({2, 2})[0];
-    base.mul_(w);  // the first of them gives the view its history
+    base.mul_(w);  // the first thread sets the view's history
     std::atomic<int> wrong{0};
     together(4, [&](int) {
       const Tensor g = autograd::grad({(v * 2).sum()}, {w}, {}, true)[0];

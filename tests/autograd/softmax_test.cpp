@@ -1,4 +1,4 @@
-// Softmax: every mode of the harness, references in double, extreme values, refusals, threads.
+// Softmax: every mode of the harness, references in double, extreme values, errors, threads.
 #include "tandem/autograd/ops/softmax.h"
 
 #include <cmath>
@@ -29,8 +29,8 @@ TEST_CASE("softmax and log_softmax") {
   }
 }
 
-// Both layouts of the kernel, lengths around the vector's, forward and backward without create_graph.
-TEST_CASE("rows and columns of any length equal a naive softmax") {
+// Both layouts of the kernel, lengths around the vector length, forward and backward without create_graph.
+TEST_CASE("rows and columns of any length match a naive softmax") {
   for (int64_t n : {1, 3, 10, 31, 32, 33, 100, 5000})
     for (ScalarType type : {kFloat, kDouble})
       for (bool columns : {false, true}) {
@@ -57,7 +57,7 @@ TEST_CASE("rows and columns of any length equal a naive softmax") {
       }
 }
 
-TEST_CASE("the fused gradient equals the recorded one") {
+TEST_CASE("the fused gradient matches the recorded one") {
   for (int64_t dim : {0, 1})
     for (auto* f : {static_cast<Tensor (*)(const Tensor&, int64_t, optional<ScalarType>)>(softmax),
                     static_cast<Tensor (*)(const Tensor&, int64_t, optional<ScalarType>)>(log_softmax)}) {
@@ -86,7 +86,7 @@ TEST_CASE("extreme values") {
   }
 }
 
-TEST_CASE("dtype, refusals and threads") {
+TEST_CASE("dtype, errors and threads") {
   CHECK(((softmax(ones({4}, kLong), 0, kFloat).dtype() == kFloat)));
   CHECK(softmax(full({}, 3, kFloat), 0).item<float>() == 1);
   CHECK_THROWS_WITH_AS(softmax(ones({4}, kLong), 0),
@@ -98,7 +98,7 @@ TEST_CASE("dtype, refusals and threads") {
   });
 }
 
-TEST_CASE("softmax of nothing, along a dimension that has a size") {
+TEST_CASE("softmax of an empty tensor along a non-empty dimension") {
   CHECK(softmax(zeros({3, 0}), 0).numel() == 0);
   CHECK(log_softmax(zeros({0, 3, 0}), 1).numel() == 0);
 }

@@ -1,4 +1,4 @@
-// Sorting: against std::stable_sort, every mode of the harness, NaN, ties, edges, refusals, threads.
+// Sorting: against std::stable_sort, every mode of the harness, NaN, ties, edge cases, errors, threads.
 #include "tandem/autograd/ops/sort.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The stable order of x with NaN last (descending: first).
+// The stable order of x with NaN last (first if descending).
 std::vector<int64_t> order_of(const std::vector<double>& x, bool descending) {
   std::vector<int64_t> order(x.size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -32,7 +32,7 @@ std::vector<int64_t> order_of(const std::vector<double>& x, bool descending) {
   return order;
 }
 
-// Few different values, so that there are ties; NaN and both zeros among them where the type has them.
+// Few distinct values, to produce ties, including NaN and both zeros if the type has them.
 Tensor mixed(int64_t rows, int64_t n, ScalarType type) {
   Tensor x =
       make_inputs({.cases = {{integers({rows, n}, type == kByte ? 0 : -40, 40)}}}, 0, kDouble)[0].to(kDouble);
@@ -43,7 +43,7 @@ Tensor mixed(int64_t rows, int64_t n, ScalarType type) {
 
 }  // namespace
 
-TEST_CASE("sort, topk, kthvalue against std::stable_sort") {
+TEST_CASE("sort, topk, kthvalue match std::stable_sort") {
   for (ScalarType type : {kFloat, kDouble, kByte, kChar, kShort, kInt, kLong, kBool})
     for (int64_t n : {1, 2, 9, 100, 511, 512, 3000})
       for (bool descending : {false, true})
@@ -77,7 +77,7 @@ TEST_CASE("sort, topk, kthvalue against std::stable_sort") {
         }
 }
 
-TEST_CASE("gradients go to the chosen elements") {
+TEST_CASE("gradients go to the selected elements") {
   const std::vector<std::vector<InputSpec>> shapes = {
       {distinct({3, 4})}, {distinct({2, 3, 2})}, {distinct({1, 5})}};
   check_op({.name = "sort",
@@ -106,7 +106,7 @@ TEST_CASE("gradients go to the chosen elements") {
             .cases = shapes});
 }
 
-TEST_CASE("medians: the lower one; NaN if there is one") {
+TEST_CASE("median: the lower one; NaN if any element is NaN") {
   const Tensor x = arange(4, kDouble);
   CHECK(median(x).item<double>() == 1);
   CHECK(median(arange(5, kInt)).item<int64_t>() == 2);
@@ -130,7 +130,7 @@ TEST_CASE("bincount") {
   CHECK_THROWS_WITH_AS(bincount(arange(-1, 2, kLong)), doctest::Contains("negative"), Error);
 }
 
-TEST_CASE("edges, refusals, threads") {
+TEST_CASE("edge cases, errors, threads") {
   CHECK(std::get<0>(sort(empty({0, 3}), 0)).sizes() == IntArrayRef{0, 3});
   CHECK(std::get<0>(sort(full({}, 2, kFloat), 0)).item<float>() == 2);
   CHECK(std::get<0>(topk(ones({3}), 0)).numel() == 0);
@@ -147,7 +147,7 @@ TEST_CASE("edges, refusals, threads") {
   });
 }
 
-TEST_CASE("topk of a number is the number, whatever k") {
+TEST_CASE("topk of a 0-dim tensor is the tensor itself, whatever k") {
   const auto [value, index] = topk(full({}, 3), 0);
   CHECK(value.item<int64_t>() == 3);
   CHECK(index.item<int64_t>() == 0);

@@ -40,7 +40,7 @@ TEST_CASE("braces") {
   CHECK(holds<int32_t>(tensor({1.9, -1.9}, kInt), {2}, {1, -1}));
 }
 
-TEST_CASE("nothing") {
+TEST_CASE("empty lists") {
   CHECK(holds<float>(tensor({}), {0}, {}));
   CHECK(holds<float>(tensor({{}, {}}), {2, 0}, {}));
   CHECK(holds<float>(tensor(std::vector<float>{}), {0}, {}));
@@ -69,7 +69,7 @@ TEST_CASE("options") {
   set_default_dtype(kFloat);
 }
 
-TEST_CASE("ragged lists are errors") {
+TEST_CASE("ragged lists throw") {
   CHECK_THROWS_WITH_AS(tensor({{1, 2}, {3}}), doctest::Contains("ragged"), Error);
   CHECK_THROWS_WITH_AS(tensor({{1}, {2, 3}}),
                        doctest::Contains("depth 1 has 2 elements, the first one has 1"), Error);

@@ -1,4 +1,5 @@
-// What the tests of operations that move elements share: numbers of a tensor, and the harness as one check.
+// Helpers shared by the tests of operations that move elements: a tensor's numbers, and the harness as a
+// single check.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -23,7 +24,7 @@ inline std::string show(const Tensor& t) {
   return out;
 }
 
-/// 0, 1, 2, … as `sizes`.
+/// 0, 1, 2, … in shape `sizes`.
 inline Tensor counting(std::vector<int64_t> sizes, ScalarType type = kFloat) {
   return arange(checked_numel(sizes), TensorOptions(type)).view(sizes);
 }

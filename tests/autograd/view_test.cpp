@@ -1,4 +1,4 @@
-// Views: geometry and elements on counted tensors, gradients of both orders, error texts.
+// Views: geometry and elements of counted tensors, first and second gradients, error messages.
 #include "tandem/autograd/ops/view.h"
 
 #include <limits>
@@ -37,7 +37,7 @@ TEST_CASE("select, slice and narrow") {
   CHECK_THROWS_AS(x.narrow(1, 5, 0), IndexError);
 }
 
-TEST_CASE("dimensions move") {
+TEST_CASE("moving dimensions") {
   const Tensor x = counting({2, 3, 4});
   CHECK(show(x.permute({2, 0, 1}).slice(0, 0, 1)) == "[1, 2, 3] 0 4 8 12 16 20");
   CHECK(x.permute({2, 0, 1}).strides() == IntArrayRef({1, 12, 4}));
@@ -78,7 +78,7 @@ TEST_CASE("unfold and diagonal") {
   CHECK_THROWS_WITH_AS(m.diagonal(0, 1, -1), doctest::Contains("both 1"), Error);
 }
 
-TEST_CASE("pieces") {
+TEST_CASE("splitting") {
   const Tensor x = counting({7, 2});
   const auto sizes_of = [](const std::vector<Tensor>& pieces, int64_t dim) {
     std::vector<int64_t> out;
@@ -111,7 +111,7 @@ TEST_CASE("a view as another dtype shares the bytes") {
   CHECK_THROWS_WITH_AS(x.t().view(kByte), doctest::Contains("stride 1"), Error);
 }
 
-TEST_CASE("geometry changed in place") {
+TEST_CASE("in-place changes of geometry") {
   Tensor leaf = counting({2, 3}).requires_grad_();
   CHECK_THROWS_WITH_AS(leaf.transpose_(0, 1), doctest::Contains("leaf"), Error);
   Tensor y = leaf * 1;
@@ -131,14 +131,14 @@ TEST_CASE("geometry changed in place") {
   CHECK(plain.squeeze_(1).sizes() == IntArrayRef({2}));
 }
 
-TEST_CASE("a saved tensor whose shape was changed in place is noticed") {
+TEST_CASE("an in-place change of a saved tensor's shape is detected") {
   Tensor x = counting({2, 3}).requires_grad_();
   Tensor y = x * 2, z = y * y;
   y.transpose_(0, 1);
   CHECK_THROWS_WITH_AS(z.sum().backward(), doctest::Contains("overwritten by transpose_"), Error);
 }
 
-TEST_CASE("views: gradients of both orders, strides, threads") {
+TEST_CASE("views: first and second gradients, strides, threads") {
   const auto weigh = [](const Tensor& t) { return Tensors{t * t}; };
   run_all({
       {.name = "view",
@@ -245,7 +245,7 @@ TEST_CASE("views: gradients of both orders, strides, threads") {
   });
 }
 
-TEST_CASE("ravel copies what has gaps") {
+TEST_CASE("ravel copies a tensor with gaps") {
   const Tensor x = arange(6);
   CHECK(ravel(x).storage() == x.storage());
   CHECK(ravel(x.slice(0, 0, 6, 2)).stride(0) == 1);

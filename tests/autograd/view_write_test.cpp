@@ -1,5 +1,5 @@
-// In-place writes through views: every way in must reach the gradient of the base and be seen by its other
-// views.
+// In-place writes through views: every kind of write must reach the gradient of the base and be visible in
+// its other views.
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/engine.h"
@@ -45,7 +45,7 @@ TEST_CASE("slices of slices, transposed views") {
   CHECK(gradient(y, x) == "[3, 3] 2 36 206 32 360 12 56 576 18");
 }
 
-TEST_CASE("views taken before a write see it; so does the base") {
+TEST_CASE("views taken before a write see it, and so does the base") {
   Tensor x = leaf({4});
   Tensor y = x * 1, early = y.view({2, 2}), row = early[1];
   y.index_put_({indices({3, 0})}, x.slice(0, 1, 3) * 10);
@@ -66,13 +66,13 @@ TEST_CASE("a chain of writes through different views") {
   a.copy_(w);
   b[2].mul_(w.slice(0, 0, 2));
   y.diagonal().add_(w.slice(0, 1));
-  a.slice(0, 0, 2).mul_(y[1].slice(0, 1).detach().clone());  // detach() alone would see the later write
+  a.slice(0, 0, 2).mul_(y[1].slice(0, 1).detach().clone());  // detach() alone would expose the later write
   CHECK(show(y) == "[2, 3] 39 48 3 8 13 24");
   CHECK(gradient(y, x) == "[2, 3] 0 0 0 32 52 192");
   CHECK(gradient(y, w) == "[3] 1032 3894 32");
 }
 
-TEST_CASE("a tensor without gradient becomes part of the graph by a write") {
+TEST_CASE("a write makes a tensor without gradient part of the graph") {
   Tensor base = zeros({2, 2}, TensorOptions(kDouble)), view = base.t(), w = leaf({2});
   base[1] = w;
   CHECK(view.requires_grad());
@@ -80,7 +80,7 @@ TEST_CASE("a tensor without gradient becomes part of the graph by a write") {
   CHECK(gradient(view.select(1, 1), w) == "[2] 2 4");
 }
 
-TEST_CASE("a base that does not begin at its storage, and one that is itself a transposed leaf's copy") {
+TEST_CASE("a base with a storage offset, and a base that is a copy of a transposed leaf") {
   const Tensor store = counting({100}, kDouble);
   Tensor x = store.slice(0, 90, 96).detach().view({2, 3}).t().detach().requires_grad_();
   Tensor y = x * 1;
@@ -101,7 +101,7 @@ TEST_CASE("second derivatives through written views") {
   CHECK(show(autograd::grad({g.sum()}, {x})[0]) == "[3] 108 706 864");
 }
 
-TEST_CASE("a view of a leaf is refused, under NoGradGuard it is written") {
+TEST_CASE("writing a view of a leaf throws, except under NoGradGuard") {
   Tensor x = leaf({3});
   CHECK_THROWS_WITH_AS(x[0].mul_(2), doctest::Contains("view of a leaf"), Error);
   CHECK_THROWS_WITH_AS(x.index_put_({0}, 1), doctest::Contains("leaf"), Error);
@@ -110,7 +110,7 @@ TEST_CASE("a view of a leaf is refused, under NoGradGuard it is written") {
   CHECK(show(x) == "[3] 5 2 3");
 }
 
-TEST_CASE("a view that was made without recording cannot be written with it") {
+TEST_CASE("a view created without recording cannot be written while recording") {
   Tensor x = leaf({2, 2}), row;
   Tensor y = x * 1;
   {

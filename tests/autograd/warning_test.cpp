@@ -1,4 +1,4 @@
-// What is printed on stderr, once a process: hence an executable of its own.
+// Warnings on stderr, printed once per process: hence a separate executable.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 using namespace tandem;
 
 namespace {
-// What `f` prints on stderr.
+// The text that `f` prints on stderr.
 template <class F>
 std::string printed_by(F f) {
   std::FILE* file = std::tmpfile();
@@ -29,7 +29,7 @@ std::string printed_by(F f) {
 }
 }  // namespace
 
-TEST_CASE("backward with create_graph warns of the cycle of a leaf and its gradient, once") {
+TEST_CASE("backward with create_graph warns once about the reference cycle of a leaf and its gradient") {
   const Tensor x = ones({2}, TensorOptions().requires_grad(true));
   CHECK(printed_by([&] {
           (x * x).sum().backward();
