@@ -1,4 +1,4 @@
-// The framework's operations as descriptions for the harness of tandem/testing.h, one file a family.
+// The framework's operations, described for the harness of tandem/testing.h; one file per family.
 #pragma once
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
@@ -22,7 +22,7 @@ inline std::vector<OpTest> all_cases() {
   return all;
 }
 
-/// A description of an operation with one output.
+/// Describes an operation with one output.
 template <class F>
 OpTest op(std::string name, std::string torch, F f, std::vector<std::vector<InputSpec>> cases) {
   return {.name = std::move(name),

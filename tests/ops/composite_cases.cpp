@@ -1,7 +1,7 @@
-// Composites: elementwise ones, diagonals, statistics, products, distances, padding, resampling, losses.
+// Composites: elementwise functions, diagonals, statistics, products, distances, padding, resampling, losses.
 #include "tandem/tests/ops/cases.h"
 
-// An operation of x, and the same in Python.
+// An operation on x, and its Python equivalent.
 #define CASE(name, torch, expression, ...) \
   list.push_back(op(name, torch, [](const Tensors& x) { return expression; }, {{__VA_ARGS__}}))
 

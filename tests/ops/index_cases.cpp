@@ -1,4 +1,4 @@
-// Indexed reads and writes.
+// Reads and writes by index.
 #include "tandem/tests/ops/cases.h"
 
 namespace tandem::testing {

@@ -1,8 +1,8 @@
-// Runs the harness over all operations; ends with the line "N passed, N failed, N skipped".
+// Runs the harness over all operations; the last line is "N passed, N failed, N skipped".
 //
-//   test_ops [--references FILE] [NAME…]   check, against PyTorch's results where FILE has them
+//   test_ops [--references FILE] [NAME…]   check, against PyTorch's results if FILE contains them
 //   test_ops --dump FILE                   write inputs and cotangents for torch_references.py
-//   test_ops --list                        names of the operations, a line each
+//   test_ops --list                        list the operations, one per line
 #include <cstdio>
 #include <cstring>
 #include <map>

@@ -1,4 +1,4 @@
-// Composites: elementwise ones, diagonals, joins, statistics, sorted values, products.
+// Composites: elementwise functions, diagonals, joins, statistics, sorting, products.
 #include "tandem/tests/ops/torch_table.h"
 
 #define BOTH(f, ...)                                   \

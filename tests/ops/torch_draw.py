@@ -10,8 +10,8 @@ STORED = COMPUTED + [torch.float16, torch.bfloat16]
 
 
 class Input:
-    """A window on a storage. mode: c constant, g leaf with gradient, w or W written by the operation (without or with
-    a gradient of the storage)."""
+    """A window on a storage. mode: c is a constant, g a leaf that requires a gradient, w and W are written by the
+    operation (without and with a gradient of the storage)."""
 
     def __init__(self, storage, sizes, strides, offset, mode):
         self.storage, self.sizes, self.strides, self.offset, self.mode = storage, sizes, strides, offset, mode
@@ -20,7 +20,7 @@ class Input:
         return torch.as_strided(storage, self.sizes, self.strides, self.offset)
 
     def pack(self):
-        """Row-major, without gaps."""
+        """Makes the window row-major and contiguous."""
         window = self.window(self.storage)
         self.storage = torch.empty(window.numel(), dtype=window.dtype).copy_(window.reshape(-1))
         self.strides, self.offset = list(torch.empty(self.sizes).stride()), 0
@@ -36,19 +36,19 @@ class Input:
 
 
 class Index(list):
-    """What stands between brackets: int, bool, None, Ellipsis, slice, Input."""
+    """The indices between brackets: int, bool, None, Ellipsis, slice, Input."""
 
 
 class Draw:
-    """Draws of one case; the same seed, name and number give the same case."""
+    """Random draws for one case; the same seed, name and number produce the same case."""
 
     def __init__(self, seed, name, number):
         self.random = random.Random(f"{seed}/{name}/{number}")
-        self.special = self.chance(0.1)  # NaN, infinities, -0, the ends of integer types
-        self.grid = self.chance(0.3)  # values on a coarse grid: ties, zeros, bounds that are met
-        self.wrong = self.chance(0.05)  # arguments that may have to be refused
+        self.special = self.chance(0.1)  # NaN, infinities, -0, the limits of integer types
+        self.grid = self.chance(0.3)  # values on a coarse grid: ties, zeros, values equal to bounds
+        self.wrong = self.chance(0.05)  # arguments that may be invalid
         self.large = self.chance(0.1)
-        self.above_least = 0  # 1: the least integer of a type is not drawn
+        self.above_least = 0  # 1: the smallest integer of a type is not drawn
         self.second = True  # second derivatives may be compared
 
     def chance(self, p):
@@ -75,7 +75,7 @@ class Draw:
         return sizes
 
     def broadcast(self, count):
-        """Shapes that broadcast to one."""
+        """Shapes that broadcast to a common shape."""
         full = self.shape()
         shapes = []
         for _ in range(count):
@@ -97,7 +97,7 @@ class Draw:
         return dims
 
     def layout(self, sizes, expanded):
-        """Strides and an offset: dimensions in any order, with steps, repeated by stride 0."""
+        """Strides and an offset: dimensions in any order, with gaps, or expanded with stride 0."""
         if self.chance(0.4):
             strides, step = [], 1
             for size in reversed(sizes):
@@ -202,7 +202,7 @@ class Draw:
         return self.tensor(sizes, dtype, kind, False)
 
     def positions(self, sizes, size, negative=False):
-        """Integers below size; from -size on where negative ones count from the end."""
+        """Integers below size; with `negative`, starting at -size, which count from the end."""
         low, high = (-size if negative and self.chance(0.5) else 0), size
         if self.wrong and self.chance(0.3):
             high += 1

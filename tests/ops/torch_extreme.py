@@ -1,7 +1,7 @@
-"""The sweep of torch_random.py --extreme: elementwise functions and losses at the ends of floating point numbers.
+"""The sweep of torch_random.py --extreme: elementwise functions and losses at the limits of floating point.
 
-Compared in units of the result itself. Where PyTorch is less exact than its own float64, that is taken for a float32
-result; what remains of PyTorch's own inexactness is excused in torch_cases/extreme.py.
+Errors are relative to the result. Where PyTorch's float32 is less accurate than its float64, the float64 result is also
+accepted as the reference; torch_cases/extreme.py lists the remaining inaccuracies of PyTorch that are excused.
 """
 import fnmatch
 import math
@@ -11,7 +11,7 @@ import torch
 from torch_cases.extreme import EXCUSED
 from torch_draw import Draw, Input
 
-# |difference| <= RELATIVE |expected|, and some of the least numbers there are.
+# |difference| <= RELATIVE |expected| plus a few of the smallest subnormal numbers.
 RELATIVE = {torch.float64: 4e-15, torch.float32: 2e-6}
 
 
@@ -24,7 +24,7 @@ def above(x, dtype):
 
 
 def short(dtype):
-    """Extremes for every pair of which a function of two arguments is asked."""
+    """Extreme values; functions of two arguments are evaluated for every pair of them."""
     info = torch.finfo(dtype)
     least = above(0.0, dtype)
     positive = [0.0, least, info.tiny, info.eps, 0.5, below(1.0, dtype), 1.0, above(1.0, dtype), 2.0, 3.0, 20.0, 110.0,
@@ -33,7 +33,7 @@ def short(dtype):
 
 
 def many(dtype, random):
-    """Extremes, the places where functions change their formula or overflow, halfway cases, any magnitude."""
+    """Extreme values, points where functions change their formula or overflow, halfway cases, any magnitude."""
     info = torch.finfo(dtype)
     least = above(0.0, dtype)
     positive = [least, 3 * least, 1000 * least, info.tiny / 3, below(info.tiny, dtype), info.tiny, above(info.tiny, dtype),
@@ -50,7 +50,7 @@ def many(dtype, random):
 
 
 class Sweep(Draw):
-    """Case `number` of a function: the dtype, the layout and whether there are second derivatives go by its bits."""
+    """Case `number` of a function; its bits select the dtype, the layout and whether to compare second derivatives."""
 
     def __init__(self, seed, name, number):
         super().__init__(seed, name, number)
@@ -60,7 +60,7 @@ class Sweep(Draw):
         self.with_second = bool(number >> 2 & 1)
 
     def chosen(self, values, mode="g"):
-        """A vector of these, at each step of the storage."""
+        """A vector of these values, with stride `self.step`."""
         count, offset = len(values), self.step - 1
         storage = torch.full([offset + count * self.step], 0.75, dtype=self.type)
         storage[offset::self.step] = torch.tensor(values, dtype=torch.float64).to(self.type)
@@ -73,7 +73,7 @@ class Sweep(Draw):
         return self.chosen(values)
 
     def pairs(self, inside=lambda a, b: True, first="g", second="g"):
-        """Two arguments: every pair of extremes."""
+        """Two arguments: every pair of extreme values."""
         values = short(self.type)
         both = [(a, b) for a in values for b in values if inside(a, b)]
         both += [(self.random.choice(values), self.random.uniform(-4, 4)) for _ in range(50)]
@@ -84,7 +84,7 @@ class Sweep(Draw):
         return [self.chosen([p[0] for p in both], first), self.chosen([p[1] for p in both], second)]
 
     def cotangent(self, sizes, dtype):
-        """1: whatever else there is multiplies infinities and NaN in another order."""
+        """All 1: other cotangents would multiply infinities and NaN in a different order."""
         return Input(torch.ones(torch.Size(sizes).numel(), dtype=dtype), list(sizes), list(torch.empty(sizes).stride()), 0,
                      "c")
 
@@ -96,7 +96,7 @@ def agree(own, wanted, bound, cancels):
 
 
 def compare(request, own, wanted, exact, kind, k):
-    """What differs, or None. Second gradients only where PyTorch's are finite."""
+    """Describes the difference, or returns None. Compares second gradients only where PyTorch's are finite."""
     second = kind == "second gradient"
     bound = RELATIVE.get(own.dtype, 0) * request.case.tolerance * (20 if second else 1)
     cancels = max(request.case.cancels, int(second))

@@ -1,4 +1,4 @@
-// Padding, resampling, patches, more pooling and normalisation, distances, losses of margins.
+// Padding, resampling, patches, further pooling and normalisation, distances, margin losses.
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {

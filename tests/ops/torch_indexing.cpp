@@ -1,4 +1,4 @@
-// Reads and writes at positions.
+// Reads and writes by index.
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {

@@ -21,7 +21,7 @@ void add_products(Table& table) {
 void add_losses(Table& table) {
   table.give<T(CT, CT, CT, Reduction, I, double)>("cross_entropy", cross_entropy_loss);
   table.give<T(CT, CT, CT, Reduction, I)>("nll_loss", nll_loss);
-  namespace F = nn::functional;  // they broadcast before dtypes promote, as PyTorch's functional forms
+  namespace F = nn::functional;  // they broadcast before promoting dtypes, like PyTorch's functional forms
   using Two = std::type_identity<T(T, T, Reduction)>;
   table.add("mse_loss", Two(), [](CT x, CT y, Reduction r) { return F::mse_loss(x, y, r); });
   table.add("l1_loss", Two(), [](CT x, CT y, Reduction r) { return F::l1_loss(x, y, r); });

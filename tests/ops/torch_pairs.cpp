@@ -1,4 +1,4 @@
-// Elementwise operations of two and three tensors or a tensor and a number.
+// Elementwise operations on two or three tensors, or a tensor and a number.
 #include "tandem/tests/ops/torch_table.h"
 
 #define PAIR(f)                 \

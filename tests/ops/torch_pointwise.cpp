@@ -1,4 +1,4 @@
-// Elementwise operations of one tensor, and factories.
+// Elementwise operations on one tensor, and factories.
 #include "tandem/tests/ops/torch_table.h"
 
 #define BOTH(f)             \

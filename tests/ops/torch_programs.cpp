@@ -1,9 +1,10 @@
-// Programs of views and writes in place: torch_cases/programs.py says what they are made of.
+// Programs of views and in-place writes; torch_cases/programs.py describes their parts.
 //
-// A program is instructions, "name/argument/…", parted by ';'. Each makes one variable; the first ones are
-// the inputs. Where an argument is a tensor, it is the number of a variable; lists are "2.3"; numbers that
-// are no integer come as quarters. An instruction that is refused makes another handle of its first argument.
-// The last one names the variables whose weighted sum is differentiated.
+// A program is a list of instructions "name/argument/…", separated by ';'. Each instruction creates one
+// variable; the first variables are the inputs. A tensor argument is the number of a variable; lists are
+// written "2.3"; non-integer numbers are given in quarters. An instruction that throws creates another handle
+// to its first argument. The last instruction names the variables to combine in a weighted sum, which is
+// differentiated.
 #include <functional>
 
 #include "tandem/autograd/ops.h"
@@ -187,8 +188,9 @@ class Program {
   }
 
   Tensors variables_, leaves_, gradients_;
-  I ended_ = 2;           // 0: there are gradients
-  std::vector<I> marks_;  // whether each instruction was refused, strides of views, who needs a gradient
+  I ended_ = 2;  // 0: gradients were computed
+  std::vector<I>
+      marks_;  // whether each instruction threw, strides of views, which variables require a gradient
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, refusals.
+"""Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, errors.
 
   torch_random.py [--extreme | --layers] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
 
-Draws `count` cases of every operation (or of those named; * and ? match), has BUILD/tests/ops/test_torch answer them
-(built first), and PyTorch. --case draws one case alone: what a failure prints to repeat it. Needs PyTorch 2; Tandem's
-test suite does not run it. The last line is "N passed, N failed".
+Draws `count` cases of every operation (or of the named ones; * and ? are wildcards) and runs them in PyTorch and in
+BUILD/tests/ops/test_torch, which is built first. --case draws a single case; a failure prints the arguments that repeat
+it. Requires PyTorch 2; Tandem's test suite does not run it. The last line is "N passed, N failed".
 """
 import argparse
 import copy
@@ -23,10 +23,10 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(f"{sys.argv[0]}: this Python has no PyTorch; use one that has: python3 -m venv DIR, "
+    sys.exit(f"{sys.argv[0]}: this Python has no PyTorch; install it in a virtual environment: python3 -m venv DIR, "
              "DIR/bin/pip install torch numpy, DIR/bin/python " + sys.argv[0])
 if int(torch.__version__.split(".")[0]) < 2:
-    sys.exit(f"{sys.argv[0]}: needs PyTorch 2, this is {torch.__version__}")
+    sys.exit(f"{sys.argv[0]}: requires PyTorch 2, found {torch.__version__}")
 
 import torch_extreme
 from torch_cases import CASES, EXTREMES, LAYERS
@@ -34,42 +34,43 @@ from torch_draw import Draw, Index, Input, INTEGERS
 from torch_references import read, write
 
 MODES = dict(random=CASES, extreme=EXTREMES, layers=LAYERS)
-# |difference| <= tolerance (1 + |expected|): a few roundings of sums of some hundred terms. Of the dtypes that a case
-# has, the coarsest counts: a float64 gradient may have passed through float32, integers do so. Integers are equal.
+# |difference| <= tolerance (1 + |expected|): a few rounding errors of sums of a few hundred terms. The coarsest dtype
+# of a case determines the tolerance: a float64 gradient may have passed through float32, and integers do. Integers must
+# be equal.
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 
-# What PyTorch refuses and Tandem computes: operations, PyTorch's text, why that is right.
+# Cases that PyTorch rejects and Tandem computes: operations, PyTorch's message, why that is correct.
 WIDER = [
     ("sum* nansum* prod* cumsum cumprod", "Autograd not support dtype", "an integer dtype: the gradient is 0"),
-    ("sub* rsub*", "Subtraction, the `-` operator, with a bool tensor", "one bool operand: a - mask is what is meant"),
-    ("hypot* cumsum cumprod clamp*", "not implemented for '(Bool|Byte|Char|Short|Int|Long)'", "PyTorch left them out"),
+    ("sub* rsub*", "Subtraction, the `-` operator, with a bool tensor", "one bool operand: a - mask is intended"),
+    ("hypot* cumsum cumprod clamp*", "not implemented for '(Bool|Byte|Char|Short|Int|Long)'", "missing in PyTorch"),
     ("argmax argmin", "does not support bool", "max along a dimension takes bool"),
-    ("max* min* a*", "Expected reduction dim .* to have non-zero size", "of an extreme the result has no element"),
-    ("take_along_dim* index_fill*", "dtype of indic|Expected dtype int64 for index", "int32 indices are taken everywhere"),
-    ("take_along_dim* kron", "view size is not compatible", "of what has gaps: PyTorch uses view"),
-    ("repeat_interleave*", "tensor has no dimensions|range of \\[-1, 0\\], but got", "of a number"),
-    ("index_add*", "source tensor shape must match self tensor shape", "of a vector of one to a number"),
-    ("norm*", "convertible without narrowing|Expected a floating point", "dtype: elements are converted first"),
-    ("index_put_*", "Index put requires the source and destination dtypes match", "converted, as slices are"),
-    ("norm*", "does not have an identity", "the largest of nothing: 0"),
-    ("logsumexp", "doesn't match the broadcast shape", "over no named dimension: over all"),
-    ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, real operands"),
-    ("group_norm", "Expected more than 1 value per channel", "groups of one value"),
-    ("trace searchsorted* bucketize", "not implemented for 'Bool'", "PyTorch left it out"),
-    ("pad*", r"narrow\(\): length must be non-negative", "more is cut than there is, and put back"),
-    ("view*", "must be 1 to view", "a last dimension of size 1 has no step"),
+    ("max* min* a*", "Expected reduction dim .* to have non-zero size", "the result of the extreme has no elements"),
+    ("take_along_dim* index_fill*", "dtype of indic|Expected dtype int64 for index", "int32 indices are always valid"),
+    ("take_along_dim* kron", "view size is not compatible", "non-contiguous tensors: PyTorch uses view"),
+    ("repeat_interleave*", "tensor has no dimensions|range of \\[-1, 0\\], but got", "0-dim tensors"),
+    ("index_add*", "source tensor shape must match self tensor shape", "adding one element to a 0-dim tensor"),
+    ("norm*", "convertible without narrowing|Expected a floating point", "with dtype, elements are converted first"),
+    ("index_put_*", "Index put requires the source and destination dtypes match", "values are converted as for slices"),
+    ("norm*", "does not have an identity", "the maximum of no elements is 0"),
+    ("logsumexp", "doesn't match the broadcast shape", "no named dimension means all"),
+    ("addcmul* addcdiv*", "result type Float can't be cast to the desired output type", "integer self, float operands"),
+    ("group_norm", "Expected more than 1 value per channel", "groups with one value"),
+    ("trace searchsorted* bucketize", "not implemented for 'Bool'", "not implemented in PyTorch"),
+    ("pad*", r"narrow\(\): length must be non-negative", "crops more than the size and pads it again"),
+    ("view*", "must be 1 to view", "the stride of a last dimension of size 1 is irrelevant"),
 ]
-# What Tandem refuses and PyTorch computes: operations, Tandem's text, why that is right.
+# Cases that Tandem rejects and PyTorch computes: operations, Tandem's message, why that is correct.
 STRICTER = [
-    ("addcmul* addcdiv*", "must be an integer", "PyTorch cuts the fraction of value without a word"),
-    ("addmm* baddbmm", "must be an integer", "PyTorch cuts the fraction of beta and alpha without a word"),
+    ("addcmul* addcdiv*", "must be an integer", "PyTorch silently truncates value"),
+    ("addmm* baddbmm", "must be an integer", "PyTorch silently truncates beta and alpha"),
     ("conv_transpose2d", "output would be empty", "no conv2d has such an input"),
-    ("conv_transpose2d", "output_padding .* less than the stride", "PyTorch also takes one below the dilation"),
+    ("conv_transpose2d", "output_padding .* less than the stride", "PyTorch also accepts values below the dilation"),
     ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size",
-     "PyTorch does not look at all indices of empty tensors"),
-    ("index_fill* scatter*", "is outside the range of", "PyTorch does not look at the number where no index is"),
-    ("masked_fill_*", "overlaps itself", "PyTorch warns: it is to be refused"),
-    ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not look at the dtypes of empty products"),
+     "PyTorch does not check all indices of empty tensors"),
+    ("index_fill* scatter*", "is outside the range of", "PyTorch does not check the number if there are no indices"),
+    ("masked_fill_*", "overlaps itself", "PyTorch only warns that this is deprecated"),
+    ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not check the dtypes of empty products"),
 ]
 
 
@@ -79,7 +80,7 @@ def excused(rules, name, text):
 
 
 def word(argument, inputs):
-    """An argument as the text that torch_table.h reads; its tensors are appended to inputs."""
+    """Encodes an argument as the text that torch_table.h parses, and appends its tensors to inputs."""
     if isinstance(argument, Input):
         inputs.append(argument)
         return f"t{len(inputs) - 1}"
@@ -101,7 +102,7 @@ def word(argument, inputs):
         return "e"
     if isinstance(argument, Index):
         return "x" + ",".join(word(a, inputs) for a in argument)
-    if any(isinstance(a, Input) for a in argument):  # among tensors None is one that is undefined
+    if any(isinstance(a, Input) for a in argument):  # in a list of tensors, None is an undefined tensor
         return "L" + ",".join("n" if a is None else word(a, inputs)[1:] for a in argument)
     return "l" + ",".join(str(a) for a in argument)
 
@@ -111,7 +112,7 @@ def form(x):
 
 
 class Request:
-    """One case: its arguments, PyTorch's answer, and what is sent to test_torch."""
+    """One case: its arguments, PyTorch's answer, and the request for test_torch."""
 
     def __init__(self, name, seed, number, mode="random"):
         self.name, self.seed, self.number, self.mode = name, seed, number, mode
@@ -121,7 +122,7 @@ class Request:
         self.inputs, self.outputs, self.cotangents, self.gradients = [], [], {}, []
         self.second_cotangents, self.second_gradients = {}, []
         self.checks = 0
-        self.apart = []  # of float32 results that differ: the largest errors, Tandem's and PyTorch's
+        self.apart = []  # for differing float32 results: the largest errors of Tandem and of PyTorch
         self.words = " ".join([self.case.name] + [word(a, self.inputs) for a in self.arguments])
         self.refusal = None
         try:
@@ -131,19 +132,19 @@ class Request:
             return
         types = {x.storage.dtype for x in self.inputs} | {out[0].dtype for out in self.outputs}
         self.bound = max(TOLERANCE.get(t, TOLERANCE[torch.float32]) for t in types) * self.case.tolerance
-        # Half of them without a graph of the gradients: fused kernels may answer those.
+        # Half of the cases run without create_graph, so that fused kernels are tested.
         second = types <= {torch.float64, *INTEGERS, torch.bool} and self.draw.second and self.draw.chance(0.5)
         if self.mode == "extreme":
             second = self.draw.with_second
         try:
             ask_gradients(second)
-        except (RuntimeError, ValueError, TypeError):  # PyTorch has none; results are compared all the same
+        except (RuntimeError, ValueError, TypeError):  # PyTorch has no gradient; the results are still compared
             self.cotangents = {}
         self.second = second
 
     @functools.cached_property
     def exact(self):
-        """The same case, its numbers in float64, answered by PyTorch, by a better formula where there is one."""
+        """The same case evaluated by PyTorch in float64, with a more accurate formula if there is one."""
         twin = copy.copy(self)
         wide = {id(x): copy.copy(x) for x in self.inputs}
         for x in wide.values():
@@ -168,7 +169,7 @@ class Request:
         return argument
 
     def ask_torch(self):
-        """PyTorch's results and cotangents for them; gives the function that asks for the gradients."""
+        """Computes PyTorch's results and draws their cotangents; returns the function that computes the gradients."""
         tensors, leaves, written = [], [], []
         for x in self.inputs:
             storage = x.storage.clone()
@@ -187,7 +188,7 @@ class Request:
             out = torch.tensor(out)
         outputs = list(out) if isinstance(out, (tuple, list)) else [out]
         outputs += written
-        # Taken now: the storage of an output may be a written one.
+        # Copied now, because an output's storage may be overwritten.
         memory = {t.untyped_storage().data_ptr() for t in tensors} - {0}
         for t in outputs:
             shares = t.untyped_storage().data_ptr() in memory
@@ -200,7 +201,7 @@ class Request:
         return lambda second: self.ask_gradients([outputs[k] for k in self.cotangents], leaves, second)
 
     def ask_gradients(self, roots, leaves, second):
-        """PyTorch's gradients and, where `second`, their gradients with regard to leaves and cotangents."""
+        """PyTorch's gradients and, if `second`, their gradients with respect to leaves and cotangents."""
         if not roots:
             return
         cotangents = [x.window(x.storage).requires_grad_(second) for x in self.cotangents.values()]
@@ -216,7 +217,7 @@ class Request:
                 allow_unused=True)
             self.second_cotangents = drawn
         except (RuntimeError, ValueError, TypeError):
-            pass  # PyTorch has none
+            pass  # PyTorch has no second gradients
 
     def put(self, key, tensors, texts):
         texts[key] = self.words
@@ -229,14 +230,14 @@ class Request:
         return f"{self.name}({', '.join(map(str, self.arguments))})"
 
     def differences(self, key, tensors, texts):
-        """Yields what differs between PyTorch's answer and Tandem's."""
+        """Yields the differences between PyTorch's answer and Tandem's."""
         status = texts[key]
         refused = status.startswith("error: ")
         if refused or self.refusal:
             if not refused and not excused(WIDER, self.name, self.refusal):
-                yield f"accepted, but PyTorch refuses: {self.refusal}"
+                yield f"accepted, but PyTorch rejects it: {self.refusal}"
             elif not self.refusal and not excused(STRICTER, self.name, status):
-                yield f"refused: {status[7:]}"
+                yield f"rejected: {status[7:]}"
             return
         if status.startswith("crash"):
             yield status
@@ -274,7 +275,7 @@ class Request:
                     yield f"{kind} {k}: {text}"
 
     def compared_gradients(self, own, wanted, kind, k):
-        """compared(); no gradient is the gradient 0."""
+        """compared(), with a missing gradient treated as 0."""
         if own is not None and wanted is not None:
             return self.compared(own, wanted, kind, k)
         given = own if wanted is None else wanted
@@ -282,21 +283,21 @@ class Request:
         return f"{own} instead of {wanted}" if text else None
 
     def compared(self, own, wanted, kind, k):
-        """What differs, or None."""
+        """Describes the difference, or returns None."""
         self.checks += 1
         if self.mode == "extreme":
             return torch_extreme.compare(self, own, wanted, self.exact_of(kind, k), kind, k)
         bound = self.bound * (self.case.second if kind == "second gradient" else 1)
         if self.mode != "layers" or not wanted.dtype.is_floating_point or wanted.numel() == 0:
             return compare(own, wanted, bound)
-        text = compare(own, wanted, bound, wanted.double().abs().max().item())  # sums: of the size of the largest
+        text = compare(own, wanted, bound, wanted.double().abs().max().item())  # sums: relative to the largest
         if text and wanted.dtype == torch.float32 and own.shape == wanted.shape:
             exact = self.exact_of(kind, k)
             errors = [(x.double() - exact).abs().max().item() for x in (own, wanted)]
             self.apart.append(errors)
             if errors[0] <= 2 * errors[1]:
                 return None
-            text += f"; from float64 {errors[0]:.2g}, PyTorch {errors[1]:.2g}"
+            text += f"; error against float64 {errors[0]:.2g}, PyTorch's {errors[1]:.2g}"
         return text
 
     def exact_of(self, kind, k):
@@ -307,7 +308,8 @@ class Request:
 
 
 def compare(own, wanted, bound, scale=0):
-    """What differs, or None. NaN equals NaN, infinities their like. scale: of numbers that cancelled."""
+    """Describes the difference, or returns None. NaN equals NaN; infinities must match. scale: magnitude of cancelled
+    numbers."""
     if own.dtype != wanted.dtype:
         return f"{own.dtype} instead of {wanted.dtype}"
     if own.shape != wanted.shape:
@@ -324,7 +326,7 @@ def compare(own, wanted, bound, scale=0):
 
 
 def answers(program, requests):
-    """Tandem's answers, as (request, key, tensors, texts); where it crashes, the half that does is halved."""
+    """Yields Tandem's answers as (request, key, tensors, texts). After a crash, bisects the requests to isolate it."""
     tensors, texts = {}, {}
     for i, request in enumerate(requests):
         request.put(str(i), tensors, texts)
@@ -347,25 +349,26 @@ def answers(program, requests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=20, help="cases of each operation")
-    parser.add_argument("--case", type=int, help="this case alone")
+    parser.add_argument("--count", type=int, default=20, help="number of cases per operation")
+    parser.add_argument("--case", type=int, help="run only this case")
     parser.add_argument("--extreme", action="store_const", const="extreme", default="random", dest="mode",
-                        help="elementwise functions and losses at extreme values instead")
+                        help="test elementwise functions and losses at extreme values instead")
     parser.add_argument("--layers", action="store_const", const="layers", dest="mode",
-                        help="convolutions, pooling and normalisation of many configurations and sizes instead")
+                        help="test convolutions, pooling and normalisation in many configurations and sizes instead")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "build")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     cases = MODES[args.mode]
     names = [n for n in cases if not args.names or any(fnmatch.fnmatch(n, pattern) for pattern in args.names)]
     if not names:
-        sys.exit(f"no operation is named {' '.join(args.names)}; there are: {' '.join(cases)}")
+        sys.exit(f"no operation matches {' '.join(args.names)}; available: {' '.join(cases)}")
     warnings.simplefilter("ignore")
     numbers = [args.case] if args.case is not None else range(args.count)
     program = str(args.build / "tests/ops/test_torch")
     built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
     if built.returncode != 0:
-        sys.exit(f"{built.stdout}{built.stderr}test_torch was not built: is there a build in {args.build} (./run test)?")
+        sys.exit(f"{built.stdout}{built.stderr}test_torch could not be built in {args.build}; "
+                 "create a build there first (./run test)")
     passed = failed = refused = checks = 0
     apart = []
     for name in names:
@@ -379,11 +382,11 @@ def main():
             failed += bool(found)
             if found:
                 print(f"FAILED {request}\n    {chr(10).join(found).replace(chr(10), chr(10) + '    ')}\n"
-                      f"    again: {f'--{args.mode} ' * (args.mode != 'random')}--seed {args.seed} --case {request.number} '{request.name}'")
-    print(f"{len(names)} operations, seed {args.seed}, PyTorch {torch.__version__}; {refused} cases both must refuse; "
+                      f"    repeat with: {f'--{args.mode} ' * (args.mode != 'random')}--seed {args.seed} --case {request.number} '{request.name}'")
+    print(f"{len(names)} operations, seed {args.seed}, PyTorch {torch.__version__}; {refused} cases both must reject; "
           f"{checks} tensors compared")
     if apart:
-        print(f"{len(apart)} float32 tensors differ from PyTorch's; {sum(a <= b for a, b in apart)} of them are nearer to "
+        print(f"{len(apart)} float32 tensors differ from PyTorch's; {sum(a <= b for a, b in apart)} are closer to "
               "float64 than PyTorch's")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

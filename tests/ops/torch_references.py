@@ -86,7 +86,7 @@ def main():
     for key, expression in expressions.items():
         try:
             evaluate(key, expression, tensors, results)
-        except Exception as error:  # an expression that this PyTorch does not have is named, the others go on
+        except Exception as error:  # reports an expression that this PyTorch does not support and continues
             failures += 1
             print(f"{key}: {expression}: {error}", file=sys.stderr)
     write(sys.argv[2], results)

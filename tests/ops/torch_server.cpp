@@ -1,13 +1,13 @@
 // Answers the requests of torch_random.py:  test_torch REQUESTS ANSWERS  (safetensors files).
 //
 // Request i: metadata "i" is an operation and its arguments (torch_table.h); tensors "i/x0", … hold the
-// storages of its inputs, with metadata "sizes strides offset mode". Modes: c constant; g a leaf that needs
-// a gradient; w, W written by the operation: a window on a copy of the storage, whose gradient is asked
-// for (W) or not. "i/g0", …: cotangents of those outputs that need one, in the same form; "i/h0", …: of those
-// gradients whose gradients are asked for.
-// Answer i: "i" is "ok", "no gradient: …" or "error: …"; tensors "i/o0", … the results and then every written
-// storage, with metadata "strides offset needs-gradient shares-memory"; "i/d0", … the gradients; "i/s0", …
-// the second ones, of the leaves and then of the cotangents.
+// storages of its inputs, with metadata "sizes strides offset mode". Modes: c is a constant; g is a leaf that
+// requires a gradient; w and W are written by the operation: a window on a copy of the storage, with (W) or
+// without (w) a gradient of the storage. "i/g0", … are the cotangents of the outputs that need one, in the
+// same form; "i/h0", … are those of the gradients that are differentiated again.
+// Answer i: "i" is "ok", "no gradient: …" or "error: …". Tensors "i/o0", … are the results followed by every
+// written storage, with metadata "strides offset needs-gradient shares-memory"; "i/d0", … are the gradients;
+// "i/s0", … are the second gradients, of the leaves and then of the cotangents.
 #include <cstdio>
 
 #include "tandem/nn/files/safetensors.h"
@@ -28,14 +28,14 @@ Words split_words(const std::string& text, char separator) {
 ScalarType dtype_named(const std::string& text) {
   for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i)
     if (text == name(static_cast<ScalarType>(i))) return static_cast<ScalarType>(i);
-  fail("no dtype is named ", text);
+  fail("unknown dtype: ", text);
 }
 
 Reduction reduction_named(const std::string& text) {
   if (text == "none") return kNone;
   if (text == "mean") return kMean;
   if (text == "sum") return kSum;
-  check(text == "batchmean", "no reduction is named ", text);
+  check(text == "batchmean", "unknown reduction: ", text);
   return kBatchMean;
 }
 
@@ -144,7 +144,7 @@ class Server {
     answers_.insert(key, t.detach().contiguous().clone());
   }
 
-  /// The cotangents that the request has for tensors: `kind` is g or h.
+  /// The request's cotangents for the tensors; `kind` is g or h.
   std::pair<Tensors, Tensors> asked(const std::string& key, char kind, const Tensors& tensors) const {
     Tensors roots, cotangents;
     for (std::size_t k = 0; k < tensors.size(); ++k) {
@@ -173,7 +173,7 @@ class Server {
     if (!second) return;
     Tensors kept, kept_cotangents;
     const auto [all, all_cotangents] = asked(key, 'h', gradients);
-    for (std::size_t k = 0; k < all.size(); ++k)  // one that is constant has second gradients of 0
+    for (std::size_t k = 0; k < all.size(); ++k)  // a constant one has second gradients of 0
       if (all[k].defined() && all[k].requires_grad()) {
         kept.push_back(all[k]);
         kept_cotangents.push_back(all_cotangents[k]);

@@ -1,4 +1,4 @@
-// Views, and tensors joined, repeated and turned.
+// Views; joining, repeating and rotating tensors.
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {

@@ -1,9 +1,9 @@
-// The public operations by name, called with arguments that come as text: what torch_random.py compares with
+// The public operations by name, called with arguments given as text; torch_random.py compares them with
 // PyTorch.
 //
 // An argument is a letter and a value: t0 tensor number 0, L0,2 a list of tensors, n nothing, i-3 integer,
-// d0x1.8p+1 real, b1 bool, l2,3 list of integers, smean text, yfloat32 dtype, xt2,i3,b1,n,e,s1:5:2 indices
-// (tensor, integer, bool, None, Ellipsis, Slice).
+// d0x1.8p+1 floating point, b1 bool, l2,3 list of integers, smean text, yfloat32 dtype, xt2,i3,b1,n,e,s1:5:2
+// indices (tensor, integer, bool, None, Ellipsis, Slice).
 #pragma once
 #include <functional>
 #include <map>
@@ -23,12 +23,12 @@ using Indices = std::vector<indexing::TensorIndex>;
 
 /// "a,b" → {"a", "b"}; "" → {}.
 Words split_words(const std::string& text, char separator);
-/// Throws Error for a name that is none.
+/// Throws Error for an unknown name.
 ScalarType dtype_named(const std::string& text);
 Reduction reduction_named(const std::string& text);
 Indices indices_of(const std::string& text, const Tensors& tensors);
 
-/// What holds an argument of type T during the call.
+/// Holds an argument of type T during the call.
 template <class T>
 struct HeldBy {
   using type = T;
@@ -61,7 +61,7 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<optional<T>> = true;
 
-/// Whether a word of kind `kind` can be an argument of held type H.
+/// Whether a word of kind `kind` can be an argument of the held type H.
 template <class H>
 bool accepts(char kind) {
   if constexpr (is_optional<H>) return kind == 'n' || accepts<typename H::value_type>(kind);
@@ -134,7 +134,7 @@ struct Overload {
 
 class Table {
  public:
-  /// A function, or a function object, of this signature.
+  /// A function, or a function object, with this signature.
   template <class R, class... A, class F>
   void add(const std::string& name, std::type_identity<R(A...)>, F f) {
     overloads_[name].push_back({[](const Words& words) { return fit<A...>(words, Numbers<A...>()); },
@@ -146,13 +146,13 @@ class Table {
   void give(const std::string& name, std::type_identity_t<Signature>* f) {
     add(name, std::type_identity<Signature>(), f);
   }
-  /// name_: the member that writes.
+  /// name_: the in-place member.
   template <class... A>
   void write(const std::string& name, std::type_identity_t<Tensor& (Tensor::*)(A...)> f) {
     add(name, std::type_identity<Tensor(const Tensor&, A...)>(),
         [f](Tensor self, A... a) { return (self.*f)(a...); });
   }
-  /// Throws Error where there is no such operation with such arguments, and what the operation throws.
+  /// Throws Error when no such operation with such arguments exists, and passes on errors from the operation.
   Tensors call(const std::string& name, const Words& words, const Tensors& tensors) const;
 
  private:
@@ -187,7 +187,7 @@ void add_composites(Table& table);
 void add_images(Table& table);
 void add_programs(Table& table);
 
-// What signatures are written with.
+// Short names for writing signatures.
 using T = Tensor;
 using CT = const Tensor&;
 using CS = const Scalar&;

@@ -1,8 +1,8 @@
-"""The operations that torch_random.py compares: how arguments are drawn, and the same call in PyTorch.
+"""The operations that torch_random.py compares: how arguments are drawn, and the equivalent call in PyTorch.
 
-Arguments stand in the order of Tandem's declarations and are all given. Where PyTorch leaves open which of equal
-elements is chosen (sort that is not stable, topk, kthvalue, median) the values are distinct; max, argmax and stable
-sorting promise the first one, so there ties are drawn too.
+All arguments are given, in the order of Tandem's declarations. When PyTorch does not specify which of several equal
+elements is selected (unstable sort, topk, kthvalue, median), the values are distinct. max, argmax and stable sorting
+guarantee the first one, so ties are drawn for them.
 """
 from torch_cases import (composites, factories, images, indexing, networks, pairs, pointwise, products, programs,  # noqa: F401
                          reductions, shapes)

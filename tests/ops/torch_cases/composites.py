@@ -1,4 +1,4 @@
-"""Composites: elementwise ones, diagonals, joins, statistics, sorted values, products."""
+"""Composites: elementwise functions, diagonals, joins, statistics, sorting, products."""
 import torch
 import torch.nn.functional as F
 
@@ -11,7 +11,7 @@ def elementwise():
         shapes = d.broadcast(2)
         return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
                                                                         other or kind)]
-    # At NaN PyTorch's gradient is NaN, at 0 its second.
+    # PyTorch's gradient is NaN at NaN, and its second gradient is NaN at 0.
     both("copysign", lambda d, make: (lambda s: [make(s[0], grad=not d.special and not d.grid),
                                                    d.constant(s[1])])(d.broadcast(2)),
          label="tensors")
@@ -21,7 +21,7 @@ def elementwise():
 
     def logarithm(d, make):
         d.second = not d.grid and not d.special
-        return pair(d, make, "positive", INTEGERS + FLOATS)  # not bool: 0 times the infinite logarithm of False
+        return pair(d, make, "positive", INTEGERS + FLOATS)  # not bool: avoids 0 times the infinite logarithm of False
     both("xlogy", logarithm, label="tensors")
     case("xlogy", lambda d: [d.tensor(d.shape()), d.pick(0.5, 2, 3.5)], label="number")
     case("xlogy", lambda d: [d.pick(0, 0.5, 2), d.tensor(d.shape(), kind="positive")], label="from number")
@@ -59,7 +59,7 @@ def elementwise():
 
 def bends():
     def number(d):
-        # At NaN PyTorch's own gradients differ between its scalar and its vector code.
+        # At NaN PyTorch's scalar and vector code produce different gradients.
         return [d.tensor(d.shape(), d.float(), grad=not d.special), d.pick(0.5, 0.0, 1.3)]
     case("hardshrink", number, F.hardshrink)
     case("softshrink", number, F.softshrink)
@@ -68,7 +68,7 @@ def bends():
     def parametric(d):
         shape, t = d.shape(), d.float()
         channels = 1 if len(shape) < 2 else shape[1]
-        d.second = False  # PyTorch's forgets the sum over the channel
+        d.second = False  # PyTorch's second gradient omits the sum over the channel
         return [d.tensor(shape, t, "finite"), d.tensor([d.pick(1, channels)], t, "finite")]
     case("prelu", parametric, F.prelu)
     case("glu", lambda d: (lambda s, n: [d.tensor([2 * k if i == n % len(s) else k for i, k in enumerate(s)], d.float(),
@@ -83,7 +83,7 @@ def diagonals():
         d.shape(1, 3)))
     case("diagflat", lambda d: [d.tensor(d.shape(0, 2)), d.whole(-3, 3)])
     case("trace", lambda d: [d.tensor(d.shape(2, 2))])
-    # Where there are gaps PyTorch's `wrap` leaves the matrix.
+    # For non-contiguous tensors PyTorch's `wrap` writes outside the matrix.
     case("fill_diagonal_", lambda d: [d.written(d.pick(d.shape(2, 2), [d.whole(3, 9), 2], [3, 3, 3]), grad=False).pack(),
                                       d.number(), d.chance(0.4)])
 
@@ -120,7 +120,7 @@ def joins():
         return [[d.tensor(shape) for _ in range(d.whole(1, 3))]]
     case("column_stack", alike)
     case("dstack", alike)
-    # Behind an empty vector PyTorch's gradient is that of another element.
+    # After an empty vector PyTorch's gradient belongs to a different element.
     case("block_diag", lambda d: [[d.tensor(d.shape(0, 2, 1)) for _ in range(d.whole(1, 3))]], lambda x: torch.block_diag(*x))
     case("broadcast_tensors", lambda d: [[d.tensor(s) for s in d.broadcast(3)]], lambda x: torch.broadcast_tensors(*x),
          view=True)
@@ -155,7 +155,7 @@ def statistics():
 
     def gaps(d):
         shape = d.shape()
-        # Of NaN alone PyTorch's gradient is NaN.
+        # PyTorch's gradient is NaN when all elements are NaN.
         return [d.tensor(shape, d.float(), grad=not d.special), d.dims(len(shape)), d.chance(0.5), d.pick(None, None, *FLOATS)]
     case("nanmean", gaps, lambda x, n, keep, t: torch.nanmean(x, n or None, keep, dtype=t), tolerance=10)
 
@@ -204,7 +204,7 @@ def sorted_values():
     def look_up(d, with_rows):
         rows = d.shape(0, 2, 1) if with_rows else []
         x, t = sequence(d, rows)
-        # NaN lies behind all others here, and to PyTorch behind NaN, too.
+        # NaN sorts after all other values here; for PyTorch it also sorts after NaN.
         return [x, d.constant(rows + d.shape(1, 1) if rows else d.shape(0, 3), t, "finite"), d.chance(0.3), d.chance(0.5)]
     for rows, label in ((False, "vector"), (True, "rows")):
         case("searchsorted", lambda d, r=rows: look_up(d, r),

@@ -1,4 +1,4 @@
-"""Functions of one and of two arguments and losses for the sweep over extreme values (torch_extreme.py)."""
+"""Functions of one and two arguments, and losses, for the sweep over extreme values (torch_extreme.py)."""
 import math
 
 import torch
@@ -33,7 +33,7 @@ def relative(own, wanted, bound):
 
 
 def in_rows(condition):
-    """Where a row of two has an element like this; own is such rows, or one number for each."""
+    """Where a row of two has an element that satisfies the condition; own holds such rows, or one number per row."""
     def where(own, wanted, *x):
         found = sum(condition(t.reshape(-1, 2)).any(-1) for t in x) > 0
         return found.unsqueeze(-1).expand(-1, own.numel() // len(found)).reshape(own.shape)
@@ -41,7 +41,7 @@ def in_rows(condition):
 
 
 def beyond(power):
-    """Numbers whose power-th power overflows or vanishes, but 0."""
+    """Nonzero numbers with a power-th power that overflows or underflows."""
     def condition(x):
         info = torch.finfo(x.dtype)
         size = x.abs()
@@ -49,43 +49,43 @@ def beyond(power):
     return condition
 
 
-# Where Tandem's number stands against PyTorch's: operations, what of them, where (own, PyTorch's, arguments), the reason.
+# Accepted differences from PyTorch: operations, kinds of results, condition (own, PyTorch's, arguments), reason.
 EXCUSED = [
     ("selu* elu* celu* relu6 hardtanh hardswish hardshrink softshrink logit* threshold copysign prelu", GRADIENTS, at_nan,
-     "PyTorch's own gradients differ between its scalar and its vector code, or are NaN"),
-    ("selu elu* celu* prelu", SECOND, lambda own, wanted, x: x == 0, "PyTorch's gradient is the left one, the second the right"),
-    ("softplus*", SECOND, lambda own, wanted, x: (x == 20) | (x == 10) | (x == 3), "at the threshold there are two slopes"),
+     "PyTorch's scalar and vector code produce different gradients, or NaN"),
+    ("selu elu* celu* prelu", SECOND, lambda own, wanted, x: x == 0, "PyTorch takes the left first and the right second derivative"),
+    ("softplus*", SECOND, lambda own, wanted, x: (x == 20) | (x == 10) | (x == 3), "two slopes at the threshold"),
     ("copysign", GRADIENTS, lambda own, wanted, x, y: x.isinf() & (own.abs() == 1), "PyTorch divides infinities"),
     ("fmod* remainder*", ALL, lambda own, wanted, *x: wanted.isnan() & own.isfinite() & x[0].isfinite(),
-     "PyTorch's vector code gives NaN where the quotient overflows"),
+     "PyTorch's vector code returns NaN where the quotient overflows"),
     ("xlogy*", GRADIENTS, lambda own, wanted, x, y: (x == 0) & (own == 0),
-     "where self is 0 the value is 0 whatever other is; PyTorch divides 0 by 0"),
-    ("atan2", ALL, lambda own, wanted, x, y: outside_squares(x, y), "PyTorch's squares overflow or vanish"),
+     "if self is 0 the value is 0 whatever other is; PyTorch divides 0 by 0"),
+    ("atan2", ALL, lambda own, wanted, x, y: outside_squares(x, y), "PyTorch's squares overflow or underflow"),
     ("hypot", SECOND, lambda own, wanted, x, y: ((x / y).abs() < 1e-5) | ((y / x).abs() < 1e-5) | (x.abs() == y.abs()),
-     "PyTorch's second derivative cancels"),
+     "PyTorch's second derivative suffers cancellation"),
     ("pow float_power", SECOND, lambda own, wanted, x, y: ((x.abs() < 1e-6) | (y.abs() < 1e-6)) & own.isfinite(),
-     "differences of numbers of the size of 1 / x"),
-    ("softsign", SECOND, lambda own, wanted, x: x.abs() > 1e3, "PyTorch's derivative of a quotient cancels"),
+     "differences of numbers of magnitude 1 / x"),
+    ("softsign", SECOND, lambda own, wanted, x: x.abs() > 1e3, "PyTorch's quotient derivative suffers cancellation"),
     ("binary_cross_entropy", GRADIENTS, lambda own, wanted, x, t: (x < 1e-37) | (x > 1 - 1e-6),
-     "the derivative of what is computed, whose logarithms are not below -100; PyTorch adds 1e-12"),
+     "the derivative of the computed function, with logarithms of at least -100; PyTorch adds 1e-12"),
     ("binary_cross_entropy", SECOND, lambda own, wanted, x, t: (x < 1e-6) | (x > 1 - 1e-6) | (
         (own - wanted).abs() < 1e-9 * wanted.abs()), "as above"),
     ("soft_margin_loss", GRADIENTS, lambda own, wanted, x, t: wanted.isnan() & (own.abs() == 1), "PyTorch's exp overflows"),
     ("multi_margin_loss*", ALL, lambda own, wanted, *x: own.isnan(), "PyTorch's hinge of NaN is 0"),
     ("hardsigmoid", GRADIENTS, lambda own, wanted, x: (own - wanted).abs() < 1e-8, "PyTorch's 1 / 6 is float32"),
     ("gelu*", GRADIENTS, lambda own, wanted, x: (x.abs() > 1e9) | (own - wanted).abs().lt(1e-12),
-     "PyTorch multiplies infinity by 0, and 1 - tanh² has few digits"),
-    ("log_sigmoid softplus* silu mish", ALL, vanishing, "where e^-x overflows the sigmoid is 0, as PyTorch's own is"),
+     "PyTorch multiplies infinity by 0, and 1 - tanh² is inaccurate"),
+    ("log_sigmoid softplus* silu mish", ALL, vanishing, "if e^-x overflows the sigmoid is 0, like PyTorch's sigmoid"),
     ("amax amin", GRADIENTS, in_rows(torch.isnan), "the gradient goes to the NaN"),
-    ("prod cumprod", GRADIENTS, in_rows(lambda x: ~x.isfinite()), "PyTorch divides by it, or takes the other way to 0 inf"),
+    ("prod cumprod", GRADIENTS, in_rows(lambda x: ~x.isfinite()), "PyTorch divides by it, or orders 0 inf differently"),
     ("var std", ALL, in_rows(beyond(2)), "PyTorch's sums are double"),
     ("var std", ALL, in_rows(lambda x: ((x[:, :1] - x[:, 1:]).abs() < 0.1 * x.abs())),
-     "PyTorch's mean is rounded: the exact variance of 1 and its neighbour is Tandem's"),
+     "PyTorch rounds the mean; Tandem's variance of 1 and its neighbour is exact"),
     ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", ALL, in_rows(beyond(3)), "PyTorch's powers overflow or vanish elsewhere"),
     ("norm?2 norm?3 norm?0.5 norm?-1 pair* cosine*", SECOND, in_rows(lambda x: (x.abs() < 1e-2) | (x.abs() > 1e3)),
-     "differences of numbers of the size of 1 / x"),
+     "differences of numbers of magnitude 1 / x"),
     ("cumprod", ALL, in_rows(lambda x: (x != 0) & (x.abs() < 4 * torch.finfo(x.dtype).tiny)),
-     "PyTorch divides products that were rounded as subnormal"),
+     "PyTorch divides products that were rounded to subnormal numbers"),
     ("norm?*inf", GRADIENTS, in_rows(torch.isnan), "of NaN: NaN"),
     ("asinh acosh", ALL, lambda own, wanted, x: (wanted == 0) & ((own * x).abs() - 1).abs().lt(1e-6), "PyTorch's square overflows"),
     ("asin acos atanh acosh", ALL, lambda own, wanted, x: (x.abs() - 1).abs().lt(0.1) & relative(own, wanted, 1e-8),
@@ -94,7 +94,7 @@ EXCUSED = [
      "a factor is subnormal"),
     ("kl_div*", GRADIENTS, lambda own, wanted, x, t: (t == 0) & (own == -x), "0 log 0 is 0: PyTorch's gradient is NaN"),
     ("silu", ALL, lambda own, wanted, x: (x < -87) & (own - wanted).abs().lt(1e-42), "x times a subnormal number"),
-    ("sinc", GRADIENTS, lambda own, wanted, x: x.abs() < 0.16, "PyTorch's derivative of a quotient cancels"),
+    ("sinc", GRADIENTS, lambda own, wanted, x: x.abs() < 0.16, "PyTorch's quotient derivative suffers cancellation"),
 ]
 
 
@@ -110,7 +110,7 @@ def sigmoid(x):
 
 
 def modulo(f):
-    """A function of Python's math, exact, element by element."""
+    """A function of Python's math module, applied elementwise as the exact reference."""
     def of(x, y):
         def one(a, b):
             return f(a, b) if b != 0 and math.isfinite(a) and not math.isnan(b) else math.nan
@@ -183,7 +183,7 @@ def rows(d):
 
 
 def reductions():
-    """Of every pair of extremes."""
+    """Reductions of every pair of extreme values."""
     sweep("softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.softmax(x, n), cancels=1)
     sweep("log_softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.log_softmax(x, n), cancels=1)
     sweep("logsumexp", lambda d: [rows(d), [1], False], lambda x, n, k: torch.logsumexp(x, n, k), cancels=1)
@@ -206,7 +206,7 @@ def reductions():
 
 
 def apart(d):
-    """Two times [n, 2], of random pairs of pairs."""
+    """Two tensors [n, 2] of randomly ordered pairs."""
     x, y = rows(d), rows(d)
     return [x, y]
 
@@ -270,7 +270,7 @@ def losses():
 
 
 def classes(d):
-    """A class for every one of rows()."""
+    """A class target for each row of rows()."""
     return Input(torch.tensor([d.whole(0, 1) for _ in range(d.count)]), [d.count], [1], 0, "c")
 
 

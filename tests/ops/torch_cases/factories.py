@@ -51,7 +51,7 @@ def factories():
 
     def copy(d):
         shapes, dtype = d.broadcast(2), d.dtype(True)
-        # Gradients in 16 bits would have to be added: they are stored, not computed with.
+        # 16-bit gradients would have to be added, but 16-bit types are only stored, not computed with.
         return [d.written(shapes[0], dtype), d.tensor(shapes[1], d.dtype(True), "positive", dtype in COMPUTED)]
     case("copy_", copy)
     case("fill_", lambda d: [d.written(d.shape(), d.dtype(True)), d.number()], label="number")

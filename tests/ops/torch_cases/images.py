@@ -1,4 +1,4 @@
-"""Padding, resampling, patches, more pooling and normalisation, distances, losses of margins."""
+"""Padding, resampling, patches, further pooling and normalisation, distances, margin losses."""
 import torch
 import torch.nn.functional as F
 
@@ -60,7 +60,7 @@ def resampling():
 
 def patches():
     def channels(d, *factors):
-        # Of nothing PyTorch gives the shape of its argument.
+        # For an empty tensor PyTorch returns the shape of the argument.
         return d.shape(0, 2, 1) + [d.size(1) * factor for factor in factors]
     case("pixel_shuffle", lambda d: (lambda r: [d.tensor(channels(d, r * r, 1, 1)), r])(d.whole(1, 3)))
     case("pixel_unshuffle", lambda d: (lambda r: [d.tensor(channels(d, 1, r, r)), r])(d.whole(1, 3)))
@@ -147,7 +147,7 @@ def losses():
     def classes(d):
         t, c = d.float(), d.whole(1, 5)
         shape = [d.size(1), c][d.pick(0, 0, 1):]
-        d.second = False  # PyTorch has none
+        d.second = False  # PyTorch has no second derivatives
         return [d.tensor(shape, t, "distinct"), d.constant(shape[:-1], torch.int64, (0, c)), d.pick(1, 2),
                 d.pick(1.0, 0.3), d.pick(None, d.constant([c], t, "positive")), reduction(d)]
     case("multi_margin_loss", classes, lambda x, y, p, m, w, r: F.multi_margin_loss(x, y, p, m, w, reduction=r),

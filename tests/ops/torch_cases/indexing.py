@@ -1,4 +1,4 @@
-"""Reads and writes at positions."""
+"""Reads and writes by index."""
 import torch
 import torch.nn.functional as F
 
@@ -7,9 +7,9 @@ from torch_draw import FLOATS, Index
 
 
 def kinds():
-    """Indices of every kind among each other."""
+    """Mixed indices of every kind."""
     def mask(d, sizes, count):
-        """`count` places, if there are so many."""
+        """`count` positions, if that many exist."""
         total = torch.Size(sizes).numel()
         places = set(d.random.sample(range(total), min(count, total)))
         out = d.constant(sizes, torch.bool).pack()
@@ -17,7 +17,7 @@ def kinds():
         return out
 
     def advanced(d, shape, n, count):
-        """An index tensor for dimension n, or a mask of it and others behind; and how many dimensions it takes."""
+        """An index tensor for dimension n, or a mask from it on; and the number of dimensions covered."""
         kind = d.pick("number", "row", "row", "rows", "mask", "mask")
         if kind == "mask":
             last = d.whole(n + 1, len(shape))
@@ -48,7 +48,7 @@ def kinds():
         return at
 
     def listed(d, shape):
-        """At least one is defined, none a mask without dimensions: PyTorch fails at these, or passes over them."""
+        """At least one is defined, and none is a 0-dim mask: PyTorch fails on these, or ignores them."""
         at, n, count = [], 0, d.whole(1, 3)
         while n < len(shape) and (n == 0 or d.chance(0.8)):
             index, taken = (None, 1) if d.chance(0.35) else advanced(d, shape, n, count)
@@ -73,7 +73,7 @@ def kinds():
     case("index", lambda d: list(drawn(d, d.tensor, listed)), look_up, "list")
 
     def writing(d, make):
-        """What is added has the indexed shape, or one that broadcasts to it; else one number, since a place may repeat."""
+        """The added values have the indexed shape or broadcast to it; else one number, as positions may repeat."""
         x, at = drawn(d, make, listed)
         accumulate = d.chance(0.6)
         try:
@@ -104,7 +104,7 @@ def positions():
     case("gather", gathering)
 
     def scattering(d, make, kind, distinct):
-        """distinct: an index comes once, since PyTorch leaves open which of several values stays."""
+        """distinct: each index occurs once, because PyTorch does not specify which of several values is kept."""
         shape, n = dim(d)
         dtype = d.dtype()
         x = make(shape, dtype)
@@ -152,7 +152,7 @@ def positions():
     case("nonzero", lambda d: [d.tensor(d.shape(), kind="unit" if d.chance(0.3) else "any")])
 
     def indices(d, shape, tensors):
-        """Indices of every kind; the tensors among them broadcast. One mask at most, so that its count is known."""
+        """Indices of every kind; the index tensors broadcast. At most one mask, so that its count is known."""
         at, n, common, ellipsis = Index(), 0, d.shape(0, 2, 1), False
         while n < len(shape) and d.chance(0.8):
             kind = d.pick("int", "slice", "slice", "none", "ellipsis", *(["tensor"] * 3 if tensors else []))
@@ -199,7 +199,7 @@ def positions():
     case("index_put_", written_mask, put, "mask")
 
     def every(d, shape, n):
-        """Some positions along dimension n, each once: of several values for one PyTorch leaves open which stays."""
+        """Distinct positions along dimension n: PyTorch does not specify which of several values for one is kept."""
         order = [k if d.chance(0.7) else k - shape[n] for k in range(shape[n])]
         d.random.shuffle(order)
         order = order[:d.whole(min(1, shape[n]), shape[n])]
@@ -230,7 +230,7 @@ def positions():
     case("index", lambda d: (lambda s: [d.tensor(s), mixed(d, s)])(d.shape(1, 4, 1)), lambda x, i: x[tuple(i)], "mixed")
 
     def values(d, choose):
-        """What is written has the indexed shape, or one that broadcasts to it."""
+        """The written values have the indexed shape, or broadcast to it."""
         shape, dtype = d.shape(1, 4, 1), d.dtype()
         at = choose(d, shape)
         try:
@@ -258,7 +258,7 @@ def positions():
 
     def looked_up(d):
         rows, columns, frequency = d.whole(1, 6), d.whole(1, 5), d.chance(0.3)
-        d.second = not frequency  # PyTorch's forgets it
+        d.second = not frequency  # PyTorch's second gradient ignores it
         return [d.tensor([rows, columns], d.float()), d.positions(d.shape(0, 3), rows), d.pick(-1, -1, 0), frequency,
                 False]
     case("embedding", looked_up)

@@ -1,6 +1,6 @@
 """Convolutions, pooling and normalisation: every option, sizes that reach the blocked kernels, values far from 0.
 
-What differs in float32 is held against float64: Tandem's error may be twice PyTorch's.
+Differing float32 results are compared with float64: Tandem's error may be at most twice PyTorch's.
 """
 import torch
 import torch.nn.functional as F
@@ -77,7 +77,7 @@ def pooling():
 
 def norms():
     def values(d, sizes, t):
-        """Contiguous: PyTorch's gradients are wrong where channels have gaps."""
+        """Contiguous, because PyTorch's gradients are wrong for non-contiguous channels."""
         x = d.tensor(sizes, t, "finite").pack()
         x.storage = x.storage * d.pick(1, 1, 1e-3, 30) + d.pick(0, 0, 10, 1000)
         d.second = x.mode == "g" and x.storage.abs().max() < 100

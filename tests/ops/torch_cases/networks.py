@@ -45,7 +45,7 @@ def convolutions():
         stride = d.pick([], one_or_two(d, 1, 3))
         return [d.tensor(planes(d, d.whole(1, 3), 4), d.float(), kind), one_or_two(d, kernel_low, 3), stride,
                 [d.pick(0, 0, 1)]]
-    # Of equal elements in a window either may get the gradient: distinct ones.
+    # Distinct values, because any of several equal elements in a window may get the gradient.
     case("avg_pool2d", lambda d: pool(d, "any") + [d.chance(0.5), d.chance(0.5), d.pick(None, None, 3)],
          lambda x, k, s, p, *rest: F.avg_pool2d(x, k, s or None, p, *rest))
     for name in ("max_pool2d", "max_pool2d_with_indices"):
@@ -64,21 +64,21 @@ def norms():
     def maybe(d, shape, t, kind="finite", mode=None):
         return d.pick(None, d.tensor(shape, t, kind, mode=mode)) if mode != "w" else d.tensor(shape, t, kind, False, "w")
 
-    # "distinct": a variance of nearly 0 leaves few digits.
+    # "distinct": a variance close to 0 leaves few accurate digits.
     def batch(d):
         t, c = d.float(), d.whole(1, 4)
         x = d.tensor([d.whole(1, 4), c] + d.shape(0, 2, 1), t, "distinct")
         running = d.chance(0.6)
         mean = maybe(d, [c], t, mode="w") if running else None
         var = maybe(d, [c], t, "positive", mode="w") if running else None
-        # PyTorch's gradients are wrong where channels have gaps, and for images of one row with channels last.
+        # PyTorch's gradients are wrong for non-contiguous channels, and for images of one row with channels last.
         if len(x.sizes) == 4 and 1 in x.sizes:
             x.pack()
         weight = maybe(d, [c], t)
         for tensor in (weight, mean, var):
             if tensor is not None:
                 tensor.pack()
-        d.second = x.mode == "g"  # PyTorch's of the bias alone is missing
+        d.second = x.mode == "g"  # PyTorch's second gradient of the bias alone is missing
         return [x, weight, maybe(d, [c], t), mean, var, d.chance(0.5) or not running, d.pick(0.1, 0.3),
                 d.pick(1e-5, 0.01)]
     case("batch_norm", batch, lambda x, w, b, m, v, *rest: F.batch_norm(x, m, v, w, b, *rest), tolerance=30,
@@ -86,9 +86,9 @@ def norms():
 
     def layer(d):
         t, shape = d.float(), d.shape(1, 4)
-        shape[-1] += shape[-1] == 1  # one value less its mean is 0: PyTorch's rounding, magnified
+        shape[-1] += shape[-1] == 1  # a single value minus its mean is 0, which magnifies PyTorch's rounding errors
         last, x = shape[d.whole(0, len(shape) - 1):], d.tensor(shape, t, "distinct")
-        d.second = x.mode == "g"  # PyTorch's of the bias alone is missing
+        d.second = x.mode == "g"  # PyTorch's second gradient of the bias alone is missing
         return [x, last, maybe(d, last, t), maybe(d, last, t), d.pick(1e-5, 0.01)]
     case("layer_norm", layer, F.layer_norm, tolerance=30)
 
@@ -105,14 +105,14 @@ def losses():
         return d.pick("none", "mean", "sum")
 
     def classes(d):
-        """Scores and targets of classes, a weight, the class that is ignored."""
+        """Scores, class targets, a weight, and the ignored class."""
         t, c = d.float(), d.whole(1, 6)
         shape = d.pick([c], [d.pick(1, 2, 5, 0) if d.chance(0.4) else 3, c] + d.shape(0, 2))
         ignored = d.pick(-100, -100, 0, 1)
         target = d.constant(shape[:1] * (len(shape) > 1) + shape[2:], torch.int64, (0, c + (1 if d.wrong else 0)))
         if ignored == -100 and d.chance(0.2):
             target.storage[::2] = -100
-        d.second = not (target.window(target.storage) == ignored).all()  # PyTorch's are NaN there
+        d.second = not (target.window(target.storage) == ignored).all()  # PyTorch's second gradients are NaN
         return [d.tensor(shape, t, "finite"), target, d.pick(None, d.constant([c], t, "positive"))], ignored
     case("nll_loss", lambda d: (lambda x, i: x + [reduction(d), i])(*classes(d)),
          lambda x, t, w, r, i: F.nll_loss(x, t, w, ignore_index=i, reduction=r))
@@ -126,7 +126,7 @@ def losses():
     case("cross_entropy", probabilities, cross, "probabilities", tolerance=10)
 
     def pair(d, kind="finite", other="finite", same=False):
-        # one dtype: how they promote PyTorch's losses do not agree on
+        # one dtype, because PyTorch's losses promote dtypes inconsistently
         t = d.float()
         shapes = d.broadcast(2) if not same else [d.shape()] * 2
         return [d.tensor(shapes[0], t, kind), d.tensor(shapes[1], t, other)]
@@ -143,7 +143,7 @@ def losses():
 
     def bend(d, *choices):
         bound = d.pick(*choices)
-        d.second = not d.grid or bound == 0.7  # where the square ends there is none
+        d.second = not d.grid or bound == 0.7  # there is no second derivative where the quadratic part ends
         return bound
     case("smooth_l1_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7, 0.0)],
          lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b))
@@ -156,14 +156,14 @@ def losses():
     def binary(d, kind):
         x, t = pair(d, kind, "unit", True)
         return [x, t, weight(d, x)] + ([weight(d, x)] if kind == "finite" else []) + [reduction(d)]
-    # PyTorch adds 1e-12 to denominators that are squared in second derivatives.
+    # PyTorch adds 1e-12 to denominators, which are squared in second derivatives.
     case("binary_cross_entropy", lambda d: binary(d, "unit"),
          lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), tolerance=10, second=100)
     case("binary_cross_entropy_with_logits", lambda d: binary(d, "finite"),
          lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r), tolerance=10)
 
     def divergence(x, t, r, log):
-        # as LibTorch has it: PyTorch's Python refuses a number and does not divide by 0
+        # as in LibTorch: PyTorch's Python rejects a 0-dim tensor and does not divide by 0
         if r != "batchmean":
             return F.kl_div(x, t, reduction=r, log_target=log)
         total = F.kl_div(x, t, reduction="sum", log_target=log)

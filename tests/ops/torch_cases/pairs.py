@@ -1,4 +1,4 @@
-"""Elementwise operations of several tensors."""
+"""Elementwise operations on several tensors."""
 import torch
 
 from torch_cases.case import both, case, value_for
@@ -8,7 +8,7 @@ from torch_draw import COMPUTED, FLOATS, INTEGERS
 def arithmetic():
     def tensors(d, make, kind="any", count=2, types=None):
         shapes = d.broadcast(count)
-        d.above_least = int(kind == "nonzero")  # PyTorch dies of the least integer by -1
+        d.above_least = int(kind == "nonzero")  # PyTorch crashes when the smallest integer is divided by -1
         first = make(shapes[0], types and d.pick(*types))
         return [first] + [d.tensor(s, types and d.pick(*types), kind) for s in shapes[1:]]
 
@@ -32,18 +32,18 @@ def arithmetic():
         kind = "any" if name == "mul" else "nonzero"
 
         def with_tensor(d, make, kind=kind, name=name):
-            # Of an infinite self, the gradient of the divisor of a remainder is NaN or infinite as one likes.
+            # For an infinite self, the gradient of a remainder's divisor may be either NaN or infinite.
             d.special = d.special and name not in ("fmod", "remainder")
             return tensors(d, make, kind)
         both(name, with_tensor, label="tensors")
         both(name, lambda d, make, k=kind: with_number(d, make, k), label="number")
     def real(d):
-        # not bool: as such PyTorch does not see in its gradients that False is 0
+        # not bool: PyTorch's gradients do not treat False as 0
         number = d.number()
         return int(number) if isinstance(number, bool) else number
 
     def power(d, *arguments):
-        d.second = not d.grid and not d.special  # of base 0 PyTorch's are NaN
+        d.second = not d.grid and not d.special  # PyTorch's second gradients are NaN for base 0
         return list(arguments)
     both("pow", lambda d, make: power(d, make(d.shape(), kind=d.pick("positive", "any")), real(d)), label="number")
     both("pow", lambda d, make: (lambda s: power(d, make(s[0], kind=d.pick("positive", "any")), d.tensor(
@@ -64,8 +64,8 @@ def arithmetic():
         case(name, lambda d: tensors(d, d.tensor))
     for name in ("atan2", "hypot"):
         def legs(d, make):
-            d.second = not d.grid and not d.special  # at the origin, where there is none
-            # PyTorch's gradient squares integers in their own type.
+            d.second = not d.grid and not d.special  # there is no second derivative at the origin
+            # PyTorch's gradient squares integers in their original dtype.
             return tensors(d, make, types=d.pick(FLOATS, FLOATS, INTEGERS))
         both(name, legs)
     for name in ("addcmul", "addcdiv"):
@@ -77,7 +77,7 @@ def arithmetic():
              lambda x, a, b, v, f=getattr(torch.Tensor, name + "_"): f(x, a, b, value=v))
 
     def overlapping(d):
-        """Elements that are written twice: to be refused."""
+        """Elements that would be written twice, which must be rejected."""
         shape = d.shape(1, 3, 1)
         x, n = d.written(shape), d.whole(0, len(shape) - 1)
         x.strides = [0 if k == n else stride for k, stride in enumerate(x.strides)]

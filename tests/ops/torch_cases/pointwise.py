@@ -1,4 +1,4 @@
-"""Elementwise operations of one tensor, and activations."""
+"""Elementwise operations on one tensor, and activations."""
 import math
 
 import torch
@@ -21,9 +21,9 @@ def unary():
 
         def draw(d, make, name=name):
             if name in ("asin", "acos", "acosh", "atanh"):
-                # At 1, where their slope is infinite, signs and NaN are a matter of the formula.
+                # At 1, where the slope is infinite, signs and NaN depend on the formula.
                 d.second = not d.special and not d.grid
-                if d.special:  # near 1 PyTorch's 1 - x * x has few digits in float32
+                if d.special:  # near 1 PyTorch's 1 - x * x is inaccurate in float32
                     dtype = d.dtype()
                     return [make(d.shape(), dtype, "any", dtype != torch.float32)]
             return [make(d.shape(), kind="any" if d.special else kinds.get(name, "any"))]
@@ -46,12 +46,12 @@ def unary():
 
 
 def activations():
-    # At NaN PyTorch's own gradients of functions with a kink differ between its scalar, its vector and its in-place code.
+    # At NaN PyTorch's scalar, vector and in-place code produce different gradients for functions with a kink.
     def smooth(d, make, *types):
         return make(d.shape(), d.pick(*(types or FLOATS)), grad=not d.special)
 
     def exponential(d, make):
-        # At 0 PyTorch's gradient of elu, celu and selu is the left one, the second the right one.
+        # At 0 PyTorch's first gradient of elu, celu and selu is the left-sided one, the second the right-sided one.
         d.second = not d.grid and not d.large
         return smooth(d, make)
 
@@ -61,12 +61,12 @@ def activations():
     case("softplus", lambda d: [d.tensor(d.shape(), d.float()), d.pick(1, 2, 0.5), d.pick(20, 1.4)], F.softplus)
     case("elu", lambda d: [exponential(d, d.tensor), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu)
     case("elu_", lambda d: [exponential(d, d.written), d.pick(1, 0.7, 2), d.pick(1, 1.3)], torch._C._nn.elu_)
-    # PyTorch's gradient has alpha in float32: numbers that it holds.
+    # PyTorch's gradient has alpha in float32, so alpha must be exact in float32.
     both("celu", lambda d, make: [exponential(d, make), d.pick(1, 0.75, 2)], torch.celu)
     both("leaky_relu", lambda d, make: [smooth(d, make), d.pick(0.01, 0.3)], F.leaky_relu)
     both("hardtanh", lambda d, make: [smooth(d, make), d.pick(-1, -0.5), d.pick(1, 0.25)], F.hardtanh)
     both("threshold", lambda d, make: [smooth(d, make, *FLOATS, *INTEGERS), d.pick(0, 1), d.pick(-2, 3)])
-    # Not infinite: that is no bound, where PyTorch has one for infinite elements.
+    # Not infinite: an infinite value is not a bound here, but PyTorch treats it as one for infinite elements.
     def bound(d):
         number = d.number()
         return number if abs(number) != math.inf else 0.5

@@ -1,13 +1,13 @@
-"""Programs of views of a shared base, writes into them, and operations between; then backward.
+"""Programs of views of a shared base, writes to them, and other operations, followed by backward.
 
-The text of a program is explained in torch_programs.cpp, which runs it in Tandem. While it is drawn it is run by
-PyTorch, so that arguments fit what is there. Not drawn: what PyTorch leaves open (writes to memory that overlaps itself
-in part, or from memory that overlaps in part with what is written), fills of expanded tensors and writes to positions in
-them, of which PyTorch warns and which Tandem refuses, and index_copy_ with negative positions, which PyTorch refuses when
-it has written others.
+torch_programs.cpp, which runs a program in Tandem, describes its text format. PyTorch runs a program while it is being
+drawn, so that arguments match the existing variables. Three kinds of cases are not drawn. The first are cases that
+PyTorch leaves undefined: writes to memory that partly overlaps itself, or from memory that partly overlaps the written
+memory. The second are fills of expanded tensors and writes to positions in them: PyTorch warns and Tandem throws. The
+third is index_copy_ with negative positions, which PyTorch rejects only after writing other positions.
 
-Where PyTorch refuses to go backward since what it saved was overwritten, Tandem may refuse, too, or give the gradient,
-which is then taken from differences.
+Where PyTorch rejects backward because a saved tensor was overwritten, Tandem may reject it, too, or compute the
+gradient, which is then compared with finite differences.
 """
 import torch
 
@@ -44,7 +44,7 @@ VIEWS = {
     "squeeze_dim": lambda x, n: x.squeeze(int(n)),
     "unsqueeze": lambda x, n: x.unsqueeze(int(n)),
     "as_strided": lambda x, sizes, strides, o: x.as_strided(integers(sizes), integers(strides), int(o)),
-    # PyTorch refuses writes to what functions of several views give; in Tandem they are views like others.
+    # PyTorch rejects writes to views from functions that return several; in Tandem they are ordinary views.
     "chunk": lambda x, k, n: x.narrow(int(n), 0, len(range(x.shape[int(n)])[::-1][::int(k)])),
     "unbind": lambda x, n: x.select(int(n), -1),
     "detach": lambda x: x.detach(),
@@ -86,8 +86,8 @@ OTHERS = {
     "cat": lambda x, y, n: torch.cat([x, y], int(n)),
 }
 OPERANDS = {name: 1 for name in ("add_", "sub_", "mul_", "copy_", "fill_tensor_", "masked_fill_", "mul", "add", "where", "cat")}
-OPERANDS |= {"masked_fill_tensor_": 2, "addcmul_": 2}  # how many of the first arguments are tensors beside the first
-LAST = {"index_put_", "index_put_last_", "index_add_up_", "index_copy_"}  # whose last argument is a tensor
+OPERANDS |= {"masked_fill_tensor_": 2, "addcmul_": 2}  # number of leading arguments after the first that are tensors
+LAST = {"index_put_", "index_put_last_", "index_add_up_", "index_copy_"}  # the last argument is a tensor
 FILLS = {"fill_", "fill_tensor_", "zero_", "masked_fill_", "masked_fill_tensor_", "index_fill_"}
 ERRORS = (RuntimeError, IndexError, ValueError)
 FINE, OVERWRITTEN, REFUSED = range(3)  # how backward ended
@@ -106,9 +106,9 @@ class Program:
         arguments = [self.variables[int(w)] if k < OPERANDS.get(name, 0) or (name in LAST and k == len(rest) - 1) else w
                      for k, w in enumerate(rest)]
         arguments = [self.variables[int(x)], *arguments]
-        if name in WRITES:  # only when it is asked for learns a view that its base has a history by now
+        if name in WRITES:  # reading grad_fn updates a view after its base became part of a graph
             self.variables[int(x)].grad_fn  # noqa: B018
-        if name in OTHERS:  # so that no strides are kept
+        if name in OTHERS:  # so that strides are not preserved
             arguments = [a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments]
         try:
             made = (VIEWS | WRITES | OTHERS)[name](*arguments)
@@ -145,7 +145,7 @@ class Program:
 
 
 def by_differences(inputs, lines, program):
-    """The gradients of `program`, which ran on these inputs, each from two runs without history."""
+    """The gradients of `program`, which ran on these inputs, as finite differences of two unrecorded runs each."""
     asked = [n for n in integers(lines[-1].split("/")[1]) if program.variables[n].requires_grad]
 
     def loss(values):
@@ -173,7 +173,7 @@ def run(inputs, text):
     lines, program = text.split(";"), Program(inputs)
     for line in lines:
         program.run(line)
-    if program.ended == OVERWRITTEN and "detach" in text:  # what is written past history has no gradient
+    if program.ended == OVERWRITTEN and "detach" in text:  # writes through detach() have no gradient
         program.ended = REFUSED
     if program.ended == OVERWRITTEN:
         program.gradients = by_differences([x.clone() for x in inputs], lines, program)
@@ -181,7 +181,7 @@ def run(inputs, text):
 
 
 def not_compared(own, wanted):
-    """The outputs that need not agree."""
+    """The indices of the outputs that need not agree."""
     if wanted[-1] == FINE:
         return []
     gradients = range(len(wanted) - 1 - LEAVES, len(wanted) - 1)
@@ -190,13 +190,13 @@ def not_compared(own, wanted):
 
 
 def places(x):
-    """Which elements of its storage a tensor has, in its order."""
+    """The storage positions of a tensor's elements, in logical order."""
     flat = torch.arange(x.untyped_storage().nbytes() // x.element_size())
     return flat.as_strided(x.shape, x.stride(), x.storage_offset()).reshape(-1).tolist()
 
 
 def settled(name, x, others):
-    """Whether PyTorch says what writing x from `others` does: that it refuses to, or one result."""
+    """Whether PyTorch defines writing x from `others`: it either rejects the write or has a single possible result."""
     own, memory = places(x), x.untyped_storage().data_ptr()
     if name == "copy_" and any(y.untyped_storage().data_ptr() == memory for y in others):
         return False
@@ -213,7 +213,7 @@ def settled(name, x, others):
 
 
 class Writer:
-    """Draws the next instruction of a program that has run so far."""
+    """Draws the next instruction of a program, given its state so far."""
 
     def __init__(self, d, program):
         self.d, self.program = d, program
@@ -240,7 +240,7 @@ class Writer:
         return sizes
 
     def window(self, x):
-        """Distinct elements of a tensor that has all of its storage, in an order of their own, mostly within it."""
+        """as_strided arguments for distinct elements in some order, mostly within the storage, which x fully covers."""
         d, room = self.d, x.untyped_storage().nbytes() // 8
         inner = d.whole(1, 3)
         sizes, strides = [d.whole(1, 3), inner], [inner + d.pick(0, 0, 1), 1]
@@ -267,7 +267,7 @@ class Writer:
             "chunk": lambda: (d.whole(1, 3), n), "unbind": lambda: (n,),
         }
         if len(places(x)) != x.untyped_storage().nbytes() // x.element_size():
-            del draws["as_strided"]  # of what x lacks PyTorch drops the gradient
+            del draws["as_strided"]  # PyTorch drops the gradient of elements that x does not cover
         weights = [0.4 if name in ("detach", "as_strided", "chunk", "unbind") else 1 for name in draws]
         name = d.random.choices(list(draws), weights)[0]
         return name, draws[name]()
@@ -276,7 +276,7 @@ class Writer:
         """The number of a variable that broadcasts to the shape."""
         fits = [k for k, y in enumerate(self.program.variables) if y.dim() <= len(shape) and
                 all(a in (1, b) for a, b in zip(reversed(y.shape), reversed(shape)))]
-        return self.d.pick(*fits)  # the third input is a number
+        return self.d.pick(*fits)  # the third input is a 0-dim tensor
 
     def distinct(self, size):
         order = [k - self.d.pick(0, size) for k in range(size)]
@@ -324,7 +324,7 @@ class Writer:
     def instruction(self):
         d, variables = self.d, self.program.variables
         while True:
-            # Late ones more often; leaves seldom, since no write to them is allowed.
+            # Prefers later variables; leaves are rare, because writes to them are not allowed.
             k = max(d.whole(0, len(variables) - 1), d.whole(0, len(variables) - 1))
             x, kind = variables[k], d.pick(self.view, self.view, self.write, self.write, self.other)
             name, arguments = kind(x)
@@ -337,7 +337,7 @@ class Writer:
 
 def programs():
     def draw(d):
-        d.special = d.grid = False  # differences need smooth places
+        d.special = d.grid = False  # finite differences require smooth points
         shapes = [[d.whole(1, 4) for _ in range(d.whole(1, 3))] for _ in range(LEAVES)] + [[]]
         inputs = [d.tensor(s, torch.float64, "nonzero", False).pack() for s in shapes]
         program = Program([x.window(x.storage) for x in inputs])

@@ -24,11 +24,11 @@ def reductions():
         function = getattr(torch, name)
 
         def summand(d, shape, name=name):
-            """And a dtype. No extremes where integers are added as floating point: they would cancel."""
+            """Adds a dtype. No extreme values where integers are added as floating point, because they would cancel."""
             dtype = some_type(d)
             kind = "any" if dtype is None else "finite"
             if name == "prod":
-                kind = "unit" if torch.Size(shape).numel() > 40 else "finite"  # products do not overflow
+                kind = "unit" if torch.Size(shape).numel() > 40 else "finite"  # keeps products from overflowing
             return d.tensor(shape, kind=kind), dtype
         case(name, lambda d, draw=summand: list(draw(d, d.shape())), lambda x, t, f=function: f(x, dtype=t), "all",
              tolerance=10)
@@ -38,7 +38,7 @@ def reductions():
     for name in ("max", "min"):
         case(name, lambda d: [d.tensor(d.shape())], label="all")
         case(name, lambda d: (lambda s, n, keep: [d.tensor(s), n, keep])(*dim(d)), label="dim")
-    # Where NaN is the extreme of several, PyTorch's gradient is NaN; Tandem's goes to the NaN.
+    # If the extreme value is NaN, PyTorch's gradient is NaN; Tandem's goes to the NaN element.
     for name in ("amax", "amin"):
         case(name, lambda d: (lambda s, n, keep: [d.tensor(s, grad=not d.special), n, keep])(*dims(d)))
     for name in ("argmax", "argmin"):
@@ -49,22 +49,22 @@ def reductions():
         function = getattr(torch, name)
 
         def values(d, shape, grad=True):
-            """"distinct": the derivative of a root of nearly 0 has few digits."""
-            # Of one value or none PyTorch's second derivatives are NaN or missing.
+            """"distinct": the derivative of a root close to 0 has few accurate digits."""
+            # For one value or none, PyTorch's second derivatives are NaN or missing.
             d.second = not {0, 1} & set(shape) and shape != []
             return d.tensor(shape, floats(d), "distinct", grad)
         case(name, lambda d, v=values: [v(d, d.shape()), d.chance(0.5)], label="all", tolerance=10)
-        # An empty list means all dimensions; PyTorch's gradient takes it for none.
+        # An empty list means all dimensions; PyTorch's gradient treats it as none.
         case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), n, d.chance(0.5), keep])(*dims(d)),
              label="dims", tolerance=10)
-        # Of fewer values than the correction var is NaN and PyTorch's gradient NaN over all dimensions, 0 over some.
+        # With fewer values than the correction, var is NaN; PyTorch's gradient is NaN over all dimensions, 0 over some.
         case(name, lambda d, v=values: (lambda s, n, keep: [v(d, s, bool(n)), d.pick(None, n), d.pick(
             *([0, 1, 2, 1.5, None] if min(s, default=0) > 2 else [0, 1])), keep])(*dims(d)),
              lambda x, n, c, keep, f=function: f(x, n, correction=c, keepdim=keep), "correction", tolerance=10)
     p = (0, 1, 2, 2.0, 3, 0.5, -1, float("inf"), float("-inf"))
 
     def vector(d, shape):
-        d.second = 0 not in shape  # PyTorch's are NaN
+        d.second = 0 not in shape  # PyTorch's second gradients are NaN
         return d.tensor(shape, floats(d), "nonzero")
     case("norm", lambda d: [vector(d, d.shape()), d.pick(*p)], label="all", tolerance=10)
     case("norm", lambda d: (lambda s, n, keep: [vector(d, s), d.pick(*p), n, keep,
@@ -90,7 +90,7 @@ def reductions():
 
 
 def sorting():
-    # distinct values need a dtype that has enough of them
+    # distinct values require a dtype with enough of them
     def wide(d):
         return d.pick(torch.int32, torch.int64, *FLOATS, *FLOATS)
 

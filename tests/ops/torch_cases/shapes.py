@@ -1,4 +1,4 @@
-"""Views, and tensors joined, repeated and turned."""
+"""Views; joining, repeating and rotating tensors."""
 import torch
 
 from torch_cases.case import case
@@ -6,7 +6,7 @@ from torch_draw import STORED
 
 
 def factors(d, count):
-    """Sizes whose product is count, in which one may be -1."""
+    """Sizes with the product `count`; one may be -1."""
     sizes, rest = [], count
     while rest > 1 and d.chance(0.8):
         options = [n for n in range(1, rest + 1) if rest % n == 0]
@@ -76,14 +76,14 @@ def views():
 
     def window(d):
         x = make(d, d.shape())
-        d.second = 0 not in x.strides  # PyTorch divides by how often an element is there, and by 0
+        d.second = 0 not in x.strides  # PyTorch divides by the number of occurrences of an element, which may be 0
         sizes = d.shape(0, 3)
         return x, sizes, [d.whole(0, 3) for _ in sizes], d.pick(None, 0, 1, 2)
     case("as_strided", lambda d: list(window(d)), view=True)
 
     def scattered(d):
-        # PyTorch does it for contiguous tensors and gradients, writes overlaps in an order that it leaves open, and
-        # leaves the window's part of the gradient of self.
+        # PyTorch supports contiguous tensors and gradients only, writes overlaps in an unspecified order, and does not
+        # clear the window in the gradient of self.
         sizes, t = [d.whole(1, 3), d.whole(1, 3)], d.float()
         return [d.constant([12], t).pack(), d.tensor(sizes, t), sizes,
                 *d.pick(([sizes[1], 1], 0), ([1, sizes[0]], 2), ([4, 1], None))]
@@ -110,7 +110,7 @@ def pieces():
     case("unbind", lambda d: (lambda s, n: [d.tensor(s), n])(*dim(d)), view=True)
 
     def alike(d):
-        """Shapes that differ along one dimension at most."""
+        """Shapes that differ in at most one dimension."""
         shape, n = d.shape(1), 0
         n = d.dim(len(shape))
         shapes = []
