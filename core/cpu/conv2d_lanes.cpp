@@ -207,8 +207,8 @@ void run(const Plan<T>& plan, const T* source, T* result) {
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
 }
 
-// Chooses the tiles and packs the bias and the weights, `weight(group, result channel, source channel, kernel
-// place)`.
+// Chooses the tiles and packs the bias and the weights, which are given by
+// `weight(group, result channel, source channel, kernel place)`.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F weight) {
   const int64_t most = kMaxTileRows[1];

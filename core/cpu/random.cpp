@@ -40,7 +40,7 @@ struct Words {
   std::memcpy(out.word[3], c3, sizeof c3);
 }
 
-// Generates the elements of a draw from kBlocks kCount group on.
+// Generates one group of elements of a draw; the first is element kBlocks kCount group.
 template <class Op, class T>
 inline void fill_group(T* out, const Generator::Draw& draw, const RandomParameters& p, int64_t group) {
   constexpr int n = Op::template kCount<T>;

@@ -122,7 +122,7 @@ TEST_CASE("retain_grad follows a tensor written in place") {
   CHECK(show(x.grad()) == "[2] 30 30");
 }
 
-TEST_CASE("retain_grad of a view whose base is written") {
+TEST_CASE("retain_grad of a view follows a write to its base") {
   Tensor x = leaf(1, {4}), y = x * 2, v = y.slice(0, 0, 2);
   v.retain_grad();
   y.mul_(3);
