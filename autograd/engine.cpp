@@ -81,16 +81,17 @@ class Pass {
 
  private:
   void add_roots() {
-    check(args_.grad_outputs.empty() || args_.grad_outputs.size() == args_.outputs.size(),
-          "backward: got ", args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
+    check(args_.grad_outputs.empty() || args_.grad_outputs.size() == args_.outputs.size(), "backward: got ",
+          args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
     for (std::size_t i = 0; i < args_.outputs.size(); ++i) {
       const Tensor& out = args_.outputs[i];
       check(out.defined() && out.requires_grad(), "backward: tensor ", i, " (", out,
             ") does not require a gradient and has no grad_fn");
       Tensor grad = i < args_.grad_outputs.size() ? args_.grad_outputs[i] : Tensor();
       if (!grad.defined()) {
-        check(out.numel() == 1, "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i, " is ",
-              out);
+        check(out.numel() == 1,
+              "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i,
+              " is ", out);
         grad = ones(out.sizes(), out.options());
       }
       check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);
@@ -342,7 +343,8 @@ void warn_of_cycles() {
   static std::atomic_flag warned = ATOMIC_FLAG_INIT;
   if (warned.test_and_set(std::memory_order_relaxed)) return;
   std::fputs(
-      "tandem: warning: backward(create_graph = true) creates a reference cycle between each leaf and its .grad(), "
+      "tandem: warning: backward(create_graph = true) creates a reference cycle between each leaf and its "
+      ".grad(), "
       "which is a\n  memory leak until .grad() is reset (zero_grad, mutable_grad().reset()); autograd::grad "
       "creates none\n",
       stderr);

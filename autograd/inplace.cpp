@@ -46,19 +46,19 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 namespace {
 void check_tracked(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
-  check(
-      !impl.untracked_view || impl.storage->use_count() == 1, operation,
-      ": a view that was created under NoGradGuard, in InferenceMode or in a custom function, or that became a "
-      "leaf, is written while gradients are recorded, so the write would not reach its base: ",
-      self, "; create and write the view both inside or both outside, or clone() it");
+  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
+        ": a view that was created under NoGradGuard, in InferenceMode or in a custom function, or that "
+        "became a "
+        "leaf, is written while gradients are recorded, so the write would not reach its base: ",
+        self, "; create and write the view both inside or both outside, or clone() it");
 }
 }  // namespace
 
 void check_inplace(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
   if (!impl.contiguous && overlaps_itself(impl.sizes, impl.strides)) [[unlikely]]
-    fail(operation, ": the tensor overlaps itself (through expand, unfold or as_strided): ", self, " strides ",
-         impl.strides, "; clone() it before writing in place");
+    fail(operation, ": the tensor overlaps itself (through expand, unfold or as_strided): ", self,
+         " strides ", impl.strides, "; clone() it before writing in place");
   if (impl.inference)
     check(InferenceMode::is_enabled(), operation,
           ": the tensor was created in InferenceMode; clone() it outside");

@@ -118,8 +118,8 @@ const Tensor& Tensor::requires_grad_(bool value) const {
   if (value == requires_grad()) return *this;
   check(is_leaf(), "requires_grad_: only leaves can change it; this tensor is the result of ",
         grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
-  check(!value || is_floating_point(), "requires_grad_: only floating point tensors can require gradients, got ",
-        *this);
+  check(!value || is_floating_point(),
+        "requires_grad_: only floating point tensors can require gradients, got ", *this);
   check(!value || !is_inference() || InferenceMode::is_enabled(),
         "requires_grad_: the tensor was created in InferenceMode; clone() it outside");
   AutogradMeta& m = meta(*this);
