@@ -129,7 +129,7 @@ TEST_CASE("invalid arguments throw") {
                        doctest::Contains("target 3 is out of range: there are 3 classes"), IndexError);
   CHECK_THROWS_AS(nll_loss(x, full({2}, -1)), IndexError);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({3}, kLong)), doctest::Contains("have shape [2]"), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2})), doctest::Contains("integers"), Error);
+  CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2})), doctest::Contains("integer class indices"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), ones({2})),
                        doctest::Contains("weight must be [3]"), Error);
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, zeros({2}, kLong), {}, kMean, -100, 2),

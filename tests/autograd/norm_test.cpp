@@ -100,7 +100,7 @@ TEST_CASE("invalid arguments throw") {
                        Error);
   CHECK_THROWS_WITH_AS(batch_norm(ones({1, 3}), {}, {}, {}, {}, true),
                        doctest::Contains("more than one value"), Error);
-  CHECK_THROWS_WITH_AS(batch_norm(x, {}, {}, ones({3}), {}, true), doctest::Contains("together"), Error);
+  CHECK_THROWS_WITH_AS(batch_norm(x, {}, {}, ones({3}), {}, true), doctest::Contains("or neither"), Error);
   CHECK_THROWS_WITH_AS(batch_norm(ones({3}), {}, {}, {}, {}, true), doctest::Contains("[N, C, ...]"), Error);
   CHECK_THROWS_WITH_AS(batch_norm(x.to(kLong), {}, {}, {}, {}, true), doctest::Contains("int64"), Error);
   CHECK_THROWS_WITH_AS(layer_norm(x, {2}), doctest::Contains("last dimensions must be [2]"), Error);

@@ -75,7 +75,7 @@ TEST_CASE("unfold and diagonal") {
   CHECK(show(m.diagonal(-1)) == "[2] 4 9");
   CHECK(show(m.diagonal(9)) == "[0]");
   CHECK(show(counting({2, 3, 2}).diagonal(1, 2, 0)) == "[3, 1] 6 8 10");
-  CHECK_THROWS_WITH_AS(m.diagonal(0, 1, -1), doctest::Contains("both 1"), Error);
+  CHECK_THROWS_WITH_AS(m.diagonal(0, 1, -1), doctest::Contains("both are 1"), Error);
 }
 
 TEST_CASE("splitting") {
