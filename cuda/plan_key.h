@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "tandem/core/dtype.h"
-#include "tandem/core/mixed.h"
+#include "tandem/core/splitmix64.h"
 
 namespace tandem::cuda_impl {
 

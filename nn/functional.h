@@ -5,6 +5,7 @@
 #include "tandem/nn/functional/dropout.h"
 #include "tandem/nn/functional/embedding.h"
 #include "tandem/nn/functional/image.h"
+#include "tandem/nn/functional/linear.h"
 #include "tandem/nn/functional/loss.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/functional/pooling.h"

@@ -4,7 +4,7 @@
 #include <new>
 #include <typeinfo>
 
-#include "tandem/core/mixed.h"
+#include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
 namespace {

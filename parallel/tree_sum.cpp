@@ -6,7 +6,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
-#include "tandem/core/mixed.h"
+#include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
 

@@ -1,6 +1,7 @@
 // addmm and baddbmm: beta S + alpha A B. Gradients: beta G (summed by the engine to S's shape), alpha G Bᵀ,
 // alpha Aᵀ G.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"

@@ -41,16 +41,35 @@ Tensor remainder(const Scalar& self, const Tensor& other);
 Tensor pow(const Tensor& self, const Tensor& exponent);
 Tensor pow(const Tensor& self, const Scalar& exponent);
 Tensor pow(const Scalar& self, const Tensor& exponent);
+/// pow in float64.
+Tensor float_power(const Tensor& self, const Tensor& exponent);
+Tensor float_power(const Tensor& self, const Scalar& exponent);
+Tensor float_power(const Scalar& self, const Tensor& exponent);
 
 /// The larger (smaller) of the two; NaN if either is NaN. At ties each argument gets half of the gradient.
 Tensor maximum(const Tensor& self, const Tensor& other);
 Tensor minimum(const Tensor& self, const Tensor& other);
 inline Tensor max(const Tensor& self, const Tensor& other) { return maximum(self, other); }
 inline Tensor min(const Tensor& self, const Tensor& other) { return minimum(self, other); }
+/// The larger (smaller) of both, the one that is no NaN. At ties each gets half of the gradient.
+Tensor fmax(const Tensor& self, const Tensor& other);
+Tensor fmin(const Tensor& self, const Tensor& other);
 /// The angle of the point (other, self), from -pi to pi; and sqrt(self² + other²). Integers produce the
 /// default dtype.
 Tensor atan2(const Tensor& self, const Tensor& other);
 Tensor hypot(const Tensor& self, const Tensor& other);
+/// |self| with the sign bit of other; integers give the default dtype.
+Tensor copysign(const Tensor& self, const Tensor& other);
+Tensor copysign(const Tensor& self, const Scalar& other);
+/// self log(other), 0 where self is 0 and other no NaN.
+Tensor xlogy(const Tensor& self, const Tensor& other);
+Tensor xlogy(const Tensor& self, const Scalar& other);
+Tensor xlogy(const Scalar& self, const Tensor& other);
+/// log(e^self + e^other), and the same to base 2. Floating point.
+Tensor logaddexp(const Tensor& self, const Tensor& other);
+Tensor logaddexp2(const Tensor& self, const Tensor& other);
+/// 0 below 0, 1 above, `values` at 0, 0 at NaN. Without gradient; one dtype.
+Tensor heaviside(const Tensor& self, const Tensor& values);
 
 /// self + value a b, and self + value a / b, computed in the promoted dtype.
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value = 1);

@@ -1,6 +1,6 @@
 // avg_pool2d and adaptive_avg_pool2d. They are linear: the gradient spreads each output over its window, and
 // the gradient of that spreading is the pooling itself.
-#include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"

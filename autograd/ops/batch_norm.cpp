@@ -1,11 +1,11 @@
 // batch_norm. Gradients: with h = (x - mean) / s, s = sqrt(var + eps): dw = sum g h, db = sum g, dx = w / s
 // (g - mean(g) - h mean(g h)), or w / s g when the statistics are constants.
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/running_statistics.h"
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/norm.h"
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
@@ -37,8 +37,8 @@ struct BatchNormBackward final : Node {
     out[1] = wanted(1, {x.size(1)});
     out[2] = wanted(2, {x.size(1)});
     backend(x).norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
-                                   as_channels(g), as_channels(x), mean.unpack(*this), variance.unpack(*this),
-                                   w, eps, of_batch);
+                                         as_channels(g), as_channels(x), mean.unpack(*this),
+                                         variance.unpack(*this), w, eps, of_batch);
   }
   void release() override {
     input.release();
@@ -116,7 +116,7 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
   }
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
   backend(x).norm.batch_normalize(as_channels(out), x, mean, variance, w,
-                                  bias.defined() ? bias.contiguous() : bias, eps);
+                                        bias.defined() ? bias.contiguous() : bias, eps);
   if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
     node->input.save(input);
     node->weight.save(w);

@@ -1,7 +1,5 @@
-// cat and stack. Gradients: the pieces of g.
+// cat, stack, and what brings tensors to a common rank for them. Gradients: the pieces of g.
 #include "tandem/autograd/ops/cat.h"
-
-#include <cstring>
 
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/view.h"
@@ -121,25 +119,17 @@ Tensor vstack(TensorList tensors) {
   return cat(parts, 0);
 }
 
-std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing) {
-  const bool xy = std::strcmp(indexing, "xy") == 0;
-  check(xy || std::strcmp(indexing, "ij") == 0, "meshgrid: indexing must be \"ij\" or \"xy\", got \"",
-        indexing, "\"");
-  const std::size_t n = tensors.size();
-  check(n > 0, "meshgrid: expected at least one tensor");
-  const auto place = [&](std::size_t i) { return xy && n >= 2 && i < 2 ? 1 - i : i; };
-  Dims sizes(n, 1);
-  for (std::size_t i = 0; i < n; ++i) {
-    check(tensors[i].dim() <= 1, "meshgrid: expected vectors, tensor ", i, " is ", tensors[i]);
-    sizes[place(i)] = tensors[i].numel();
-  }
-  std::vector<Tensor> out;
-  for (std::size_t i = 0; i < n; ++i) {
-    Dims own(n, 1);
-    own[place(i)] = tensors[i].numel();
-    out.push_back(tensors[i].reshape(own).expand(sizes));
-  }
-  return out;
+Tensor column_stack(TensorList tensors) {
+  std::vector<Tensor> parts(tensors.begin(), tensors.end());
+  for (Tensor& t : parts)
+    if (t.dim() <= 1) t = t.reshape({t.numel(), 1});
+  return hstack(parts);
+}
+
+Tensor dstack(TensorList tensors) {
+  std::vector<Tensor> parts(tensors.begin(), tensors.end());
+  for (Tensor& t : parts) t = atleast_3d(t);
+  return cat(parts, 2);
 }
 
 }  // namespace tandem

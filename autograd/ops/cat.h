@@ -14,6 +14,9 @@ Tensor stack(TensorList tensors, int64_t dim = 0);
 Tensor hstack(TensorList tensors);
 /// Concatenates along dimension 0; vectors count as rows.
 Tensor vstack(TensorList tensors);
+/// Along dimension 1, vectors as columns; along dimension 2, after atleast_3d.
+Tensor column_stack(TensorList tensors);
+Tensor dstack(TensorList tensors);
 /// Expands N vectors (or numbers) to N coordinate grids with N dimensions, as views; "xy" swaps the first two
 /// dimensions.
 std::vector<Tensor> meshgrid(TensorList tensors, const char* indexing = "ij");

@@ -2,8 +2,8 @@
 // derivatives: y = conv(x, w), dx = input(g, w), dw = weight(g, x), with g like y. Input's own gradients are
 // conv(dd, w) and weight(g, dd); weight's are conv(x, dd) and input(g, dd).
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/checks.h"
 
-#include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -121,16 +121,6 @@ void check_conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
 
 namespace autograd {
 
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]) {
-  check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ",
-        value);
-  for (std::size_t d = 0; d < 2; ++d) {
-    pair[d] = value[value.size() == 1 ? 0 : d];
-    check(pair[d] >= least, operation, ": ", what, " has to be at least ", least, ", got ", value);
-    check(pair[d] <= INT32_MAX, operation, ": ", what, " may be at most ", INT32_MAX, ", got ", value);
-  }
-}
-
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
                              const Conv2dParameters& p) {
   Tensor out = empty_raw(sizes, weight.dtype(), weight.device());
@@ -182,5 +172,33 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
   sizes.erase(sizes.size() - 2);
   return y.view(sizes);
 }
+
+namespace autograd {
+
+Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                     std::string_view padding, IntArrayRef dilation, int64_t groups) {
+  if (padding == "valid") return conv2d(input, weight, bias, stride, 0, dilation, groups);
+  check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
+  int64_t step[2], spread[2], pad[2];
+  set_pair("conv2d", "stride", stride, 1, step);
+  set_pair("conv2d", "dilation", dilation, 1, spread);
+  check(step[0] == 1 && step[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
+  check(
+      weight.dim() == 4 && input.dim() >= 3,
+      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
+      input, "\n  weight ", weight);
+  // An odd total leaves one more behind than before: pad both sides by the larger, drop the first output.
+  for (int d = 0; d < 2; ++d) pad[d] = (spread[d] * (weight.size(d + 2) - 1) + 1) / 2;
+  const Tensor y = conv2d(input, weight, bias, 1, {pad[0], pad[1]}, dilation, groups);
+  Dims sizes(y.sizes());
+  int64_t offset = y.storage_offset();
+  for (int d = -2; d < 0; ++d) {
+    offset += (y.size(d) - input.size(d)) * y.stride(d);
+    sizes[static_cast<std::size_t>(y.dim() + d)] = input.size(d);
+  }
+  return sizes == Dims(y.sizes()) ? y : y.as_strided(sizes, y.strides(), offset);
+}
+
+}  // namespace autograd
 
 }  // namespace tandem

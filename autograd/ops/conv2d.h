@@ -30,12 +30,10 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
                         int64_t groups = 1, IntArrayRef dilation = 1);
 
 namespace autograd {
-/// padding "valid" (none) or "same" (output sizes as the input's; stride 1).
+/// padding "valid" (none) or "same" (output sizes as the input's; stride 1). Declared here because the
+/// template below, which accepts every kind of string, calls it.
 Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups);
-
-/// `value` as two numbers, height first. Throws Error unless it has one or two that are >= least.
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]);
 
 /// d conv2d / d input of shape `sizes`, and d conv2d / d weight of shape `sizes`. Arguments fit together.
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,

@@ -1,10 +1,9 @@
-// conv_transpose2d: the gradient of conv2d with respect to its input, used forward; and conv2d with the
-// padding names "same" and "valid".
+// conv_transpose2d: the gradient of conv2d with respect to its input, used forward.
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/conv2d.h"
-#include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/conv.h"
@@ -62,33 +61,5 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   if (bias.defined()) out = out + bias.reshape({1, bias.size(0), 1, 1});
   return batched ? out : out.view({sizes[1], sizes[2], sizes[3]});
 }
-
-namespace autograd {
-
-Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                     std::string_view padding, IntArrayRef dilation, int64_t groups) {
-  if (padding == "valid") return conv2d(input, weight, bias, stride, 0, dilation, groups);
-  check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
-  int64_t step[2], spread[2], pad[2];
-  set_pair("conv2d", "stride", stride, 1, step);
-  set_pair("conv2d", "dilation", dilation, 1, spread);
-  check(step[0] == 1 && step[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
-  check(
-      weight.dim() == 4 && input.dim() >= 3,
-      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
-      input, "\n  weight ", weight);
-  // An odd total leaves one more behind than before: pad both sides by the larger, drop the first output.
-  for (int d = 0; d < 2; ++d) pad[d] = (spread[d] * (weight.size(d + 2) - 1) + 1) / 2;
-  const Tensor y = conv2d(input, weight, bias, 1, {pad[0], pad[1]}, dilation, groups);
-  Dims sizes(y.sizes());
-  int64_t offset = y.storage_offset();
-  for (int d = -2; d < 0; ++d) {
-    offset += (y.size(d) - input.size(d)) * y.stride(d);
-    sizes[static_cast<std::size_t>(y.dim() + d)] = input.size(d);
-  }
-  return sizes == Dims(y.sizes()) ? y : y.as_strided(sizes, y.strides(), offset);
-}
-
-}  // namespace autograd
 
 }  // namespace tandem

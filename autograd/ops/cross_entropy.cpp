@@ -1,8 +1,8 @@
 // cross_entropy_loss. With classes, forward and backward are one fused kernel each; the gradient is
 // (softmax(x) sum of t - t) g, where t is the smoothed and weighted target (see core/backend/loss.h).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/softmax.h"

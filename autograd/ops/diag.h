@@ -10,6 +10,8 @@ Tensor diag(const Tensor& self, int64_t diagonal = 0);
 Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
 /// diag of the flattened self.
 Tensor diagflat(const Tensor& self, int64_t offset = 0);
+/// Matrices (vectors are rows) down a diagonal, else 0.
+Tensor block_diag(TensorList tensors);
 /// The sum of the main diagonal of a matrix.
 Tensor trace(const Tensor& self);
 /// A copy of self with the given diagonal replaced by src.

@@ -2,8 +2,8 @@
 // - t) / (x (1 - x)), with the divisor clamped to at least 1e-12, is finite where the logarithms are not.
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"

@@ -1,4 +1,4 @@
-// expand. Gradient: g summed over the repeated dimensions.
+// expand and broadcast_tensors. Gradient: g summed over the repeated dimensions.
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -33,6 +33,14 @@ Tensor expand(const Tensor& self, IntArrayRef size) {
   }
   Tensor out = make_view(self, sizes, strides, self.storage_offset());
   if (auto* node = record<ExpandBackward>(out, self)) node->sizes = self.sizes();
+  return out;
+}
+
+std::vector<Tensor> broadcast_tensors(TensorList tensors) {
+  Dims sizes;
+  for (const Tensor& t : tensors) sizes = broadcast_sizes(sizes, t.sizes(), "broadcast_tensors");
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(t.expand(sizes));
   return out;
 }
 

@@ -1,8 +1,8 @@
 // Pixel shuffles as permuted views, im2col and col2im.
 #include "tandem/autograd/ops/image.h"
+#include "tandem/autograd/ops/checks.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/view.h"

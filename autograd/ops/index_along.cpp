@@ -1,4 +1,4 @@
-// index_copy, index_fill, take, masked_select: applications of advanced indexing.
+// index_copy, index_fill, take, masked_select, masked_scatter: applications of advanced indexing.
 #include <algorithm>
 
 #include "tandem/autograd/ops/factories.h"
@@ -95,14 +95,6 @@ Tensor take(const Tensor& self, const Tensor& index) {
 }
 Tensor Tensor::take(const Tensor& index) const { return tandem::take(*this, index); }
 
-Tensor nonzero(const Tensor& self) {
-  const auto& kernels = backend(self).index;
-  Tensor out = empty_raw({kernels.count_nonzero(self), self.dim()}, kLong, self.device());
-  kernels.nonzero(out, self);
-  return out;
-}
-Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
-
 Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
   return tandem::index_copy(*this, dim, index, source);
 }
@@ -141,8 +133,5 @@ Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
   const Tensor chosen = mask.expand(sizes());
   return index_put_({chosen}, first_elements(chosen, source), false);
 }
-
-Tensor argwhere(const Tensor& self) { return tandem::nonzero(self); }
-Tensor Tensor::argwhere() const { return tandem::nonzero(*this); }
 
 }  // namespace tandem

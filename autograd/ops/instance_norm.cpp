@@ -1,8 +1,6 @@
-// instance_norm and local_response_norm.
+// instance_norm, by batch_norm.
 #include "tandem/autograd/buffer_updates.h"
-#include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/norm.h"
-#include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/repeat.h"
 #include "tandem/autograd/ops/running_statistics.h"
@@ -38,16 +36,6 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
                                }
                              });
   return out.reshape(input.sizes());
-}
-
-Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
-  check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
-  check(size > 0, "local_response_norm: size must be positive, got ", size);
-  Dims pad(static_cast<std::size_t>(2 * (input.dim() - 1)), 0);
-  pad[pad.size() - 2] = size / 2;
-  pad[pad.size() - 1] = (size - 1) / 2;
-  const Tensor squares = constant_pad_nd(input * input, pad).unfold(1, size, 1).mean(IntArrayRef(-1));
-  return input / (squares * alpha + k).pow(Scalar(beta));
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
@@ -52,6 +53,10 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> pos
 }
 Tensor Tensor::nan_to_num(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
   return tandem::nan_to_num(*this, nan, posinf, neginf);
+}
+Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) {
+  return inplace_of(*this, "nan_to_num_",
+                    [&](const Tensor& x) { return tandem::nan_to_num(x, nan, posinf, neginf); });
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {

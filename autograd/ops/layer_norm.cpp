@@ -1,7 +1,7 @@
 // layer_norm and group_norm, composed of differentiable operations.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/norm.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"

@@ -1,4 +1,5 @@
-// Matrix products. Operands must have the same numeric dtype and device; integers have no gradient.
+// Matrix products, and operations composed of them. Operands of a matrix product must have the same numeric
+// dtype and device; integers have no gradient.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -30,10 +31,23 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
 /// Throws Error for other shapes, dtypes or devices.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 
-namespace autograd {
-/// Throws Error naming both tensors unless dtypes and devices are equal.
-void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
-                 const Tensor& second);
-}  // namespace autograd
+/// The sum over `dims_self` of self and `dims_other` of other; what remains of self, then of other.
+Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other);
+/// The sum over both last dimensions; a number multiplies.
+Tensor inner(const Tensor& self, const Tensor& other);
+/// Kronecker's product: sizes multiply, missing dimensions are 1 in front.
+Tensor kron(const Tensor& self, const Tensor& other);
+/// Of vectors of 3 along `dim`; without it the first dimension of size 3.
+Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt);
+inline Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
+/// beta self + alpha mat vec, and beta self + alpha a bᵀ; beta 0 ignores self.
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
+             const Scalar& alpha = 1);
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
+            const Scalar& alpha = 1);
+/// Square matrices multiplied n >= 0 times; 0 gives the identity.
+Tensor matrix_power(const Tensor& self, int64_t n);
+/// x1 weight x2 + bias for each output: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
 // linear: y = x Wᵀ + b. Gradients: dx = g W, dW = gᵀ x, db = the sum of g over all rows.
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"

@@ -1,6 +1,7 @@
 // matmul, mv, dot, outer: reshaped to mm or bmm. A batch on the left of a single matrix is folded into rows;
 // a broadcast batch is an expanded view, so a single matrix serves the whole batch without a copy.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"

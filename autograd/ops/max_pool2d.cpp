@@ -83,19 +83,4 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, IntArrayR
   return {std::move(result.out), std::move(result.indices)};
 }
 
-Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation, bool ceil_mode) {
-  check(self.dim() == 2 || self.dim() == 3, "max_pool1d: expected [N, C, L] or [C, L], got ", self);
-  check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
-        "max_pool1d: kernel_size, stride, padding and dilation must have one number each");
-  Dims sizes(self.sizes());
-  sizes.insert(sizes.size() - 1, 1);
-  const int64_t step = stride.empty() ? kernel_size[0] : stride[0];
-  const Tensor out = max_pool2d(self.reshape(sizes), {1, kernel_size[0]}, {1, step}, {0, padding[0]},
-                                {1, dilation[0]}, ceil_mode);
-  sizes = out.sizes();
-  sizes.erase(sizes.size() - 2);
-  return out.view(sizes);
-}
-
 }  // namespace tandem

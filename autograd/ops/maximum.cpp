@@ -1,5 +1,5 @@
-// maximum and minimum; atan2 and hypot. Gradient of maximum (minimum): g for the larger (smaller) argument,
-// half of g for each when they are equal.
+// maximum, minimum, fmax and fmin; atan2 and hypot. Gradient of maximum (minimum): g for the larger (smaller)
+// argument, half of g for each when they are equal.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -71,10 +71,18 @@ struct HypotRule {
 
 Tensor maximum(const Tensor& self, const Tensor& other) { return binary<MaximumRule>(self, other); }
 Tensor minimum(const Tensor& self, const Tensor& other) { return binary<MinimumRule>(self, other); }
+Tensor fmax(const Tensor& self, const Tensor& other) {
+  return where(other.isnan(), self, where(self.isnan(), other, maximum(self, other)));
+}
+Tensor fmin(const Tensor& self, const Tensor& other) {
+  return where(other.isnan(), self, where(self.isnan(), other, minimum(self, other)));
+}
 Tensor atan2(const Tensor& self, const Tensor& other) { return binary<Atan2Rule>(self, other); }
 Tensor hypot(const Tensor& self, const Tensor& other) { return binary<HypotRule>(self, other); }
 Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
 Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }
+Tensor Tensor::fmax(const Tensor& other) const { return tandem::fmax(*this, other); }
+Tensor Tensor::fmin(const Tensor& other) const { return tandem::fmin(*this, other); }
 Tensor Tensor::atan2(const Tensor& other) const { return tandem::atan2(*this, other); }
 Tensor& Tensor::atan2_(const Tensor& other) { return binary_<Atan2Rule>(*this, other); }
 Tensor Tensor::hypot(const Tensor& other) const { return tandem::hypot(*this, other); }

@@ -1,22 +1,11 @@
 // mm and bmm: C = A B. Gradients: dA = G Bᵀ, dB = Aᵀ G, batch by batch.
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
 
 namespace tandem {
-namespace autograd {
-
-void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
-                 const Tensor& second) {
-  check(first.dtype() == second.dtype(), operation, ": dtypes differ\n  ", first_name, " ", first, "\n  ",
-        second_name, " ", second, "\n  convert one with .to(dtype)");
-  check(first.device() == second.device(), operation, ": devices differ\n  ", first_name, " ", first, "\n  ",
-        second_name, " ", second, "\n  move one with .to(device)");
-}
-
-}  // namespace autograd
-
 namespace {
 using namespace autograd;
 

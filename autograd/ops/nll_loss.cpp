@@ -1,6 +1,6 @@
 // nll_loss. It is linear in the scores: its gradient puts -w(y) g at the target, and the gradient of that is
 // nll_loss of the incoming gradient.
-#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/record.h"

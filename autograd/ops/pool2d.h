@@ -1,6 +1,7 @@
-// 2-d pooling. Input [N, C, H, W] or [C, H, W], float32 or float64. Lists hold one number, or two, height
-// first; an empty stride means the kernel's size. PyTorch's rules for ceil_mode, padding and divisors.
-// Throws Error on other ranks, on padding beyond half of the kernel, and where no output would be left.
+// Pooling of planes, and of rows (1d). Input [N, C, H, W] or [C, H, W], float32 or float64. Lists hold one
+// number, or two, height first; an empty stride means the kernel's size. PyTorch's rules for ceil_mode,
+// padding and divisors. Throws Error on other ranks, on padding beyond half of the kernel, and where no
+// output would be left.
 #pragma once
 #include <tuple>
 

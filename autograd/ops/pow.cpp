@@ -1,5 +1,5 @@
-// pow: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the exponent is
-// zero; and g self^exponent log(self), zero where self is 0 and the exponent is not negative.
+// pow and float_power: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the
+// exponent is zero; and g self^exponent log(self), zero where self is 0 and the exponent is not negative.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -85,5 +85,17 @@ Tensor& Tensor::pow_(const Scalar& exponent) {
       *this, "pow_", Before::kClone, [&] { power_into(*this, *this, exponent); },
       [&](const Tensor& before) { return tandem::pow(before, exponent); });
 }
+
+Tensor float_power(const Tensor& self, const Tensor& exponent) {
+  return as_type(self, kDouble).pow(as_type(exponent, kDouble));
+}
+Tensor float_power(const Tensor& self, const Scalar& exponent) {
+  return as_type(self, kDouble).pow(exponent.toDouble());
+}
+Tensor float_power(const Scalar& self, const Tensor& exponent) {
+  return pow(Scalar(self.toDouble()), as_type(exponent, kDouble));
+}
+Tensor Tensor::float_power(const Tensor& exponent) const { return tandem::float_power(*this, exponent); }
+Tensor Tensor::float_power(const Scalar& exponent) const { return tandem::float_power(*this, exponent); }
 
 }  // namespace tandem

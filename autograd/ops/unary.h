@@ -57,6 +57,12 @@ Tensor tanh(const Tensor& self);
 Tensor asinh(const Tensor& self);
 Tensor acosh(const Tensor& self);
 Tensor atanh(const Tensor& self);
+/// log(x / (1 - x)), x clamped to [eps, 1 - eps] where eps is given.
+Tensor logit(const Tensor& self, optional<double> eps = nullopt);
+/// sin(pi x) / (pi x), 1 at 0.
+Tensor sinc(const Tensor& self);
+Tensor deg2rad(const Tensor& self);
+Tensor rad2deg(const Tensor& self);
 
 // ---- bits and truth
 /// ~self of integers, not of bool.
@@ -67,6 +73,10 @@ Tensor logical_not(const Tensor& self);
 Tensor isnan(const Tensor& self);
 Tensor isinf(const Tensor& self);
 Tensor isfinite(const Tensor& self);
+/// bool: the sign bit (of -0 and some NaN too).
+Tensor signbit(const Tensor& self);
+Tensor isposinf(const Tensor& self);
+Tensor isneginf(const Tensor& self);
 /// NaN, ∞ and -∞ replaced; the default for an infinity is the dtype's largest (lowest) number.
 Tensor nan_to_num(const Tensor& self, optional<double> nan = nullopt, optional<double> posinf = nullopt,
                   optional<double> neginf = nullopt);

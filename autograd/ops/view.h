@@ -20,6 +20,11 @@ Tensor flatten(const Tensor& self, int64_t start_dim = 0, int64_t end_dim = -1);
 Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes);
 Tensor ravel(const Tensor& self);
 
+/// With at least 1, 2 or 3 dimensions: a vector is [1, n] and [1, n, 1], a matrix [m, n, 1].
+Tensor atleast_1d(const Tensor& self);
+Tensor atleast_2d(const Tensor& self);
+Tensor atleast_3d(const Tensor& self);
+
 /// start, start + step, … up to but excluding end along `dim`; bounds beyond the size are clamped to it. step
 /// > 0.
 Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = nullopt,
@@ -31,6 +36,8 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 
 /// Repeats size-1 dimensions and adds leading ones, with stride 0; -1 keeps a size.
 Tensor expand(const Tensor& self, IntArrayRef size);
+/// All expanded to one shape.
+std::vector<Tensor> broadcast_tensors(TensorList tensors);
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1);
 /// Transpose of a matrix; a vector or a number is returned unchanged.
 Tensor t(const Tensor& self);

@@ -1,16 +1,10 @@
-// Functional forms of linear, bilinear, embedding and one_hot.
+// Functional forms of embedding and one_hot.
 #include "tandem/nn/functional/embedding.h"
 
 #include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/gather.h"
-#include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/products.h"
 
 namespace tandem::nn::functional {
-
-Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  return tandem::linear(input, weight, bias);
-}
 
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options) {
   check(weight.dim() == 2, "embedding: weight must be [rows, columns], got ", weight);
@@ -19,9 +13,6 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
   return tandem::embedding(weight, input, padding);
 }
 
-Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
-  return tandem::bilinear(input1, input2, weight, bias);
-}
 Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_hot(tensor, num_classes); }
 
 }  // namespace tandem::nn::functional

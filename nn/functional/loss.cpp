@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/margin_loss.h"
-#include "tandem/autograd/ops/stacks.h"
+#include "tandem/autograd/ops/view.h"
 
 namespace tandem::nn::functional {
 namespace {

@@ -1,7 +1,7 @@
 // Functional forms of normalisation.
 #include "tandem/nn/functional/norm.h"
 
-#include "tandem/autograd/ops/norm.h"
+#include "tandem/autograd/ops/normalization.h"
 
 namespace tandem::nn::functional {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
-#include "tandem/nn/options/linear.h"
+#include "tandem/nn/options/embedding.h"
 
 namespace tandem::nn {
 

@@ -6,7 +6,6 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
-#include "tandem/autograd/ops/products.h"
 
 namespace tandem::nn {
 

@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/loss.h"
-#include "tandem/autograd/ops/special.h"
+#include "tandem/autograd/ops/unary.h"
 #include "values.h"
 
 using namespace tandem;

@@ -1,5 +1,5 @@
 // Normalisation: values, first and second gradients, running statistics, errors.
-#include "tandem/autograd/ops/norm.h"
+#include "tandem/autograd/ops/normalization.h"
 
 #include <cmath>
 

@@ -1,0 +1,44 @@
+// addmv and addr: beta self + alpha times a product with vectors.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/linalg.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha,
+                    const char* operation) {
+  check(broadcast_sizes(self.sizes(), product.sizes(), operation) == Dims(product.sizes()), operation,
+        ": self ", self, " does not broadcast to the product ", product);
+  const Tensor scaled = alpha.toDouble() == 1 ? product : product * alpha;
+  if (beta.toDouble() == 0) return scaled;
+  return (beta.toDouble() == 1 ? self : self * beta) + scaled;
+}
+
+}  // namespace
+
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha) {
+  return weighted_sum(self, mv(mat, vec), beta, alpha, "addmv");
+}
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return weighted_sum(self, outer(a, b), beta, alpha, "addr");
+}
+
+Tensor Tensor::addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addmv(*this, mat, vec, beta, alpha);
+}
+Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
+  return inplace_of(
+      *this, "addmv_", [&](const Tensor& x) { return tandem::addmv(x, mat, vec, beta, alpha); }, mat, vec);
+}
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
+  return tandem::addr(*this, a, b, beta, alpha);
+}
+Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  return inplace_of(
+      *this, "addr_", [&](const Tensor& x) { return tandem::addr(x, a, b, beta, alpha); }, a, b);
+}
+
+}  // namespace tandem

@@ -1,0 +1,39 @@
+// Functions of angles: sinc, deg2rad and rad2deg.
+#include <numbers>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+Tensor sinc(const Tensor& self) {
+  const Tensor angle = as_float(self) * std::numbers::pi, near = angle.detach().abs() < 0.5;
+  // Near 0 by its series, 1 - a² / 3! + a⁴ / 5! - …: there the derivatives of the quotient cancel.
+  const Tensor far = where(near, Scalar(1.0), angle), z = where(near, angle, Scalar(0.0)).square();
+  Tensor series = ones_like(z);
+  for (int k = 16; k > 0; k -= 2) series = 1 - z / static_cast<double>(k * (k + 1)) * series;
+  return where(near, series, far.sin() / far);
+}
+Tensor deg2rad(const Tensor& self) { return as_float(self) * (std::numbers::pi / 180); }
+Tensor rad2deg(const Tensor& self) { return as_float(self) * (180 / std::numbers::pi); }
+
+Tensor Tensor::sinc() const { return tandem::sinc(*this); }
+Tensor& Tensor::sinc_() {
+  return inplace_of(*this, "sinc_", [](const Tensor& x) { return tandem::sinc(x); });
+}
+Tensor Tensor::deg2rad() const { return tandem::deg2rad(*this); }
+Tensor& Tensor::deg2rad_() {
+  return inplace_of(*this, "deg2rad_", [](const Tensor& x) { return tandem::deg2rad(x); });
+}
+Tensor Tensor::rad2deg() const { return tandem::rad2deg(*this); }
+Tensor& Tensor::rad2deg_() {
+  return inplace_of(*this, "rad2deg_", [](const Tensor& x) { return tandem::rad2deg(x); });
+}
+
+}  // namespace tandem

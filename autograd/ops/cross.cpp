@@ -1,0 +1,25 @@
+// cross, the product of vectors of three elements.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/flip.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/view.h"
+
+namespace tandem {
+
+// a × b = (a₂b₃ - a₃b₂, …): both turned by one and by two.
+Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim) {
+  const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), "cross");
+  const auto rank = static_cast<int64_t>(sizes.size());
+  int64_t d = dim ? wrap_dim(*dim, rank) : 0;
+  while (!dim && d < rank && sizes[static_cast<std::size_t>(d)] != 3) ++d;
+  check(rank > 0 && d < rank && sizes[static_cast<std::size_t>(d)] == 3,
+        "cross: expected a dimension of size 3\n  self  ", self, "\n  other ", other);
+  const Tensor a = self.expand(sizes), b = other.expand(sizes);
+  return a.roll({-1}, {d}) * b.roll({-2}, {d}) - a.roll({-2}, {d}) * b.roll({-1}, {d});
+}
+
+Tensor Tensor::cross(const Tensor& other, optional<int64_t> dim) const {
+  return tandem::cross(*this, other, dim);
+}
+
+}  // namespace tandem

@@ -1,0 +1,18 @@
+// heaviside.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+Tensor heaviside(const Tensor& self, const Tensor& values) {
+  check(self.dtype() == values.dtype(), "heaviside: dtypes differ\n  self   ", self, "\n  values ", values);
+  const Tensor x = self.detach(), above = as_type(x > 0, x.dtype());
+  return where(x == 0, values.detach(), above);
+}
+
+Tensor Tensor::heaviside(const Tensor& values) const { return tandem::heaviside(*this, values); }
+
+}  // namespace tandem

@@ -1,0 +1,62 @@
+// logaddexp and logaddexp2.
+#include <numbers>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/binary_rule.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+// log(B^a + B^b) to the base B, 2 or e: the larger, and log(1 + B^-|a - b|). Gradients: 1 / (1 + B^(b - a))
+// and 1 / (1 + B^(a - b)).
+struct LogAddExpBackward final : Node {
+  const char* name() const override { return "LogAddExpBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor d = a.unpack(*this) - b.unpack(*this);
+    if (needs(0)) out[0] = g[0] * part(d);
+    if (needs(1)) out[1] = g[0] * part(-d);
+  }
+  void release() override {
+    a.release();
+    b.release();
+  }
+  Tensor part(const Tensor& d) const {
+    if (!binary) return sigmoid(d);
+    const Tensor below = d.detach() < 0, e = exp2(where(below, d, -d));
+    return where(below, e, 1) / (e + 1);
+  }
+  SavedTensor a, b;
+  bool binary = false;
+};
+
+Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char* operation) {
+  const ScalarType type = result_type(self, other);
+  check(is_floating_point(type), operation, ": expected floating point, got ", type);
+  const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), operation);
+  const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
+  const Tensor x = a.detach(), y = b.detach();
+  // Equal infinities have no difference.
+  const Tensor near = where(x == y, 0, -(x - y).abs());
+  const Tensor out = maximum(x, y) + (binary ? exp2(near).log1p() / std::numbers::ln2 : exp(near).log1p());
+  if (auto* node = record<LogAddExpBackward>(out, a, b)) {
+    node->a.save(a);
+    node->b.save(b);
+    node->binary = binary;
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor logaddexp(const Tensor& self, const Tensor& other) { return log_sum(self, other, false, "logaddexp"); }
+Tensor logaddexp2(const Tensor& self, const Tensor& other) {
+  return log_sum(self, other, true, "logaddexp2");
+}
+Tensor Tensor::logaddexp(const Tensor& other) const { return tandem::logaddexp(*this, other); }
+Tensor Tensor::logaddexp2(const Tensor& other) const { return tandem::logaddexp2(*this, other); }
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// prelu, composed of comparisons.
+#include "tandem/autograd/ops/activation.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+Tensor prelu(const Tensor& self, const Tensor& weight) {
+  check_floating_point("prelu", self);
+  check(self.dtype() == weight.dtype(), "prelu: dtypes differ\n  self   ", self, "\n  weight ", weight);
+  check(weight.dim() <= 1, "prelu: weight must be a number or a vector, got ", weight);
+  const int64_t channels = self.dim() < 2 ? 1 : self.size(1);
+  check(weight.numel() == 1 || weight.numel() == channels, "prelu: expected 1 or ", channels,
+        " weights, got ", weight, "\n  self ", self);
+  Dims shape(self.sizes().size(), 1);
+  if (shape.size() >= 2) shape[1] = weight.numel();
+  return where(self > 0, self, self * weight.reshape(shape));
+}
+
+Tensor Tensor::prelu(const Tensor& weight) const { return tandem::prelu(*this, weight); }
+
+}  // namespace tandem

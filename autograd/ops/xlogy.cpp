@@ -1,0 +1,36 @@
+// xlogy: self log(other).
+#include <limits>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/binary_rule.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+// Where the product is 0 whatever the logarithm is, 1 stands in for other.
+Tensor xlogy(const Tensor& self, const Tensor& other) {
+  const Tensor y = as_float(other);
+  const Tensor nothing =
+      logical_and(self == 0, logical_or(y <= 0, y == std::numeric_limits<double>::infinity()));
+  return self * where(nothing, Scalar(1.0), y).log();
+}
+Tensor xlogy(const Tensor& self, const Scalar& other) {
+  return xlogy(self, full({}, other, TensorOptions(float_type(self.dtype())).device(self.device())));
+}
+Tensor xlogy(const Scalar& self, const Tensor& other) {
+  return xlogy(full({}, self, TensorOptions(float_type(other.dtype())).device(other.device())), other);
+}
+
+Tensor Tensor::xlogy(const Tensor& other) const { return tandem::xlogy(*this, other); }
+Tensor Tensor::xlogy(const Scalar& other) const { return tandem::xlogy(*this, other); }
+Tensor& Tensor::xlogy_(const Tensor& other) {
+  return inplace_of(
+      *this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); }, other);
+}
+
+}  // namespace tandem
