@@ -1,4 +1,4 @@
-// GroupNorm, InstanceNorm, LocalResponseNorm.
+// InstanceNorm1d and InstanceNorm2d.
 #include "tandem/nn/layers/instance_norm.h"
 
 #include <ostream>
@@ -7,27 +7,6 @@
 #include "tandem/nn/layers/norm_members.h"
 
 namespace tandem::nn {
-
-GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options) {
-  check(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
-        "GroupNorm: num_channels (", options.num_channels(), ") must be divisible by num_groups (",
-        options.num_groups(), ")");
-  GroupNormImpl::reset();
-}
-void GroupNormImpl::reset() {
-  detail::register_affine(*this, weight, bias, {options.num_channels()}, options.affine());
-  reset_parameters();
-}
-void GroupNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
-void GroupNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
-         << ", eps=" << options.eps() << ", affine=" << (options.affine() ? "true" : "false") << ")";
-}
-Tensor GroupNormImpl::forward(const Tensor& input) {
-  return functional::group_norm(
-      input,
-      functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
-}
 
 template <class Derived>
 InstanceNormImplBase<Derived>::InstanceNormImplBase(const InstanceNormOptions& options) : options(options) {
@@ -70,13 +49,5 @@ Tensor InstanceNormImplBase<Derived>::forward(const Tensor& input) {
 }
 template class InstanceNormImplBase<InstanceNorm1dImpl>;
 template class InstanceNormImplBase<InstanceNorm2dImpl>;
-
-Tensor LocalResponseNormImpl::forward(const Tensor& input) {
-  return functional::local_response_norm(input, options);
-}
-void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
-         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
-}
 
 }  // namespace tandem::nn

@@ -1,24 +1,10 @@
-// GroupNorm, InstanceNorm1d, InstanceNorm2d, LocalResponseNorm.
+// InstanceNorm1d and InstanceNorm2d.
 #pragma once
-#include "tandem/nn/layers/activation.h"
+#include "tandem/nn/cloneable.h"
+#include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/norm.h"
 
 namespace tandem::nn {
-
-/// Normalises each of num_groups groups of channels of [N, C, ...] (Y. Wu, K. He, 2018); weight and bias [C].
-class GroupNormImpl : public Cloneable<GroupNormImpl> {
- public:
-  GroupNormImpl(int64_t num_groups, int64_t num_channels)
-      : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
-  explicit GroupNormImpl(const GroupNormOptions& options);
-  void reset() override;
-  void reset_parameters();
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-  GroupNormOptions options;
-  Tensor weight, bias;
-};
-TANDEM_MODULE(GroupNorm);
 
 /// Base of both: normalises each channel of each sample separately (D. Ulyanov et al., arXiv:1607.08022).
 /// With track_running_stats, evaluation mode uses the running statistics.
@@ -45,14 +31,5 @@ class InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
   explicit InstanceNorm2dImpl(const InstanceNorm2dOptions& options) : InstanceNormImplBase(options) {}
 };
 TANDEM_MODULE(InstanceNorm2d);
-
-/// Normalises across neighbouring channels of [N, C, L, ...].
-class LocalResponseNormImpl : public detail::Optioned<LocalResponseNormImpl, LocalResponseNormOptions> {
- public:
-  explicit LocalResponseNormImpl(const LocalResponseNormOptions& options) : Optioned(options) {}
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
-};
-TANDEM_MODULE(LocalResponseNorm);
 
 }  // namespace tandem::nn

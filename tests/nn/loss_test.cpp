@@ -10,9 +10,10 @@
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/tensor_literal.h"
 #include "tandem/nn/functional.h"
+#include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/dropout.h"
+#include "tandem/nn/layers/layer_norm.h"
 #include "tandem/nn/layers/loss.h"
-#include "tandem/nn/layers/norm.h"
 
 using namespace tandem;
 namespace F = tandem::nn::functional;

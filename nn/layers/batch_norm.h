@@ -1,4 +1,4 @@
-// BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm.
+// BatchNorm1d, BatchNorm2d and BatchNorm3d.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -47,21 +47,5 @@ class BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
   explicit BatchNorm3dImpl(const BatchNorm3dOptions& options) : BatchNormImplBase(options) {}
 };
 TANDEM_MODULE(BatchNorm3d);
-
-/// Normalises over the last dimensions, which must match normalized_shape, the shape of weight and bias (J.
-/// L. Ba et al.: Layer normalization. 2016).
-class LayerNormImpl : public Cloneable<LayerNormImpl> {
- public:
-  LayerNormImpl(std::vector<int64_t> normalized_shape)
-      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
-  explicit LayerNormImpl(LayerNormOptions options);
-  void reset() override;
-  void reset_parameters();
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-  LayerNormOptions options;
-  Tensor weight, bias;
-};
-TANDEM_MODULE(LayerNorm);
 
 }  // namespace tandem::nn

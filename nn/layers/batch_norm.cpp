@@ -1,10 +1,9 @@
-// BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm.
-#include "tandem/nn/layers/norm.h"
+// BatchNorm1d, BatchNorm2d and BatchNorm3d.
+#include "tandem/nn/layers/batch_norm.h"
 
 #include <ostream>
 
 #include "tandem/autograd/ops/running_statistics.h"
-#include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
 
 namespace tandem::nn {
@@ -72,24 +71,5 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
 template class BatchNormImplBase<BatchNorm1dImpl>;
 template class BatchNormImplBase<BatchNorm2dImpl>;
 template class BatchNormImplBase<BatchNorm3dImpl>;
-
-LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) {
-  LayerNormImpl::reset();
-}
-void LayerNormImpl::reset() {
-  detail::register_affine(*this, weight, bias, options.normalized_shape(), options.elementwise_affine());
-  reset_parameters();
-}
-void LayerNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
-void LayerNormImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::LayerNorm(" << concat(options.normalized_shape()) << ", eps=" << options.eps()
-         << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
-}
-Tensor LayerNormImpl::forward(const Tensor& input) {
-  return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
-                                           .weight(weight)
-                                           .bias(bias)
-                                           .eps(options.eps()));
-}
 
 }  // namespace tandem::nn

@@ -1,0 +1,51 @@
+// LayerNorm and GroupNorm.
+#include "tandem/nn/layers/layer_norm.h"
+
+#include <ostream>
+
+#include "tandem/nn/functional/norm.h"
+#include "tandem/nn/layers/norm_members.h"
+
+namespace tandem::nn {
+
+LayerNormImpl::LayerNormImpl(LayerNormOptions options) : options(std::move(options)) {
+  LayerNormImpl::reset();
+}
+void LayerNormImpl::reset() {
+  detail::register_affine(*this, weight, bias, options.normalized_shape(), options.elementwise_affine());
+  reset_parameters();
+}
+void LayerNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
+void LayerNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::LayerNorm(" << concat(options.normalized_shape()) << ", eps=" << options.eps()
+         << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
+}
+Tensor LayerNormImpl::forward(const Tensor& input) {
+  return functional::layer_norm(input, functional::LayerNormFuncOptions(options.normalized_shape())
+                                           .weight(weight)
+                                           .bias(bias)
+                                           .eps(options.eps()));
+}
+
+GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options) {
+  check(options.num_groups() > 0 && options.num_channels() % options.num_groups() == 0,
+        "GroupNorm: num_channels (", options.num_channels(), ") must be divisible by num_groups (",
+        options.num_groups(), ")");
+  GroupNormImpl::reset();
+}
+void GroupNormImpl::reset() {
+  detail::register_affine(*this, weight, bias, {options.num_channels()}, options.affine());
+  reset_parameters();
+}
+void GroupNormImpl::reset_parameters() { detail::reset_affine(weight, bias); }
+void GroupNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::GroupNorm(" << options.num_groups() << ", " << options.num_channels()
+         << ", eps=" << options.eps() << ", affine=" << (options.affine() ? "true" : "false") << ")";
+}
+Tensor GroupNormImpl::forward(const Tensor& input) {
+  return functional::group_norm(
+      input,
+      functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,18 @@
+// LocalResponseNorm.
+#include "tandem/nn/layers/local_response_norm.h"
+
+#include <ostream>
+
+#include "tandem/nn/functional/norm.h"
+
+namespace tandem::nn {
+
+Tensor LocalResponseNormImpl::forward(const Tensor& input) {
+  return functional::local_response_norm(input, options);
+}
+void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
+         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+}
+
+}  // namespace tandem::nn
