@@ -11,7 +11,7 @@
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/norm.h"
+#include "tandem/core/backend/batch_norm.h"
 
 namespace tandem {
 namespace {
@@ -36,7 +36,7 @@ struct BatchNormBackward final : Node {
     out[0] = wanted(0, x.sizes());
     out[1] = wanted(1, {x.size(1)});
     out[2] = wanted(2, {x.size(1)});
-    backend(x).norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
+    backend(x).batch_norm.batch_backward(out[0].defined() ? as_channels(out[0]) : out[0], out[1], out[2],
                                          as_channels(g), as_channels(x), mean.unpack(*this),
                                          variance.unpack(*this), w, eps, of_batch);
   }
@@ -106,7 +106,7 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
   if (of_batch) {
     mean = empty_raw({x.size(1)}, x.dtype(), x.device());
     variance = empty_raw({x.size(1)}, x.dtype(), x.device());
-    backend(x).norm.batch_statistics(mean, variance, x);
+    backend(x).batch_norm.batch_statistics(mean, variance, x);
   } else {
     // Copies, because a later training step may overwrite the running statistics before backward.
     mean =
@@ -115,7 +115,7 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
         recording(input, weight, bias) ? running_var.detach().clone() : running_var.detach().contiguous();
   }
   Tensor out = empty_raw(input.sizes(), input.dtype(), input.device());
-  backend(x).norm.batch_normalize(as_channels(out), x, mean, variance, w,
+  backend(x).batch_norm.batch_normalize(as_channels(out), x, mean, variance, w,
                                         bias.defined() ? bias.contiguous() : bias, eps);
   if (auto* node = record<BatchNormBackward>(out, input, weight, bias)) {
     node->input.save(input);

@@ -19,7 +19,7 @@ struct RandomKernels;
 struct ConvKernels;
 struct PoolKernels;
 struct LossKernels;
-struct NormKernels;
+struct BatchNormKernels;
 struct OptimKernels;
 struct CaptureKernels;
 struct DataKernels;
@@ -37,7 +37,7 @@ struct Backend {
   const ConvKernels& conv;
   const PoolKernels& pool;
   const LossKernels& loss;
-  const NormKernels& norm;
+  const BatchNormKernels& batch_norm;
   const OptimKernels& optim;
   const CaptureKernels& capture;
   const DataKernels& data;

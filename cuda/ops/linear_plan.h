@@ -1,7 +1,7 @@
 // x weightᵀ + bias in a single cuBLASLt kernel.
 #pragma once
 #include "tandem/cuda/context.h"
-#include "tandem/cuda/ops/matrix.h"
+#include "tandem/cuda/ops/matmul_matrix.h"
 
 namespace tandem::cuda_impl {
 

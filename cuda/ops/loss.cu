@@ -11,7 +11,7 @@
 #include "tandem/core/reduction.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
-#include "tandem/cuda/ops/max_sum.h"
+#include "tandem/cuda/ops/softmax_max_sum.h"
 #include "tandem/cuda/raise_fault.h"
 #include "tandem/cuda/tables.h"
 

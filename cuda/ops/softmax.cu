@@ -8,7 +8,7 @@
 #include "tandem/core/backend/softmax.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
-#include "tandem/cuda/ops/max_sum.h"
+#include "tandem/cuda/ops/softmax_max_sum.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

@@ -1,6 +1,6 @@
 // Classification losses and batch normalisation on CUDA against the CPU.
+#include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/backend/loss.h"
-#include "tandem/core/backend/norm.h"
 #include "tandem/core/reduction.h"
 #include "tandem/tests/cuda/family.h"
 
@@ -92,7 +92,7 @@ TEST_CASE("batch normalisation agrees with the CPU") {
           const Tensor in = move(x), w = move(weight), b = move(bias), g = move(grad);
           std::vector<Tensor> out{channel(), channel(), make(sizes, type, cuda), make(sizes, type, cuda),
                                   channel(), channel(), make(sizes, type, cuda)};
-          const auto& kernels = backend(in).norm;
+          const auto& kernels = backend(in).batch_norm;
           kernels.batch_statistics(out[0], out[1], in);
           kernels.batch_normalize(out[2], in, out[0], out[1], w, b, 1e-5);
           kernels.batch_backward(out[3], out[4], out[5], g, in, out[0], out[1], w, 1e-5, true);

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "tandem/cuda/ops/cat_batch.h"
-#include "tandem/cuda/ops/matrix.h"
-#include "tandem/cuda/ops/pool_windows.h"
+#include "tandem/cuda/ops/matmul_matrix.h"
+#include "tandem/cuda/ops/pool2d_windows.h"
 #include "tandem/cuda/plan_key.h"
 
 using namespace tandem;

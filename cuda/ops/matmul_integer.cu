@@ -4,7 +4,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/ops/matrix.h"
+#include "tandem/cuda/ops/matmul_matrix.h"
 
 namespace tandem::cuda_impl {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-struct NormKernels {
+struct BatchNormKernels {
   /// Mean and (biased) variance of each channel over N and S; NaN if there are no elements.
   Kernel<"batch_norm_statistics", void(const Tensor& mean, const Tensor& variance, const Tensor& input)>
       batch_statistics;

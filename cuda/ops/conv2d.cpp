@@ -5,7 +5,7 @@
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/ops/conv_plan.h"
+#include "tandem/cuda/ops/conv2d_plan.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

@@ -1,6 +1,6 @@
 // 2-d pooling with custom kernels: cuDNN's maximum pooling does not return the indices that the table
 // records, and cuDNN supports neither dilation nor adaptive windows. One thread per result, in forward and
-// backward (pool_windows.h), so no atomics are needed; rules and order of additions match the CPU.
+// backward (pool2d_windows.h), so no atomics are needed; rules and order of additions match the CPU.
 #include <algorithm>
 
 #include "tandem/core/backend/pool.h"
@@ -8,7 +8,7 @@
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/ops/pool_windows.h"
+#include "tandem/cuda/ops/pool2d_windows.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/backend/norm.h"
+#include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/backend/reduce.h"
 #include "tandem/cuda/fast_divide.h"
 #include "tandem/cuda/launch.h"
@@ -280,8 +280,8 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 
 }  // namespace
 
-constinit const NormKernels norm_kernels{.batch_statistics = batch_statistics,
-                                         .batch_normalize = batch_normalize,
-                                         .batch_backward = batch_backward};
+constinit const BatchNormKernels batch_norm_kernels{.batch_statistics = batch_statistics,
+                                                    .batch_normalize = batch_normalize,
+                                                    .batch_backward = batch_backward};
 
 }  // namespace tandem::cuda_impl

@@ -1,7 +1,7 @@
 // Batch normalisation on the CPU: one task per channel, so every sum has a fixed order.
 #include <cmath>
 
-#include "tandem/core/backend/norm.h"
+#include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
@@ -135,8 +135,8 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 
 }  // namespace
 
-constinit const NormKernels norm_kernels{.batch_statistics = batch_statistics,
-                                         .batch_normalize = batch_normalize,
-                                         .batch_backward = batch_backward};
+constinit const BatchNormKernels batch_norm_kernels{.batch_statistics = batch_statistics,
+                                                    .batch_normalize = batch_normalize,
+                                                    .batch_backward = batch_backward};
 
 }  // namespace tandem::cpu

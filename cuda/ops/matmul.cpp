@@ -9,7 +9,7 @@
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/linear_plan.h"
-#include "tandem/cuda/ops/matrix.h"
+#include "tandem/cuda/ops/matmul_matrix.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {

@@ -1,7 +1,7 @@
 // Selects the algorithm of a convolution: by cuDNN's heuristic by default, or by timing all algorithms after
 // globalContext().setBenchmarkCuDNN(true). Algorithms that may produce different bits on each run are
 // excluded unless setDeterministicCuDNN(false).
-#include "tandem/cuda/ops/conv_plan.h"
+#include "tandem/cuda/ops/conv2d_plan.h"
 
 #include <algorithm>
 #include <array>
