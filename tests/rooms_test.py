@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Checks that an operation has the same base name in autograd/ops/, core/cpu/ and cuda/ops/.
+
+    tests/rooms_test.py
+
+A kernel file is named after an operation (a file of autograd/ops/) or a kernel family (a header of core/backend/ that
+declares a struct of kernels), followed by a part of PARTS if the kernel has several files: `find . -name 'conv2d*'`
+then shows all of conv2d. Other files need a line in OTHERS with the reason. The last line is `N passed, N failed`.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KERNELS = ("core/cpu", "cuda/ops")
+PARTS = set("""batch columns depthwise extreme index integer lanes loop matrix max_sum multinomial plan shallow sort table
+    tables weight windows""".split())
+OTHERS = {
+    "core/cpu": {
+        "backend": "combines the tables of all families",
+        "tables": "declares the tables of all families",
+        "loop": "the loop of all elementwise kernels",
+        "blocks": "elementwise loops for any strides",
+        "simd": "vectors of the target's registers",
+        "microkernel": "register tiles of matrix products and convolutions",
+        "gemm": "matrix products on raw memory, for matmul and conv2d",
+        "gemv": "matrix-vector products on raw memory, for matmul",
+        "moments": "sums of deviations, for reductions and batch_norm",
+        "scratch": "working memory of a thread",
+    },
+    "cuda/ops": {},
+}
+
+
+def base_names(folder):
+    return {p.name.split(".")[0] for p in (ROOT / folder).iterdir() if p.suffix in (".h", ".cpp", ".cu")}
+
+
+def known_names():
+    families = {p.stem for p in (ROOT / "core/backend").glob("*.h") if re.search(r"^struct \w+Kernels {", p.read_text(), re.M)}
+    # binary_op.h and its like hold what operations of one kind share: their kernels are named after the kind.
+    return families | {re.sub("_op$", "", name) for name in base_names("autograd/ops")}
+
+
+def unknown(names, known, others):
+    """The names that are neither known, alone or with a part, nor in `others`."""
+    def fits(name):
+        splits = [(name[:i], name[i + 1:]) for i in range(len(name)) if name[i] == "_"]
+        return name in known or any(head in known and (part in PARTS or part.isdigit()) for head, part in splits)
+    return sorted(n for n in names if not fits(n) and n not in others)
+
+
+def main():
+    known = known_names()
+    bad = []
+    for folder in KERNELS:
+        names = base_names(folder)
+        bad += [f"{folder}/{n}: no operation in autograd/ops and no family in core/backend has this name; rename it, or give "
+                "the reason in OTHERS" for n in unknown(names, known, OTHERS[folder])]
+        bad += [f"{folder}/{n}: in OTHERS without need" for n in OTHERS[folder] if n not in names or not unknown([n], known, {})]
+    if unknown(["conv2d", "conv2d_plan", "unary_0", "sofmax", "conv2d_misc", "tables"], known, {"tables"}) != ["conv2d_misc", "sofmax"]:
+        bad.append("the check misses an unknown name, or rejects a known one")
+    print(*bad, sep="\n")
+    print(f"{0 if bad else 1} passed, {1 if bad else 0} failed")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
