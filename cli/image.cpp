@@ -1,4 +1,4 @@
-// PNG is decoded with libpng's simplified interface, PNM by hand (netpbm.sourceforge.net/doc/pnm.html).
+// PNG is decoded with libpng's simplified interface.
 #include "tandem/cli/image.h"
 
 #include <png.h>
@@ -118,105 +118,6 @@ Image decode_png(const std::vector<uint8_t>& whole, const std::string& name, uin
   return image;
 }
 
-// Parses the numbers and samples of a PNM file.
-class PnmReader {
- public:
-  PnmReader(const std::vector<uint8_t>& file, const std::string& name) : file_(file), name_(name) {}
-
-  // A decimal number after white space and comments.
-  int number(const char* what) {
-    skip_space();
-    check(at_ < file_.size() && is_digit(file_[at_]), name_, ": broken PNM: ", what, " is missing");
-    int value = 0;
-    for (; at_ < file_.size() && is_digit(file_[at_]); ++at_) {
-      value = value * 10 + (file_[at_] - '0');
-      check(value <= 1000000, name_, ": broken PNM: ", what, " is too large");
-    }
-    return value;
-  }
-
-  // One bit of the plain format; bits need no white space between them.
-  int bit() {
-    skip_space();
-    check(at_ < file_.size() && (file_[at_] == '0' || file_[at_] == '1'), name_,
-          ": broken PNM: a bit is missing");
-    return file_[at_++] - '0';
-  }
-
-  // The raster, which begins after exactly one byte of white space and must be complete.
-  const uint8_t* raster(std::size_t bytes) {
-    check(at_ < file_.size() && is_space(file_[at_]), name_,
-          ": broken PNM: no white space before the pixels");
-    ++at_;
-    check(file_.size() - at_ >= bytes, name_, ": truncated PNM: expected ", bytes,
-          " bytes of pixels, got only ", file_.size() - at_, " bytes");
-    return file_.data() + at_;
-  }
-
- private:
-  static bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
-  static bool is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-  void skip_space() {
-    for (; at_ < file_.size(); ++at_) {
-      if (file_[at_] == '#')
-        while (at_ + 1 < file_.size() && file_[at_] != '\n') ++at_;
-      else if (!is_space(file_[at_]))
-        return;
-    }
-  }
-
-  const std::vector<uint8_t>& file_;
-  const std::string& name_;
-  std::size_t at_ = 2;
-};
-
-uint8_t to_eight_bits(int value, int most) { return static_cast<uint8_t>((value * 255 + most / 2) / most); }
-
-void read_bits(PnmReader& reader, bool plain, Image& image) {  // 1 is black
-  const std::size_t width = static_cast<std::size_t>(image.width), row_bytes = (width + 7) / 8;
-  const uint8_t* raster = plain ? nullptr : reader.raster(row_bytes * static_cast<std::size_t>(image.height));
-  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    const std::size_t x = i % width;
-    const int bit = plain ? reader.bit() : raster[i / width * row_bytes + x / 8] >> (7 - x % 8) & 1;
-    image.pixels[i] = bit != 0 ? 0 : 255;
-  }
-}
-
-void read_samples(PnmReader& reader, bool plain, const std::string& name, Image& image) {
-  const int most = reader.number("the maximum value");
-  check(most >= 1 && most <= 65535, name, ": broken PNM: the maximum value ", most, " is outside 1 to 65535");
-  const std::size_t sample_bytes = most > 255 ? 2 : 1;
-  const uint8_t* raster = plain ? nullptr : reader.raster(image.pixels.size() * sample_bytes);
-  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    int value = 0;
-    if (plain)
-      value = reader.number("a sample");
-    else
-      value = sample_bytes == 1 ? raster[i] : raster[2 * i] << 8 | raster[2 * i + 1];
-    check(value <= most, name, ": broken PNM: sample ", value, " is above the maximum value ", most);
-    image.pixels[i] = to_eight_bits(value, most);
-  }
-}
-
-Image decode_pnm(const std::vector<uint8_t>& file, const std::string& name) {
-  PnmReader reader(file, name);
-  const int kind = file[1] - '0';  // 1 to 3 plain, 4 to 6 binary: bits, gray, RGB
-  const int width = reader.number("the width"), height = reader.number("the height");
-  check_size(width, height, name);
-  const bool plain = kind <= 3;
-  Image image{width, height, kind % 3 == 0 ? 3 : 1, {}};
-  // A plain sample takes at least two bytes, a plain bit one.
-  if (plain)
-    check(byte_count(image) <= file.size(), name, ": truncated PNM: ", width, " x ", height,
-          " pixels do not fit a file of ", file.size(), " bytes");
-  image.pixels.resize(byte_count(image));
-  if (kind % 3 == 1)
-    read_bits(reader, plain, image);
-  else
-    read_samples(reader, plain, name, image);
-  return image;
-}
-
 // The source pixels that a new pixel covers, with the weight of each.
 struct Span {
   int first;
@@ -239,18 +140,17 @@ std::vector<Span> spans(int from, int to) {
 }  // namespace
 
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background) {
-  check(!file.empty(), name, ": not an image: the file is empty");
+  check(!file.empty(), name, ": the file is empty; expected a PNG image");
   if (file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0) return decode_png(file, name, background);
-  if (file.size() >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6') return decode_pnm(file, name);
   const bool jpeg = file.size() >= 2 && file[0] == 0xFF && file[1] == 0xD8;
-  fail(name, ": ", jpeg ? "a JPEG" : "not a supported image", "; expected PNG, PGM, PPM or PBM");
+  fail(name, ": ", jpeg ? "a JPEG" : "another kind of file", "; expected a PNG image");
 }
 
 Image read_image(const std::string& path, uint8_t background) {
   data::GzInput input(path);
   check(input.file_bytes() <= static_cast<uint64_t>(kMostImageFileBytes), path, ": ", input.file_bytes(),
         " bytes; an image file may have at most ", kMostImageFileBytes, " bytes");
-  check(!input.is_gzip(), path, ": a gzip file; expected PNG, PGM, PPM or PBM");
+  check(!input.is_gzip(), path, ": a gzip file; expected a PNG image");
   std::vector<uint8_t> file(input.file_bytes());
   file.resize(input.read(file.data(), file.size()));
   return decode_image(file, path, background);

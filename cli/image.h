@@ -1,4 +1,4 @@
-// Reads images from files: PNG with libpng, and PGM, PPM and PBM (binary and plain), as 8-bit gray or RGB.
+// Reads and writes PNG images with libpng, as 8-bit gray or RGB.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,10 +17,9 @@ inline constexpr int kMostPixelsASide = 16384;
 inline constexpr int64_t kMostPixels = 1 << 26;
 inline constexpr int64_t kMostImageFileBytes = 256 << 20;
 
-/// Detects the format from the first bytes. Rounds 16-bit samples to 8 bits, resolves palettes, and
-/// composites transparent pixels onto `background` (0: black). Of a PNG's ancillary chunks, only valid tRNS
-/// and gAMA chunks are used; the others, and bytes after the end, are ignored. Throws Error naming `path` and
-/// the reason: not a PNG or PNM, broken, too large.
+/// Rounds 16-bit samples to 8 bits, resolves palettes, and composites transparent pixels onto `background`
+/// (0: black). Of the ancillary chunks, only valid tRNS and gAMA chunks are used; the others, and bytes after
+/// the end, are ignored. Throws Error naming `path` and the reason: not a PNG, broken, too large.
 Image read_image(const std::string& path, uint8_t background = 0);
 /// The same from memory; error messages use `name`.
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background = 0);

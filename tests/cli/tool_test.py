@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 tandem = os.path.abspath(sys.argv[1])
 sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
@@ -180,7 +181,7 @@ def test_hostile_checkpoints():
     refused("other", tool("eval", "b"), "unknown format")
     changed("a", "b", config={"classes": ["\x1b[2J\u009b", *"123456789"]})
     picture()
-    shown = tool("predict", "b", "x.pgm", "--top", "10").stdout
+    shown = tool("predict", "b", "x.png", "--top", "10").stdout
     check("no escape sequence is printed", "\x1b" not in shown and "\u009b" not in shown and "?[2J" in shown, shown)
     for make in (lambda: os.mkfifo("b/checkpoint.safetensors"), lambda: os.mkdir("b/checkpoint.safetensors")):
         shutil.rmtree("b")
@@ -189,9 +190,15 @@ def test_hostile_checkpoints():
         refused("no file", tool("eval", "b", timeout=20), "not a regular file")
 
 
-def picture(name="x.pgm"):
+def picture(name="x.png"):
+    def chunk(kind, content):
+        body = kind + content
+        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+    rows = b"".join(b"\0" + bytes(range(28 * y % 196, 28 * y % 196 + 28)) for y in range(28))
     with open(name, "wb") as file:
-        file.write(b"P5 28 28 255\n" + bytes(range(196)) * 4)
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 28, 28, 8, 0, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def start(*args):

@@ -1,4 +1,4 @@
-// PNG and PNM images.
+// PNG images.
 #include "tandem/cli/image.h"
 
 #include <vector>
