@@ -34,7 +34,8 @@ void lock_for_fork();
 void unlock_after_fork();
 }  // namespace cpu
 
-/// Bytes of tensor storage on one device.
+/// Bytes of tensor storage on one device, of any backend. MemoryUse (core/backend/memory_use.h) is what its
+/// allocator takes for them.
 struct MemoryStats {
   int64_t current_bytes = 0;
   int64_t peak_bytes = 0;

@@ -13,10 +13,10 @@ MemoryUse use_of(int64_t index) {
 }
 }  // namespace
 
-int64_t memory_allocated(int64_t index) { return use_of(index).allocated; }
-int64_t max_memory_allocated(int64_t index) { return use_of(index).allocated_peak; }
-int64_t memory_reserved(int64_t index) { return use_of(index).reserved; }
-int64_t max_memory_reserved(int64_t index) { return use_of(index).reserved_peak; }
+int64_t memory_allocated(int64_t index) { return static_cast<int64_t>(use_of(index).allocated); }
+int64_t max_memory_allocated(int64_t index) { return static_cast<int64_t>(use_of(index).allocated_peak); }
+int64_t memory_reserved(int64_t index) { return static_cast<int64_t>(use_of(index).reserved); }
+int64_t max_memory_reserved(int64_t index) { return static_cast<int64_t>(use_of(index).reserved_peak); }
 void reset_peak_memory_stats(int64_t index) {
   const Device device = device_of(index);
   backend(device).runtime.reset_memory_peaks(device);

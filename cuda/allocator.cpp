@@ -84,9 +84,9 @@ void* CachingAllocator::allocate(std::size_t bytes, StreamId stream, PoolId id) 
   split(block, bytes);
   live_.emplace(block->data, block);
   ++pool.live;
-  ++stats_.requests;
-  stats_.allocated += block->size;
-  stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
+  ++use_.allocations;
+  use_.allocated += block->size;
+  use_.allocated_peak = std::max(use_.allocated_peak, use_.allocated);
   return block->data;
 }
 
@@ -112,15 +112,15 @@ CachingAllocator::Block* CachingAllocator::new_segment(std::size_t bytes, Stream
   const std::size_t size = segment_size(bytes);
   void* data = request(size);
   if (data == nullptr) return nullptr;
-  stats_.reserved += size;
-  stats_.reserved_peak = std::max(stats_.reserved_peak, stats_.reserved);
+  use_.reserved += size;
+  use_.reserved_peak = std::max(use_.reserved_peak, use_.reserved);
   return new Block{
       static_cast<char*>(data), size, stream, pool, bytes <= kSmall, false, nullptr, nullptr, {}, {}};
 }
 
 // Allocates GPU memory; if there is none left, frees the cache and tries once more.
 void* CachingAllocator::request(std::size_t bytes) {
-  ++stats_.segments;
+  ++use_.system_allocations;
   if (void* data = source_.allocate(bytes)) return data;
   if (!source_.may_wait()) return nullptr;
   release_reached(/*wait=*/true);
@@ -134,8 +134,8 @@ void* CachingAllocator::request(std::size_t bytes) {
 void CachingAllocator::exhausted(std::size_t bytes) {
   const auto room = source_.room();
   fail("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ", mib(room.total), ", ",
-       mib(room.free), " free; this process holds ", mib(stats_.reserved), ", ", mib(stats_.allocated),
-       " of it in tensors (peak ", mib(stats_.allocated_peak),
+       mib(room.free), " free; this process holds ", mib(use_.reserved), ", ", mib(use_.allocated),
+       " of it in tensors (peak ", mib(use_.allocated_peak),
        ")\n  try a smaller batch, or NoGradGuard where no gradients are needed");
 }
 
@@ -161,7 +161,7 @@ void CachingAllocator::free(void* memory) noexcept try {
   }
   Block* block = found->second;
   live_.erase(found);
-  stats_.allocated -= block->size;
+  use_.allocated -= block->size;
   --pools_[block->pool].live;
   if (block->users.empty()) return release(block);
   waiting_.push_back(block);
@@ -240,7 +240,7 @@ std::size_t CachingAllocator::free_segments(Pool& pool) {
       delete block;
       return true;
     });
-  stats_.reserved -= freed;
+  use_.reserved -= freed;
   return freed;
 }
 
@@ -270,14 +270,14 @@ void CachingAllocator::retire_pool(PoolId id) {
   if (found->second.live == 0) free_segments(found->second);
 }
 
-AllocatorStats CachingAllocator::stats() const {
+MemoryUse CachingAllocator::use() const {
   std::lock_guard lock(mutex_);
-  return stats_;
+  return use_;
 }
 void CachingAllocator::reset_peaks() {
   std::lock_guard lock(mutex_);
-  stats_.allocated_peak = stats_.allocated;
-  stats_.reserved_peak = stats_.reserved;
+  use_.allocated_peak = use_.allocated;
+  use_.reserved_peak = use_.reserved;
 }
 
 }  // namespace tandem::cuda_impl

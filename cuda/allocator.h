@@ -18,18 +18,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tandem/core/backend/memory_use.h"
 #include "tandem/cuda/memory_source.h"
 
 namespace tandem::cuda_impl {
 
 /// A set of segments reserved for captured steps; 0 is the shared pool.
 using PoolId = uint64_t;
-
-struct AllocatorStats {
-  std::size_t allocated = 0, allocated_peak = 0;  ///< bytes of blocks handed out
-  std::size_t reserved = 0, reserved_peak = 0;    ///< bytes taken from the GPU
-  uint64_t requests = 0, segments = 0;  ///< blocks handed out and allocation calls to the GPU, so far
-};
 
 class CachingAllocator {
  public:
@@ -54,7 +49,7 @@ class CachingAllocator {
   /// Stops allocation from the pool; its memory returns to the GPU when the last block is freed.
   void retire_pool(PoolId pool);
 
-  AllocatorStats stats() const;
+  MemoryUse use() const;
   void reset_peaks();
 
   /// The size a request is rounded up to, and the size of the segment it would be cut from.
@@ -90,7 +85,7 @@ class CachingAllocator {
   std::unordered_map<PoolId, Pool> pools_;
   std::unordered_map<void*, Block*> live_;
   std::vector<Block*> waiting_;  // freed, but other streams have not reached their events
-  AllocatorStats stats_;
+  MemoryUse use_;
   PoolId next_pool_ = 1;
 };
 

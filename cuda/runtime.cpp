@@ -41,11 +41,7 @@ std::vector<std::string> versions() {
           concat("cuDNN ", version(dnn, 10000, 100), ".", dnn % 100)};
 }
 
-MemoryUse memory_use(Device device) {
-  const AllocatorStats s = device_state(device.index()).allocator->stats();
-  return {static_cast<int64_t>(s.allocated), static_cast<int64_t>(s.allocated_peak),
-          static_cast<int64_t>(s.reserved), static_cast<int64_t>(s.reserved_peak), s.segments};
-}
+MemoryUse memory_use(Device device) { return device_state(device.index()).allocator->use(); }
 
 StreamHandle create_stream(Device device) {
   context(device);

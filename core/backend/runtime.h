@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/backend/kernel.h"
+#include "tandem/core/backend/memory_use.h"
 #include "tandem/core/stream.h"
 
 namespace tandem {
@@ -14,13 +15,6 @@ struct DeviceInfo {
   int64_t memory_free = 0;
   int threads = 0;     ///< CPU threads, or multiprocessors
   std::string detail;  ///< "compute capability 9.0, one of 2 on card 0"
-};
-
-/// A backend's use of a device's memory for tensors, in bytes.
-struct MemoryUse {
-  int64_t allocated = 0, allocated_peak = 0;  ///< handed out
-  int64_t reserved = 0, reserved_peak = 0;    ///< taken from the system
-  uint64_t system_allocations = 0;            ///< requests to the system
 };
 
 struct RuntimeKernels {

@@ -49,8 +49,9 @@ constinit const RuntimeKernels runtime_kernels{
     .memory_use =
         +[](Device device) {
           const MemoryStats stats = memory_stats(device);
-          return MemoryUse{stats.current_bytes, stats.peak_bytes, stats.current_bytes, stats.peak_bytes,
-                           system_allocations()};
+          const auto now = static_cast<std::size_t>(stats.current_bytes);
+          const auto peak = static_cast<std::size_t>(stats.peak_bytes);
+          return MemoryUse{now, peak, now, peak, stats.allocations, system_allocations()};
         },
     .reset_memory_peaks = +[](Device device) { reset_peak_memory_stats(device); },
     .empty_cache = +[](Device) { cpu::empty_cache(); },

@@ -97,14 +97,14 @@ TEST_CASE("small blocks are cut from one segment and merged again") {
   CHECK(source.allocations == 1);
   CHECK(bytes_of(y) == bytes_of(x) + 512);
   CHECK(bytes_of(z) == bytes_of(y) + 1024);
-  CHECK(a.stats().allocated == 512 + 1024 + 1024);
-  CHECK(a.stats().reserved == 2 * kMiB);
+  CHECK(a.use().allocated == 512 + 1024 + 1024);
+  CHECK(a.use().reserved == 2 * kMiB);
   a.free(y);
   CHECK(a.allocate(700, nullptr) == y);  // the smallest that fits
   a.free(x);
   a.free(z);
   a.free(y);  // between free neighbours
-  CHECK(a.stats().allocated == 0);
+  CHECK(a.use().allocated == 0);
   CHECK(a.allocate(kMiB, nullptr) == x);  // one block again
   CHECK(source.allocations == 1);
 }
@@ -131,7 +131,7 @@ TEST_CASE("a block used by another stream waits for it") {
   a.used_by(x, stream(3));
   a.free(x);
   CHECK(source.events == 2);
-  CHECK(a.stats().allocated == a.stats().reserved - (a.stats().reserved - 14 * kMiB));
+  CHECK(a.use().allocated == a.use().reserved - (a.use().reserved - 14 * kMiB));
   CHECK(a.allocate(5 * kMiB, stream(1)) != x);
   source.run(stream(2));
   CHECK(a.allocate(5 * kMiB, stream(1)) != x);
@@ -167,10 +167,10 @@ TEST_CASE("during a capture nothing waits for the GPU or returns memory to it") 
   a.free(a.allocate(20 * kMiB, stream(1)));
   source.captured = {stream(9)};
   a.empty_cache();
-  CHECK(a.stats().reserved == 20 * kMiB);
+  CHECK(a.use().reserved == 20 * kMiB);
   CHECK_THROWS_WITH_AS(a.allocate(30 * kMiB, stream(1)), doctest::Contains("out of memory"), Error);
   CHECK(source.synchronizations == 0);
-  CHECK(a.stats().reserved == 20 * kMiB);
+  CHECK(a.use().reserved == 20 * kMiB);
   source.captured.clear();
   CHECK(a.allocate(30 * kMiB, stream(1)) != nullptr);
 }
@@ -194,11 +194,11 @@ TEST_CASE("out of GPU memory: the cache is freed and the request retried") {
   void* x = a.allocate(30 * kMiB, nullptr);
   void* y = a.allocate(20 * kMiB, nullptr);
   a.free(x);
-  CHECK(a.stats().reserved == 50 * kMiB);
+  CHECK(a.use().reserved == 50 * kMiB);
   void* z = a.allocate(40 * kMiB, nullptr);
   CHECK(z != nullptr);
-  CHECK(a.stats().reserved == 60 * kMiB);
-  CHECK(a.stats().reserved_peak == 60 * kMiB);
+  CHECK(a.use().reserved == 60 * kMiB);
+  CHECK(a.use().reserved_peak == 60 * kMiB);
   a.used_by(y, stream(2));
   a.free(y);
   a.free(z);
@@ -221,7 +221,7 @@ TEST_CASE("out of memory: the error reports the figures, and nothing is lost") {
       text.find("the GPU has 64.0 MiB, 14.0 MiB free; this process holds 50.0 MiB, 50.0 MiB of it in tensors "
                 "(peak 50.0 MiB)") != std::string::npos);
   CHECK_THROWS_AS(a.allocate(std::size_t{1} << 60, nullptr), Error);
-  CHECK(a.stats().allocated == 50 * kMiB);
+  CHECK(a.use().allocated == 50 * kMiB);
   a.free(x);
   CHECK(a.allocate(60 * kMiB, nullptr) != nullptr);
 }
@@ -232,17 +232,17 @@ TEST_CASE("peaks and empty_cache") {
   void* x = a.allocate(30 * kMiB, nullptr);
   void* small = a.allocate(kKiB, nullptr);
   a.free(x);
-  CHECK(a.stats().allocated_peak == 30 * kMiB + kKiB);
+  CHECK(a.use().allocated_peak == 30 * kMiB + kKiB);
   a.reset_peaks();
-  CHECK(a.stats().allocated_peak == kKiB);
-  CHECK(a.stats().reserved_peak == 32 * kMiB);
+  CHECK(a.use().allocated_peak == kKiB);
+  CHECK(a.use().reserved_peak == 32 * kMiB);
   a.empty_cache();
-  CHECK(a.stats().reserved == 2 * kMiB);  // part of that segment is in use
+  CHECK(a.use().reserved == 2 * kMiB);  // part of that segment is in use
   CHECK(source.used() == 2 * kMiB);
   a.reset_peaks();
-  CHECK(a.stats().reserved_peak == 2 * kMiB);
-  CHECK(a.stats().segments == 2);
-  CHECK(a.stats().requests == 2);
+  CHECK(a.use().reserved_peak == 2 * kMiB);
+  CHECK(a.use().system_allocations == 2);
+  CHECK(a.use().allocations == 2);
   a.free(small);
   a.empty_cache();
   CHECK(source.used() == 0);
@@ -269,7 +269,7 @@ TEST_CASE("pools are separate, and freed once they are retired and empty") {
   CHECK(source.used() == 42 * kMiB);
   a.free(last);
   CHECK(source.used() == 20 * kMiB);
-  CHECK(a.stats().reserved == 20 * kMiB);
+  CHECK(a.use().reserved == 20 * kMiB);
   CHECK_THROWS_AS(a.allocate(kMiB, nullptr, PoolId{77}), Error);
   a.retire_pool(0);  // the shared pool stays
   CHECK(a.allocate(5 * kMiB, nullptr) != nullptr);
@@ -326,7 +326,7 @@ TEST_CASE("memory not allocated here is not freed") {
   void* block = a.allocate(kKiB, nullptr);
   a.free(block);
   a.free(block);
-  CHECK(a.stats().allocated == 0);
+  CHECK(a.use().allocated == 0);
   CHECK(source.bad_frees == 0);
 }
 
@@ -359,10 +359,10 @@ TEST_CASE("random use: live blocks never overlap, and all memory is returned") {
       if (draw(500) == 0) a.empty_cache();
     }
     for (const auto& [at, size] : held) a.free(at);
-    CHECK(a.stats().allocated == 0);
+    CHECK(a.use().allocated == 0);
     a.empty_cache();
     CHECK(source.used() == 0);
-    CHECK(a.stats().reserved == 0);
+    CHECK(a.use().reserved == 0);
   }
   CHECK(source.events == 0);
   CHECK(source.bad_frees == 0);
