@@ -1,5 +1,4 @@
-// Idle threads wait in a list for jobs. They are never joined, so nothing waits for them at process exit. A
-// thread spins briefly before it sleeps, because calls tend to follow each other closely.
+// Idle threads wait in a list for jobs. They are never joined, so nothing waits for them at process exit.
 #include "tandem/core/device_threads.h"
 
 #include <algorithm>
@@ -14,24 +13,11 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/fork.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/spin.h"
 #include "tandem/core/thread_state.h"
 
 namespace tandem {
 namespace {
-
-constexpr int kSpins = 2000;
-
-// Spins for `ready()` for at most some tens of microseconds; returns whether it became true.
-template <class Ready>
-bool spin_until(const Ready& ready) {
-  for (int spins = 0; spins < kSpins; ++spins) {
-    if (ready()) return true;
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-  return false;
-}
 
 class Worker {
  public:

@@ -68,7 +68,8 @@ class PerProcess {
   std::atomic<Made*> at_{nullptr};
 };
 
-/// A spin lock for short critical sections. Guarded data must be consistent between any two writes.
+/// A spin lock for a few instructions: four bytes, so every tensor's state can hold one. Guarded data must be
+/// consistent between any two writes. State that is recreated in the child uses std::mutex instead.
 class ForkLock {
  public:
   void lock() noexcept {
@@ -90,7 +91,7 @@ class ForkLock {
   std::atomic<uint32_t> holder_{0};
 };
 
-/// The same for longer critical sections: waiters sleep.
+/// The same for longer critical sections, in which a spinning waiter would burn a core: waiters sleep.
 class ForkMutex : private ForkLock {
  public:
   void lock() noexcept {

@@ -1,5 +1,4 @@
-// One thread pool per logical CPU device. Workers spin for a few microseconds before they sleep, because the
-// kernels of a small model follow each other closely.
+// One thread pool per logical CPU device.
 #include "tandem/core/parallel_for.h"
 
 #include <sched.h>
@@ -16,6 +15,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/fork.h"
 #include "tandem/core/profile.h"
+#include "tandem/core/spin.h"
 #include "tandem/core/usable_cores.h"
 
 namespace tandem {
@@ -30,15 +30,8 @@ int usable_cores() {
 namespace {
 
 constexpr int kMaxDevices = 64;
-constexpr int kSpins = 2000;
 thread_local int current_cpu_device = 0;
 thread_local bool inside_body = false;
-
-void pause_cpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 // One parallel_for in flight. `next` hands out chunks.
 struct Job {
@@ -98,12 +91,9 @@ class Pool {
     detail::check_same_process(process, "parallel_for");
     const uint32_t entered = entered_.exchange(kClosed, std::memory_order_acq_rel);
     uint32_t left = 0;
-    for (int spins = 0; (left = left_.load(std::memory_order_acquire)) != entered;) {
-      if (++spins < kSpins)
-        pause_cpu();
-      else
-        left_.wait(left, std::memory_order_acquire);
-    }
+    const auto all_left = [&] { return (left = left_.load(std::memory_order_acquire)) == entered; };
+    if (!spin_until(all_left))
+      while (!all_left()) left_.wait(left, std::memory_order_acquire);
     return true;
   }
 
@@ -120,12 +110,8 @@ class Pool {
     profiler::name_thread(concat("pool ", number).c_str());
     uint32_t seen = 0;
     for (;;) {
-      for (int spins = 0; generation_.load(std::memory_order_acquire) == seen;) {
-        if (++spins < kSpins)
-          pause_cpu();
-        else
-          generation_.wait(seen, std::memory_order_acquire);
-      }
+      if (!spin_until([&] { return generation_.load(std::memory_order_acquire) != seen; }))
+        generation_.wait(seen, std::memory_order_acquire);
       ++seen;
       if (stop_) return;
       if (entered_.fetch_add(1, std::memory_order_acq_rel) >= kClosed) continue;

@@ -1,0 +1,19 @@
+// Spinning before sleeping: the kernels of a small model follow each other so closely that waking a thread
+// would take longer than the wait.
+#pragma once
+
+namespace tandem {
+
+/// Spins for `ready()` for at most some tens of microseconds; returns whether it became true.
+template <class Ready>
+bool spin_until(const Ready& ready) {
+  for (int spins = 0; spins < 2000; ++spins) {
+    if (ready()) return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
+}  // namespace tandem
