@@ -10,12 +10,11 @@
 // Configurations alternate, with a few steps each, so that other load on the machine affects all of them
 // alike. Figures are medians over all steps, with the best step beside them. Two devices need two free cores.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
+#include "tandem/core/clock.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/tandem.h"
 
@@ -46,14 +45,6 @@ const auto loss_of = [](LeNetImpl& net, const Tensor& x, const Tensor& y) {
   return nn::functional::cross_entropy(net.forward(x), y);
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double cpu_now() {  // CPU time of all threads of the process, which other programs hardly affect
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 double median(std::vector<double> v) {
   std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
   return v[v.size() / 2];
@@ -73,10 +64,10 @@ struct Way {
     server->step(*optimizer, x, y, loss_of);  // starts the threads of the pool
     for (int i = 0; i < steps; ++i) {
       server->reset_timings();
-      const double begin = now(), cpu_begin = cpu_now();
+      const double begin = seconds_now(), cpu_begin = cpu_seconds_now();
       server->step(*optimizer, x, y, loss_of);
-      seconds.push_back(now() - begin);
-      cpu_seconds.push_back(cpu_now() - cpu_begin);
+      seconds.push_back(seconds_now() - begin);
+      cpu_seconds.push_back(cpu_seconds_now() - cpu_begin);
       const ServerTimings& t = server->timings();
       double fetch = 0;
       for (const DeviceTimings& device : t.devices) fetch = std::max(fetch, device.broadcast);

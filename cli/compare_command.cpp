@@ -1,8 +1,6 @@
 // tandem compare: the same training on several lists of devices, alternating by epoch so that other load on
 // the machine affects all of them alike.
-#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 
 #include "tandem/cli/batches.h"
@@ -15,6 +13,7 @@
 #include "tandem/cli/stepper.h"
 #include "tandem/cli/trainer.h"
 #include "tandem/core/atomic_file.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/suggest.h"
 #include "tandem/core/usable_cores.h"
@@ -23,11 +22,6 @@ namespace tandem::cli {
 namespace {
 
 constexpr int kTimedSteps = 40, kWarmUpSteps = 5;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double cpu_now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // One list of devices with one batch size: its own model, and everything that the training needs.
 struct Contender {
@@ -238,7 +232,7 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
   c.model->train();
   stepper.start(0, 0);
   stepper.reset_timings();
-  const double begun = now(), cpu_begun = cpu_now();
+  const double begun = seconds_now(), cpu_begun = cpu_seconds_now();
   Batches loader(c.data.train, loading(c, o, number), c.side);
   int64_t done = 0;
   for (auto batch = loader.next(); !batch.empty(); batch = loader.next(), ++done) {
@@ -251,9 +245,9 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
                 .fields = {}});
   }
   stepper.loss_sum();  // synchronises with the devices
-  const double seconds = std::max(now() - begun, 1e-9);
+  const double seconds = std::max(seconds_now() - begun, 1e-9);
   c.measured.seconds.push_back(seconds);
-  c.measured.cores.push_back((cpu_now() - cpu_begun) / seconds);
+  c.measured.cores.push_back((cpu_seconds_now() - cpu_begun) / seconds);
   if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
   c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
   bar.print(concat(

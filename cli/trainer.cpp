@@ -2,19 +2,15 @@
 // position.
 #include "tandem/cli/trainer.h"
 
-#include <chrono>
 #include <filesystem>
 
 #include "tandem/cli/options.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/profile.h"
 
 namespace tandem::cli {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.input[2], c.class_count}; }
 
@@ -98,7 +94,7 @@ bool Trainer::epoch() {
                   .first_batch = p.batch,
                   .pin_memory = side_.has_value()},
                  side_);
-  double begun = now();
+  double begun = seconds_now();
   model_->train();
   const int64_t batches = loader.count();
   for (std::vector<Tensor> batch = loader.next(); !batch.empty(); batch = loader.next()) {
@@ -109,14 +105,14 @@ bool Trainer::epoch() {
     p.images += batch[1].size(0);
     ++p.batch;
     show(batches, begun);
-    if (stop_signal == 0 && now() - saved_at_ < options_.save_every) continue;
-    p.seconds += now() - begun;
+    if (stop_signal == 0 && seconds_now() - saved_at_ < options_.save_every) continue;
+    p.seconds += seconds_now() - begun;
     if (stop_signal != 0) return false;
     save();
-    begun = now();
+    begun = seconds_now();
   }
   collect();
-  p.seconds += now() - begun;
+  p.seconds += seconds_now() - begun;
   return true;
 }
 
@@ -125,7 +121,7 @@ void Trainer::show(int64_t batches, double begun) {
   collect();
   const Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
-  const double seconds = p.seconds + now() - begun, images = static_cast<double>(p.images);
+  const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
   const double rate = images / std::max(seconds, 1e-9);
   const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.images.size(0)) - images;
   bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
@@ -195,7 +191,7 @@ void Trainer::save() {
   p.random_offset = default_generator().offset();
   guarded([&] { save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer()); });
   saved_ = place_of(p);
-  saved_at_ = now();
+  saved_at_ = seconds_now();
 }
 
 }  // namespace tandem::cli

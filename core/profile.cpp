@@ -15,6 +15,7 @@
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/fork.h"
 #include "tandem/core/of_thread.h"
 #include "tandem/core/profile_spans.h"
@@ -29,7 +30,7 @@ namespace {
 struct Session {
   Session(std::string path, int64_t most) : path(std::move(path)), most(most), budget(most) {}
   const std::string path;
-  const int64_t most, start_ns = now_ns();
+  const int64_t most, start_ns = nanoseconds_now();
   Budget budget;
   uint64_t number = 0;
   std::vector<std::shared_ptr<ThreadSpans>> threads;  // guarded by State::mutex
@@ -149,7 +150,7 @@ void begin_span(Open& open, const Device* device) noexcept try {
   Local* const thread = join();
   if (thread == nullptr) return;
   open.session = thread->number;
-  open.begin_ns = now_ns();
+  open.begin_ns = nanoseconds_now();
   if (device == nullptr || host_only != 0) return;
   open.track = &track_of(*thread, *device);
   open.event = open.track->mark();
@@ -162,7 +163,7 @@ void end_span(const Open& open, Span span) noexcept try {
   if (local.number != open.session) return;
   const int64_t start = local.session->start_ns;
   span.begin_ns = open.begin_ns - start;
-  span.end_ns = now_ns() - start;
+  span.end_ns = nanoseconds_now() - start;
   local.spans->spans.add(span);
   if (open.event != nullptr) open.track->add(open.event, span);
 } catch (...) {  // out of memory: the span is lost

@@ -2,23 +2,17 @@
 #include "tandem/core/profile_spans.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string_view>
 #include <unordered_set>
 
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/device.h"
 #include "tandem/core/fork.h"
 
 namespace tandem::profiler::detail {
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 namespace {
 struct Names {
@@ -111,7 +105,7 @@ StreamTrack::~StreamTrack() {
 void StreamTrack::set_anchor() {
   runtime_.record_event(anchor_, stream_);
   runtime_.synchronize_event(anchor_);
-  anchor_ns_ = now_ns() - start_ns_;
+  anchor_ns_ = nanoseconds_now() - start_ns_;
 }
 
 void* StreamTrack::take() {

@@ -23,7 +23,6 @@ struct Span {
   char note[48] = "";  // shapes and the like, truncated to fit
 };
 
-int64_t now_ns();
 /// A copy of `text` that is never freed; "(other)" beyond 65,536 different texts.
 const char* interned(std::string_view text);
 /// Copies `text` into a span's note; longer text is cut and ends in "...".

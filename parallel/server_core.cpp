@@ -7,6 +7,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/core/generator.h"
 #include "tandem/parallel/server_impl.h"

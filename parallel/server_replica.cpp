@@ -2,7 +2,6 @@
 #include "tandem/parallel/server_replica.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "tandem/autograd/grad_mode.h"
@@ -11,6 +10,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/clock.h"
 
 namespace tandem::parallel {
 
@@ -52,10 +52,6 @@ void Channel::free_receiver() {
 void Channel::free_sender() {
   source_event_.record(source_);
   source_event_.wait(Stream::current(source_.device()));
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 PhaseClock::PhaseClock(Device device, bool synchronize)

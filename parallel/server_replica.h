@@ -47,7 +47,6 @@ class PhaseClock {
   bool synchronize_;
   double last_;
 };
-double seconds_now();
 
 /// Parts of a flat buffer that are sent separately, from its end, where backward starts, to its front.
 struct Buckets {

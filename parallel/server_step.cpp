@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parallel_apply.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -25,6 +24,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/captured_step.h"
@@ -44,10 +44,6 @@ struct Options {
     return rows.empty() || std::find(rows.begin(), rows.end(), row) != rows.end();
   }
 } options;
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Device seconds per call: the median of `repeats` calls after two warm-up calls.
 template <class F>
@@ -112,7 +108,7 @@ struct Epochs {
   template <class Step>
   double seconds_of_one(Step&& run_step) {
     synchronize(options.device);
-    const double began = seconds();
+    const double began = seconds_now();
     const Tensor order = randperm(images, TensorOptions(options.device).dtype(kLong));
     Tensor total = zeros({}, TensorOptions(options.device));
     for (int64_t at = 0; at < images; at += 256) {
@@ -121,7 +117,7 @@ struct Epochs {
       total += run_step(x, labels.index_select(0, at_once));
     }
     (void)total.item<float>();  // read once per epoch
-    return seconds() - began;
+    return seconds_now() - began;
   }
 };
 
@@ -195,9 +191,9 @@ void small_op() {
   std::vector<double> times;
   for (int burst = -10; burst < 200; ++burst) {
     synchronize(options.device);
-    const double began = seconds();
+    const double began = seconds_now();
     for (int i = 0; i < 100; ++i) (void)tandem::add(a, b);
-    if (burst >= 0) times.push_back((seconds() - began) / 100);
+    if (burst >= 0) times.push_back((seconds_now() - began) / 100);
   }
   bench::row(kSource, "small_op", bench::median(times));
 }

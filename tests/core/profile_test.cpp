@@ -16,6 +16,7 @@
 #include "tandem/core/backend/random.h"
 #include "tandem/core/backend/reduce.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/clock.h"
 #include "tandem/core/profile_spans.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/tandem.h"
@@ -319,7 +320,7 @@ TEST_CASE("device spans: read in batches, timed by events, and events are reused
   FakeDevice::waits = FakeDevice::alive = 0;
   Budget budget(1000);
   {
-    StreamTrack track(table, {Device(kCPU, 0), nullptr}, now_ns(), budget, 10);
+    StreamTrack track(table, {Device(kCPU, 0), nullptr}, nanoseconds_now(), budget, 10);
     CHECK(FakeDevice::waits == 1);  // for its anchor
     for (int i = 0; i < 25; ++i)
       track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
@@ -345,7 +346,7 @@ TEST_CASE("spans of a failing device are dropped and counted") {
   FakeDevice::alive = 0;
   Budget budget(1000);
   {
-    StreamTrack track(table, {Device(kCPU, 0), nullptr}, now_ns(), budget, 10);
+    StreamTrack track(table, {Device(kCPU, 0), nullptr}, nanoseconds_now(), budget, 10);
     void* begin = track.mark();
     track.add(begin, profiler::detail::Span{.name = "k", .category = "kernel"});
     begin = track.mark();
