@@ -1,5 +1,6 @@
 // ImageLoader: one epoch of batches from images on the training device. One kernel gathers, converts and
-// scales a batch; only the epoch's order is copied from the host.
+// scales a batch; only the epoch's order is copied from the host, so there is nothing for BatchLoader's
+// workers, pinned memory and transforms to do.
 //
 // Batch k has the same examples as with BatchLoader and the same options: they are a pure function of (seed,
 // epoch, batch_size, number of examples).

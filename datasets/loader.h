@@ -1,4 +1,5 @@
-// BatchLoader: one epoch of batches gathered from tensors in memory; the fast path for training.
+// BatchLoader: one epoch of batches gathered from tensors in memory. Beside make_data_loader, which collates
+// examples that a data set makes one by one, it is the fast path for training.
 //
 // The examples of batch k are a pure function of (seed, epoch, batch_size, number of examples): workers,
 // prefetching and resuming in the middle of an epoch do not change them.

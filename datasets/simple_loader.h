@@ -1,4 +1,4 @@
-// DataLoader: PyTorch's interface in one line:
+// DataLoader: make_data_loader's loader with the interface that PyTorch has in Python, in one line:
 //
 //   data::DataLoader loader(dataset, {.batch_size = 30, .shuffle = true, .num_workers = 2});
 //   for (auto& batch : loader) …
