@@ -1,5 +1,5 @@
-// DeviceFeeder copies a BatchLoader's batches to a device, one batch ahead of their use. It is not part of the
-// loader, because its stream must outlive the epoch.
+// DeviceFeeder copies a BatchLoader's batches to a device, one batch ahead of their use. It is not part of
+// the loader, because its stream must outlive the epoch.
 #pragma once
 #include <optional>
 #include <vector>
