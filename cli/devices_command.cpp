@@ -19,15 +19,14 @@ int devices_command() {
   for (const DeviceType type : {kCPU, kCUDA}) {
     if (device_count(type) == 0) continue;
     const RuntimeKernels& runtime = backend(type).runtime;
-    std::string versions;
-    for (const std::string& version : runtime.versions())
-      versions += (versions.empty() ? "" : ", ") + version;
+    std::string parts;
+    for (const std::string& part : runtime.computes_with()) parts += (parts.empty() ? "" : ", ") + part;
     for (int i = 0; i < device_count(type); ++i) {
       const DeviceInfo info = runtime.device_info(i);
       table.add_row({Device(type, static_cast<DeviceIndex>(i)).str(),
                      info.name + (info.detail.empty() ? "" : ", " + info.detail),
                      std::to_string(info.threads), byte_size(static_cast<double>(info.memory)),
-                     byte_size(static_cast<double>(info.memory_free)), versions});
+                     byte_size(static_cast<double>(info.memory_free)), parts});
     }
   }
   std::fputs(table.text(terminal).c_str(), stdout);

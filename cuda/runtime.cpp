@@ -30,7 +30,7 @@ std::string version(int number, int major_factor, int minor_factor) {
   return concat(number / major_factor, ".", number % major_factor / minor_factor);
 }
 
-std::vector<std::string> versions() {
+std::vector<std::string> computes_with() {
   int driver = 0, runtime = 0, blas = 0;
   ensure(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   ensure(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
@@ -117,7 +117,7 @@ void synchronize_stream(StreamHandle stream) {
 constinit const RuntimeKernels runtime_kernels{
     .device_count = device_count,
     .device_info = device_info,
-    .versions = versions,
+    .computes_with = computes_with,
     .current_device = current_device,
     .set_current_device = set_current_device,
     .allocate =

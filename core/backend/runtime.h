@@ -20,8 +20,8 @@ struct DeviceInfo {
 struct RuntimeKernels {
   Kernel<"", int()> device_count;
   Kernel<"", DeviceInfo(int index)> device_info;
-  /// Versions of the libraries that the backend uses: "Eigen 3.4.0".
-  Kernel<"", std::vector<std::string>()> versions;
+  /// What computes: the backend's own kernels ("own kernels for AVX-512"), or libraries and their versions.
+  Kernel<"", std::vector<std::string>()> computes_with;
   Kernel<"", int()> current_device;
   Kernel<"", void(int index)> set_current_device;
 

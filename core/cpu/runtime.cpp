@@ -1,7 +1,7 @@
 // Memory, streams and events on the CPU. Kernels run synchronously, so waiting does nothing.
 #include <unistd.h>
 
-#include <Eigen/Core>
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -28,8 +28,27 @@ DeviceInfo device_info(int) {
           std::max(1, get_num_threads() / device_count()), ""};
 }
 
-std::vector<std::string> versions() {
-  return {concat("Eigen ", EIGEN_WORLD_VERSION, ".", EIGEN_MAJOR_VERSION, ".", EIGEN_MINOR_VERSION)};
+// All kernels are compiled for the same instruction set as this file.
+const char* instruction_set() {
+#if defined(__AVX512F__)
+  return "AVX-512";
+#elif defined(__AVX2__)
+  return "AVX2";
+#elif defined(__AVX__)
+  return "AVX";
+#elif defined(__SSE2__)
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "the baseline instruction set";
+#endif
+}
+
+std::vector<std::string> computes_with() {
+  const int threads = get_num_threads();
+  return {concat("own kernels for ", instruction_set()),
+          concat(threads, threads == 1 ? " thread" : " threads")};
 }
 
 using Clock = std::chrono::steady_clock;
@@ -40,7 +59,7 @@ Clock::time_point& point(void* event) { return *static_cast<Clock::time_point*>(
 constinit const RuntimeKernels runtime_kernels{
     .device_count = +[] { return device_count(); },
     .device_info = device_info,
-    .versions = versions,
+    .computes_with = computes_with,
     .current_device = +[] { return current_device(); },
     .set_current_device = +[](int index) { set_current_device(index); },
     .allocate = +[](Device, std::size_t bytes) { return cpu::allocate(bytes); },

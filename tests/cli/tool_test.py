@@ -251,6 +251,12 @@ def lenet(*args):
     return tool("train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip", *args)
 
 
+def test_devices():
+    run = tool("devices", env=dict(os.environ, TANDEM_NUM_THREADS="3", TANDEM_CPU_DEVICES="2"))
+    check("devices", run.returncode == 0 and run.stdout.count("own kernels for ") == 2, (run.returncode, run.stdout))
+    check("threads of all devices", run.stdout.count(", 3 threads") == 2, run.stdout)
+
+
 def test_several_devices():
     lists = ("cpu:0", "cpu:0,cpu:1", "cpu:0,cpu:1,cpu:2,cpu:3")
     for number, devices in enumerate(lists):
