@@ -5,7 +5,6 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/pointwise.h"
-#include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
