@@ -14,6 +14,8 @@
 
 namespace tandem::parallel {
 
+// Calls the backend's copy instead of copy_, which would check and record the write: this runs in gradient
+// hooks too, and flat buffers of one layout need neither.
 void copy_flat(const Tensor& to, const Tensor& from) {
   const Device device = to.device().is_cpu() ? from.device() : to.device();
   // Between a device and the host, streams do not order the host side, so such a copy must block.
@@ -58,10 +60,7 @@ PhaseClock::PhaseClock(Device device, bool synchronize)
     : device_(device), synchronize_(synchronize), last_(seconds_now()) {}
 
 double PhaseClock::lap() {
-  if (synchronize_) {
-    const auto& runtime = backend(device_).runtime;
-    runtime.synchronize_stream(runtime.current_stream(device_));
-  }
+  if (synchronize_) Stream::current(device_).synchronize();
   const double before = last_;
   return (last_ = seconds_now()) - before;
 }

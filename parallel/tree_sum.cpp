@@ -3,8 +3,6 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
@@ -41,13 +39,11 @@ void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters,
     left.index = leaf / 2;
   } else {
     Node node{0, leaf, buffer(parameters, like, offsets)};
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const auto& kernels = backend(like).pointwise;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
       if (const Tensor& grad = parameters[i].grad(); grad.defined())
-        kernels.copy(node.sum.views[i], grad);
+        node.sum.views[i].copy_(grad);
       else
-        kernels.fill(node.sum.views[i], 0);
-    }
+        node.sum.views[i].zero_();
     nodes_.push_back(std::move(node));
   }
   merge();

@@ -70,7 +70,7 @@ SOURCES_MAY = {
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",
     ("parallel", "ops.h"): "tensors are scattered and summed with operations",
     ("parallel", "nn/files"): "the server is saved and loaded",
-    ("parallel", "core/backend"): "copies between devices are ordered on streams",
+    ("parallel/server_replica.cpp", "core/backend"): "flat buffers are copied without recording",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }
