@@ -9,8 +9,15 @@
 
 namespace tandem::cli {
 
-/// Parses `text`. Throws Error on nesting so deep that walking it could exhaust the stack; nlohmann's
-/// exception on invalid JSON.
+/// nlohmann's message without its number: "[json.exception.parse_error.101] …" -> "…".
+inline std::string reason_of(const nlohmann::json::exception& error) {
+  const std::string text = error.what();
+  const auto end = text.starts_with('[') ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+/// Parses `text`. Throws Error on invalid JSON, with the reason and the place, and on nesting so deep that
+/// walking it could exhaust the stack.
 inline nlohmann::ordered_json parse_json(const std::string& text) {
   constexpr int kMostDepth = 64;
   int depth = 0;
@@ -26,7 +33,11 @@ inline nlohmann::ordered_json parse_json(const std::string& text) {
     else if (!in_string && (c == ']' || c == '}'))
       --depth;
   }
-  return nlohmann::ordered_json::parse(text);
+  try {
+    return nlohmann::ordered_json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    fail("invalid JSON: ", reason_of(error));
+  }
 }
 
 /// Serialises `json`; bytes that are not UTF-8 become U+FFFD.
@@ -51,7 +62,7 @@ T get_entry(const nlohmann::ordered_json& json, const char* key) {
   try {
     return it->template get<T>();
   } catch (const nlohmann::json::exception& error) {
-    fail("entry \"", key, "\": ", error.what());
+    fail("entry \"", key, "\": ", reason_of(error));
   }
 }
 
