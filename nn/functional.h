@@ -1,4 +1,4 @@
-// All functional forms: namespace F = tandem::nn::functional.
+// All functional forms: namespace F = tandem::nn::functional. nn/layers/ defines them, beside the modules.
 #pragma once
 #include "tandem/nn/functional/activation.h"
 #include "tandem/nn/functional/conv.h"

@@ -52,7 +52,6 @@ SOURCES_MAY = {
     ("core/cpu_allocator.cpp", "core/cpu"): "emptying the cache frees the kernels' scratch memory, too",
     ("autograd", "autograd/ops"): "the engine sums gradients, and creates missing ones, with operations",
     ("autograd", "core/backend"): "gradients are summed and copied without recording, on the streams of their devices",
-    ("nn/functional", "autograd/ops"): "a functional form calls operations",
     ("nn/files", "autograd"): "loading is not recorded",
     ("nn/files", "autograd/ops"): "loading creates tensors",
     ("nn", "autograd/ops"): "modules create, initialise and copy tensors",

@@ -1,10 +1,87 @@
-// Activations.
+// Activations: functional forms and modules.
 #include "tandem/nn/layers/activation.h"
 
 #include <ostream>
 
 #include "tandem/autograd/ops/activation.h"
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/softmax.h"
+#include "tandem/autograd/ops/unary.h"
 #include "tandem/nn/functional/activation.h"
+#include "tandem/nn/layers/shrink.h"
+
+namespace tandem::nn::functional {
+
+Tensor relu(Tensor input, const ReLUFuncOptions& options) {
+  return options.inplace() ? tandem::relu_(input) : tandem::relu(input);
+}
+Tensor relu6(Tensor input, const ReLU6FuncOptions& options) {
+  return options.inplace() ? tandem::relu6_(input) : tandem::relu6(input);
+}
+Tensor leaky_relu(Tensor input, const LeakyReLUFuncOptions& options) {
+  return options.inplace() ? tandem::leaky_relu_(input, options.negative_slope())
+                           : tandem::leaky_relu(input, options.negative_slope());
+}
+Tensor elu(Tensor input, const ELUFuncOptions& options) {
+  return options.inplace() ? tandem::elu_(input, options.alpha()) : tandem::elu(input, options.alpha());
+}
+Tensor selu(Tensor input, const SELUFuncOptions& options) {
+  return options.inplace() ? tandem::selu_(input) : tandem::selu(input);
+}
+Tensor hardtanh(Tensor input, const HardtanhFuncOptions& options) {
+  return options.inplace() ? tandem::hardtanh_(input, options.min_val(), options.max_val())
+                           : tandem::hardtanh(input, options.min_val(), options.max_val());
+}
+Tensor gelu(const Tensor& input, const GELUFuncOptions& options) {
+  return tandem::gelu(input, options.approximate().tanh ? "tanh" : "none");
+}
+Tensor softplus(const Tensor& input, const SoftplusFuncOptions& options) {
+  return tandem::softplus(input, options.beta(), options.threshold());
+}
+Tensor silu(const Tensor& input) { return tandem::silu(input); }
+Tensor mish(const Tensor& input) { return tandem::mish(input); }
+Tensor logsigmoid(const Tensor& input) { return tandem::log_sigmoid(input); }
+Tensor softsign(const Tensor& input) { return tandem::softsign(input); }
+Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options) {
+  return input.softmax(options.dim(), options.dtype());
+}
+Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options) {
+  return input.log_softmax(options.dim(), options.dtype());
+}
+
+Tensor softmin(const Tensor& input, const SoftminFuncOptions& options) {
+  return (-input).softmax(options.dim(), options.dtype());
+}
+Tensor celu(Tensor input, const CELUFuncOptions& options) {
+  return options.inplace() ? tandem::celu_(input, options.alpha()) : tandem::celu(input, options.alpha());
+}
+Tensor threshold(Tensor input, const ThresholdFuncOptions& options) {
+  return options.inplace() ? tandem::threshold_(input, options.threshold(), options.value())
+                           : tandem::threshold(input, options.threshold(), options.value());
+}
+Tensor hardshrink(const Tensor& input, const HardshrinkFuncOptions& options) {
+  return tandem::hardshrink(input, options.lambda());
+}
+Tensor softshrink(const Tensor& input, const SoftshrinkFuncOptions& options) {
+  return tandem::softshrink(input, options.lambda());
+}
+Tensor tanhshrink(const Tensor& input) { return tandem::tanhshrink(input); }
+Tensor hardsigmoid(const Tensor& input) { return tandem::hardsigmoid(input); }
+Tensor hardswish(const Tensor& input) { return tandem::hardswish(input); }
+Tensor glu(const Tensor& input, const GLUFuncOptions& options) { return tandem::glu(input, options.dim()); }
+Tensor prelu(const Tensor& input, const Tensor& weight) { return tandem::prelu(input, weight); }
+
+Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options) {
+  const Tensor noise = -empty_like(logits).exponential_().log();
+  const Tensor soft = ((logits + noise) / options.tau()).softmax(options.dim());
+  if (!options.hard()) return soft;
+  const Tensor place = soft.argmax(options.dim(), true);
+  return zeros_like(soft).scatter(options.dim(), place, 1) - soft.detach() + soft;
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 namespace {
@@ -67,6 +144,50 @@ void SoftmaxImpl::pretty_print(std::ostream& stream) const {
 Tensor LogSoftmaxImpl::forward(const Tensor& input) { return input.log_softmax(options.dim()); }
 void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::LogSoftmax(dim=" << options.dim() << ")";
+}
+
+Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
+void CELUImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::CELU(alpha=" << options.alpha() << ")";
+}
+Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
+void ThresholdImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value() << ")";
+}
+Tensor HardshrinkImpl::forward(const Tensor& input) { return functional::hardshrink(input, options); }
+void HardshrinkImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Hardshrink(lambda=" << options.lambda() << ")";
+}
+Tensor SoftshrinkImpl::forward(const Tensor& input) { return functional::softshrink(input, options); }
+void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Softshrink(lambda=" << options.lambda() << ")";
+}
+Tensor GLUImpl::forward(const Tensor& input) { return functional::glu(input, options); }
+void GLUImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::GLU(dim=" << options.dim() << ")";
+}
+Tensor SoftminImpl::forward(const Tensor& input) { return (-input).softmax(options.dim()); }
+void SoftminImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::Softmin(dim=" << options.dim() << ")";
+}
+
+Tensor TanhshrinkImpl::forward(const Tensor& input) { return tandem::tanhshrink(input); }
+void TanhshrinkImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Tanhshrink()"; }
+Tensor Softmax2dImpl::forward(const Tensor& input) {
+  check(input.dim() == 3 || input.dim() == 4, "Softmax2d: input must be [N, C, H, W] or [C, H, W], got ",
+        input);
+  return input.softmax(-3);
+}
+void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Softmax2d()"; }
+
+PReLUImpl::PReLUImpl(const PReLUOptions& options) : options(options) { PReLUImpl::reset(); }
+void PReLUImpl::reset() {
+  weight = register_parameter("weight",
+                              full({options.num_parameters()}, options.init(), dtype(get_default_dtype())));
+}
+Tensor PReLUImpl::forward(const Tensor& input) { return tandem::prelu(input, weight); }
+void PReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::PReLU(num_parameters=" << options.num_parameters() << ")";
 }
 
 }  // namespace tandem::nn

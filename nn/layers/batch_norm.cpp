@@ -1,10 +1,24 @@
-// BatchNorm1d, BatchNorm2d and BatchNorm3d.
+// BatchNorm1d, BatchNorm2d and BatchNorm3d, and the functional form.
 #include "tandem/nn/layers/batch_norm.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/running_statistics.h"
+#include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
+
+namespace tandem::nn::functional {
+
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+                  const BatchNormFuncOptions& options) {
+  check(options.momentum().has_value() || !options.training() || !running_mean.defined(),
+        "batch_norm: updating running statistics requires a momentum");
+  return tandem::batch_norm(input, options.weight(), options.bias(), running_mean, running_var,
+                            options.training(), options.momentum().value_or(0), options.eps());
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 namespace {

@@ -1,13 +1,29 @@
-// Dropout, Dropout2d, Dropout3d.
+// Dropout, Dropout2d, Dropout3d, and their functional forms.
 #include "tandem/nn/layers/dropout.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/dropout.h"
 #include "tandem/core/error.h"
 #include "tandem/nn/functional/dropout.h"
 
-namespace tandem::nn {
+namespace tandem::nn::functional {
 
+Tensor dropout(Tensor input, const DropoutFuncOptions& options) {
+  if (options.inplace()) return tandem::dropout_(input, options.p(), options.training());
+  return tandem::dropout(input, options.p(), options.training());
+}
+Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
+  if (options.inplace()) return tandem::feature_dropout_(input, options.p(), options.training());
+  return tandem::feature_dropout(input, options.p(), options.training());
+}
+Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options) {
+  return functional::dropout2d(std::move(input), options);
+}
+
+}  // namespace tandem::nn::functional
+
+namespace tandem::nn {
 namespace {
 functional::DropoutFuncOptions dropout_options(const DropoutOptions& options, bool training) {
   return functional::DropoutFuncOptions().p(options.p()).training(training).inplace(options.inplace());

@@ -1,11 +1,25 @@
-// Embedding.
+// Embedding, and the functional forms embedding and one_hot.
 #include "tandem/nn/layers/embedding.h"
 
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/gather.h"
 #include "tandem/nn/functional/embedding.h"
+
+namespace tandem::nn::functional {
+
+Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options) {
+  check(weight.dim() == 2, "embedding: weight must be [rows, columns], got ", weight);
+  int64_t padding = -1;  // none
+  if (options.padding_idx()) padding = wrap_dim(*options.padding_idx(), weight.size(0));
+  return tandem::embedding(weight, input, padding);
+}
+Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_hot(tensor, num_classes); }
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 

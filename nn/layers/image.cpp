@@ -1,9 +1,139 @@
-// Resampling, patch extraction and distance layers.
+// Resampling, patch extraction and distances, and the functional form of padding.
 #include "tandem/nn/layers/image.h"
 
+#include <cmath>
 #include <ostream>
 
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/distance.h"
+#include "tandem/autograd/ops/image.h"
+#include "tandem/autograd/ops/interpolate.h"
+#include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/pool2d.h"
 #include "tandem/nn/functional/image.h"
+
+namespace tandem::nn::functional {
+namespace {
+
+const char* name_of(PaddingMode mode) {
+  switch (mode) {
+    case kReflect:
+      return "reflect";
+    case kReplicate:
+      return "replicate";
+    case kCircular:
+      return "circular";
+    default:
+      return "constant";
+  }
+}
+
+std::vector<int64_t> output_size(const Tensor& input, const InterpolateFuncOptions& options) {
+  const auto rank = static_cast<std::size_t>(input.dim() - 2);
+  check(options.size().has_value() != options.scale_factor().has_value(),
+        "interpolate: exactly one of size and scale_factor must be set");
+  std::vector<int64_t> out;
+  if (options.size()) {
+    out = *options.size();
+    if (out.size() == 1) out.resize(rank, out[0]);
+  } else {
+    const std::vector<double>& factors = *options.scale_factor();
+    check(factors.size() == 1 || factors.size() == rank, "interpolate: expected ", rank, " factors, got ",
+          factors.size());
+    for (std::size_t d = 0; d < rank; ++d) {
+      const double size = static_cast<double>(input.sizes()[d + 2]) * factors[factors.size() == 1 ? 0 : d];
+      check(std::abs(size) < 0x1p60, "interpolate: factor ", factors[factors.size() == 1 ? 0 : d],
+            " is too large for ", input);
+      out.push_back(static_cast<int64_t>(std::floor(size)));
+    }
+  }
+  check(out.size() == rank, "interpolate: expected ", rank, " sizes, got ", out.size());
+  return out;
+}
+
+// The resampling for a mode; throws Error if the mode does not support this number of dimensions.
+autograd::Resampling resampling(InterpolationMode mode, std::size_t rank) {
+  using autograd::Resampling;
+  const auto needs = [&](std::size_t n) {
+    check(rank == n, "interpolate: this mode requires ", n, " dimensions after [N, C], got ", rank);
+  };
+  switch (mode) {
+    case InterpolationMode::kNearest:
+      return Resampling::kNearest;
+    case InterpolationMode::kNearestExact:
+      return Resampling::kNearestExact;
+    case InterpolationMode::kLinear:
+      needs(1);
+      return Resampling::kLinear;
+    case InterpolationMode::kBilinear:
+      needs(2);
+      return Resampling::kLinear;
+    case InterpolationMode::kTrilinear:
+      needs(3);
+      return Resampling::kLinear;
+    default:
+      needs(2);
+      return Resampling::kCubic;
+  }
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& input, const PadFuncOptions& options) {
+  const bool constant = options.mode() == kConstant || options.mode() == kZeros;
+  return tandem::pad(input, options.pad(), name_of(options.mode()),
+                     constant || options.value() != 0 ? optional<double>(options.value()) : nullopt);
+}
+
+Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
+  check(input.dim() >= 3 && input.dim() <= 5, "interpolate: expected [N, C] and 1 to 3 dimensions, got ",
+        input);
+  const InterpolationMode mode = options.mode();
+  const std::vector<int64_t> size = output_size(input, options);
+  if (mode == kArea || mode == kNearest || mode == kNearestExact)
+    check(!options.align_corners(), "interpolate: align_corners requires a linear or cubic mode");
+  if (mode == kArea) {
+    check(size.size() <= 2, "interpolate: kArea supports 1 or 2 dimensions after [N, C], got ", input);
+    return size.size() == 1 ? tandem::adaptive_avg_pool1d(input, size)
+                            : tandem::adaptive_avg_pool2d(input, size);
+  }
+  std::vector<double> scales;
+  if (options.scale_factor() && !options.recompute_scale_factor().value_or(false)) {
+    scales = *options.scale_factor();
+    if (scales.size() == 1) scales.resize(size.size(), scales[0]);
+  }
+  return autograd::resample("interpolate", input, resampling(mode, size.size()), size,
+                            options.align_corners().value_or(false), scales);
+}
+
+Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options) {
+  return tandem::pixel_shuffle(input, options.upscale_factor());
+}
+Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options) {
+  return tandem::pixel_unshuffle(input, options.downscale_factor());
+}
+Tensor unfold(const Tensor& input, const UnfoldFuncOptions& options) {
+  return tandem::im2col(input, *options.kernel_size(), *options.dilation(), *options.padding(),
+                        *options.stride());
+}
+Tensor fold(const Tensor& input, const FoldFuncOptions& options) {
+  return tandem::col2im(input, *options.output_size(), *options.kernel_size(), *options.dilation(),
+                        *options.padding(), *options.stride());
+}
+
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options) {
+  return tandem::cosine_similarity(x1, x2, options.dim(), options.eps());
+}
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options) {
+  return tandem::pairwise_distance(x1, x2, options.p(), options.eps(), options.keepdim());
+}
+Tensor pdist(const Tensor& input, double p) { return tandem::pdist(input, p); }
+Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options) {
+  const Tensor size = input.norm(Scalar(options.p()), {options.dim()}, true);
+  return input / size.clamp_min(Scalar(options.eps()));
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 

@@ -1,10 +1,21 @@
-// InstanceNorm1d and InstanceNorm2d.
+// InstanceNorm1d and InstanceNorm2d, and the functional form.
 #include "tandem/nn/layers/instance_norm.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
+
+namespace tandem::nn::functional {
+
+Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options) {
+  return tandem::instance_norm(input, options.weight(), options.bias(), options.running_mean(),
+                               options.running_var(), options.use_input_stats(), options.momentum(),
+                               options.eps());
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 

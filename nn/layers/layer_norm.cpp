@@ -1,10 +1,24 @@
-// LayerNorm and GroupNorm.
+// LayerNorm and GroupNorm, and their functional forms.
 #include "tandem/nn/layers/layer_norm.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/nn/functional/norm.h"
 #include "tandem/nn/layers/norm_members.h"
+
+namespace tandem::nn::functional {
+
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
+  return tandem::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(),
+                            options.eps());
+}
+
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
+  return tandem::group_norm(input, options.num_groups(), options.weight(), options.bias(), options.eps());
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 

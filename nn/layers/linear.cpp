@@ -1,4 +1,4 @@
-// Linear, Bilinear, Identity, Flatten, Unflatten.
+// Linear, Bilinear, Identity, Flatten and Unflatten, and the functional forms linear and bilinear.
 #include "tandem/nn/layers/linear.h"
 
 #include <cmath>
@@ -6,6 +6,19 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/nn/functional/linear.h"
+
+namespace tandem::nn::functional {
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  return tandem::linear(input, weight, bias);
+}
+
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
+  return tandem::bilinear(input1, input2, weight, bias);
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 

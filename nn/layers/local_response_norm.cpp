@@ -1,9 +1,18 @@
-// LocalResponseNorm.
+// LocalResponseNorm, and the functional form.
 #include "tandem/nn/layers/local_response_norm.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/normalization.h"
 #include "tandem/nn/functional/norm.h"
+
+namespace tandem::nn::functional {
+
+Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options) {
+  return tandem::local_response_norm(input, options.size(), options.alpha(), options.beta(), options.k());
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 
