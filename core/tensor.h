@@ -177,9 +177,580 @@ class Tensor {
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
 
-#include "tandem/core/tensor_aliases.inc"
-#include "tandem/core/tensor_methods.inc"
-#include "tandem/core/tensor_shape_methods.inc"
+  // The methods from here on forward to the operations in the file of autograd/ops/ that the section names. They are
+  // declared here once, in place of several headers, because a class has one definition.
+
+  // ---- unary.h
+  Tensor neg() const;
+  Tensor& neg_();
+  Tensor abs() const;
+  Tensor& abs_();
+  Tensor sign() const;
+  Tensor& sign_();
+  Tensor exp() const;
+  Tensor& exp_();
+  Tensor exp2() const;
+  Tensor& exp2_();
+  Tensor expm1() const;
+  Tensor& expm1_();
+  Tensor log() const;
+  Tensor& log_();
+  Tensor log2() const;
+  Tensor& log2_();
+  Tensor log10() const;
+  Tensor& log10_();
+  Tensor log1p() const;
+  Tensor& log1p_();
+  Tensor sqrt() const;
+  Tensor& sqrt_();
+  Tensor rsqrt() const;
+  Tensor& rsqrt_();
+  Tensor square() const;
+  Tensor& square_();
+  Tensor reciprocal() const;
+  Tensor& reciprocal_();
+  Tensor sin() const;
+  Tensor& sin_();
+  Tensor cos() const;
+  Tensor& cos_();
+  Tensor tan() const;
+  Tensor& tan_();
+  Tensor asin() const;
+  Tensor& asin_();
+  Tensor acos() const;
+  Tensor& acos_();
+  Tensor atan() const;
+  Tensor& atan_();
+  Tensor sinh() const;
+  Tensor& sinh_();
+  Tensor cosh() const;
+  Tensor& cosh_();
+  Tensor tanh() const;
+  Tensor& tanh_();
+  Tensor sigmoid() const;
+  Tensor& sigmoid_();
+  Tensor relu() const;
+  Tensor& relu_();
+  Tensor floor() const;
+  Tensor& floor_();
+  Tensor ceil() const;
+  Tensor& ceil_();
+  Tensor round() const;
+  Tensor& round_();
+  Tensor round(int64_t decimals) const;
+  Tensor& round_(int64_t decimals);
+  Tensor trunc() const;
+  Tensor& trunc_();
+  Tensor frac() const;
+  Tensor& frac_();
+  Tensor erf() const;
+  Tensor& erf_();
+  Tensor erfc() const;
+  Tensor& erfc_();
+  Tensor asinh() const;
+  Tensor& asinh_();
+  Tensor acosh() const;
+  Tensor& acosh_();
+  Tensor atanh() const;
+  Tensor& atanh_();
+  Tensor logical_not() const;
+  Tensor& logical_not_();
+  Tensor bitwise_not() const;
+  Tensor& bitwise_not_();
+  Tensor operator-() const { return neg(); }
+  Tensor operator~() const { return bitwise_not(); }
+  Tensor clamp(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const;
+  Tensor& clamp_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt);
+  Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
+  Tensor& clamp_(const Tensor& min, const Tensor& max = {});
+  Tensor clamp_min(const Tensor& min) const;
+  Tensor& clamp_min_(const Tensor& min);
+  Tensor clamp_max(const Tensor& max) const;
+  Tensor& clamp_max_(const Tensor& max);
+  Tensor clamp_min(const Scalar& min) const;
+  Tensor& clamp_min_(const Scalar& min);
+  Tensor clamp_max(const Scalar& max) const;
+  Tensor& clamp_max_(const Scalar& max);
+  Tensor clip(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const {
+    return clamp(min, max);
+  }
+  Tensor isnan() const;
+  Tensor isinf() const;
+  Tensor isfinite() const;
+  Tensor isposinf() const;
+  Tensor isneginf() const;
+  Tensor signbit() const;
+  Tensor deg2rad() const;
+  Tensor& deg2rad_();
+  Tensor rad2deg() const;
+  Tensor& rad2deg_();
+  Tensor logit(optional<double> eps = nullopt) const;
+  Tensor& logit_(optional<double> eps = nullopt);
+  Tensor sinc() const;
+  Tensor& sinc_();
+  Tensor nan_to_num(optional<double> nan = nullopt, optional<double> posinf = nullopt,
+                    optional<double> neginf = nullopt) const;
+  Tensor& nan_to_num_(optional<double> nan = nullopt, optional<double> posinf = nullopt,
+                      optional<double> neginf = nullopt);
+
+  // ---- arithmetic.h
+  Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
+  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor mul(const Tensor& other) const;
+  Tensor mul(const Scalar& other) const;
+  Tensor& mul_(const Tensor& other);
+  Tensor& mul_(const Scalar& other);
+  Tensor div(const Tensor& other) const;
+  Tensor div(const Scalar& other) const;
+  Tensor& div_(const Tensor& other);
+  Tensor& div_(const Scalar& other);
+  Tensor div(const Tensor& other, optional<std::string_view> rounding_mode) const;
+  Tensor div(const Scalar& other, optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Tensor& other, optional<std::string_view> rounding_mode);
+  Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode);
+  Tensor pow(const Tensor& other) const;
+  Tensor pow(const Scalar& other) const;
+  Tensor& pow_(const Tensor& other);
+  Tensor& pow_(const Scalar& other);
+  Tensor fmod(const Tensor& other) const;
+  Tensor fmod(const Scalar& other) const;
+  Tensor& fmod_(const Tensor& other);
+  Tensor& fmod_(const Scalar& other);
+  Tensor remainder(const Tensor& other) const;
+  Tensor remainder(const Scalar& other) const;
+  Tensor& remainder_(const Tensor& other);
+  Tensor& remainder_(const Scalar& other);
+  Tensor floor_divide(const Tensor& other) const;
+  Tensor floor_divide(const Scalar& other) const;
+  Tensor& floor_divide_(const Tensor& other);
+  Tensor& floor_divide_(const Scalar& other);
+  Tensor maximum(const Tensor& other) const;
+  Tensor minimum(const Tensor& other) const;
+  Tensor atan2(const Tensor& other) const;
+  Tensor& atan2_(const Tensor& other);
+  Tensor hypot(const Tensor& other) const;
+  Tensor& hypot_(const Tensor& other);
+  Tensor fmax(const Tensor& other) const;
+  Tensor fmin(const Tensor& other) const;
+  Tensor copysign(const Tensor& other) const;
+  Tensor copysign(const Scalar& other) const;
+  Tensor& copysign_(const Tensor& other);
+  Tensor& copysign_(const Scalar& other);
+  Tensor xlogy(const Tensor& other) const;
+  Tensor xlogy(const Scalar& other) const;
+  Tensor& xlogy_(const Tensor& other);
+  Tensor logaddexp(const Tensor& other) const;
+  Tensor logaddexp2(const Tensor& other) const;
+  Tensor heaviside(const Tensor& values) const;
+  Tensor float_power(const Tensor& exponent) const;
+  Tensor float_power(const Scalar& exponent) const;
+  Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor& addcmul_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
+  Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
+  Tensor lerp(const Tensor& end, const Scalar& weight) const;
+  Tensor& lerp_(const Tensor& end, const Scalar& weight);
+  Tensor lerp(const Tensor& end, const Tensor& weight) const;
+  Tensor& lerp_(const Tensor& end, const Tensor& weight);
+  Tensor& operator+=(const Tensor& o) { return add_(o); }
+  Tensor& operator-=(const Tensor& o) { return sub_(o); }
+  Tensor& operator*=(const Tensor& o) { return mul_(o); }
+  Tensor& operator/=(const Tensor& o) { return div_(o); }
+  Tensor& operator+=(const Scalar& o) { return add_(o); }
+  Tensor& operator-=(const Scalar& o) { return sub_(o); }
+  Tensor& operator*=(const Scalar& o) { return mul_(o); }
+  Tensor& operator/=(const Scalar& o) { return div_(o); }
+
+  // ---- comparison.h
+  Tensor eq(const Tensor& other) const;
+  Tensor eq(const Scalar& other) const;
+  Tensor ne(const Tensor& other) const;
+  Tensor ne(const Scalar& other) const;
+  Tensor lt(const Tensor& other) const;
+  Tensor lt(const Scalar& other) const;
+  Tensor le(const Tensor& other) const;
+  Tensor le(const Scalar& other) const;
+  Tensor gt(const Tensor& other) const;
+  Tensor gt(const Scalar& other) const;
+  Tensor ge(const Tensor& other) const;
+  Tensor ge(const Scalar& other) const;
+  Tensor logical_and(const Tensor& other) const;
+  Tensor logical_or(const Tensor& other) const;
+  Tensor logical_xor(const Tensor& other) const;
+  Tensor& eq_(const Tensor& other);
+  Tensor& eq_(const Scalar& other);
+  Tensor& ne_(const Tensor& other);
+  Tensor& ne_(const Scalar& other);
+  Tensor& lt_(const Tensor& other);
+  Tensor& lt_(const Scalar& other);
+  Tensor& le_(const Tensor& other);
+  Tensor& le_(const Scalar& other);
+  Tensor& gt_(const Tensor& other);
+  Tensor& gt_(const Scalar& other);
+  Tensor& ge_(const Tensor& other);
+  Tensor& ge_(const Scalar& other);
+  Tensor& logical_and_(const Tensor& other);
+  Tensor& logical_or_(const Tensor& other);
+  Tensor& logical_xor_(const Tensor& other);
+  Tensor bitwise_left_shift(const Tensor& other) const;
+  Tensor& bitwise_left_shift_(const Tensor& other);
+  Tensor bitwise_left_shift(const Scalar& other) const;
+  Tensor& bitwise_left_shift_(const Scalar& other);
+  Tensor bitwise_right_shift(const Tensor& other) const;
+  Tensor& bitwise_right_shift_(const Tensor& other);
+  Tensor bitwise_right_shift(const Scalar& other) const;
+  Tensor& bitwise_right_shift_(const Scalar& other);
+  Tensor bitwise_and(const Tensor& other) const;
+  Tensor& bitwise_and_(const Tensor& other);
+  Tensor& operator&=(const Tensor& o) { return bitwise_and_(o); }
+  Tensor bitwise_and(const Scalar& other) const;
+  Tensor& bitwise_and_(const Scalar& other);
+  Tensor& operator&=(const Scalar& o) { return bitwise_and_(o); }
+  Tensor bitwise_or(const Tensor& other) const;
+  Tensor& bitwise_or_(const Tensor& other);
+  Tensor& operator|=(const Tensor& o) { return bitwise_or_(o); }
+  Tensor bitwise_or(const Scalar& other) const;
+  Tensor& bitwise_or_(const Scalar& other);
+  Tensor& operator|=(const Scalar& o) { return bitwise_or_(o); }
+  Tensor bitwise_xor(const Tensor& other) const;
+  Tensor& bitwise_xor_(const Tensor& other);
+  Tensor& operator^=(const Tensor& o) { return bitwise_xor_(o); }
+  Tensor bitwise_xor(const Scalar& other) const;
+  Tensor& bitwise_xor_(const Scalar& other);
+  Tensor& operator^=(const Scalar& o) { return bitwise_xor_(o); }
+  bool equal(const Tensor& other) const;
+  bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
+  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
+
+  // ---- where.h
+  Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor where(const Tensor& condition, const Scalar& other) const;
+  Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
+  Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
+  Tensor masked_select(const Tensor& mask) const;
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor tril(int64_t diagonal = 0) const;
+  Tensor& tril_(int64_t diagonal = 0);
+  Tensor triu(int64_t diagonal = 0) const;
+  Tensor& triu_(int64_t diagonal = 0);
+
+  // ---- fill.h, random.h
+  Tensor& fill_(const Scalar& value);
+  Tensor& fill_(const Tensor& value);
+  Tensor& zero_();
+  Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt);
+  Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt);
+  Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt);
+  Tensor& bernoulli_(const Tensor& p, optional<Generator> generator = nullopt);
+  Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt);
+  /// Integers in [0, to).
+  Tensor& random_(int64_t to, optional<Generator> generator = nullopt);
+  /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype is
+  /// exact.
+  Tensor& random_(optional<Generator> generator = nullopt);
+  Tensor bernoulli(optional<Generator> generator = nullopt) const;
+  Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
+  Tensor multinomial(int64_t num_samples, bool replacement = false,
+                     optional<Generator> generator = nullopt) const;
+  Tensor& exponential_(double lambda = 1, optional<Generator> generator = nullopt);
+  Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
+  Tensor new_full(IntArrayRef size, const Scalar& value, const TensorOptions& options = {}) const;
+
+  // ---- reduce.h
+  Tensor sum(optional<ScalarType> dtype = nullopt) const;
+  Tensor sum(IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  Tensor mean(optional<ScalarType> dtype = nullopt) const;
+  Tensor mean(IntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  Tensor prod(optional<ScalarType> dtype = nullopt) const;
+  Tensor prod(int64_t dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  Tensor max() const;
+  Tensor min() const;
+  std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
+  Tensor max(const Tensor& other) const { return maximum(other); }
+  Tensor min(const Tensor& other) const { return minimum(other); }
+  Tensor amax(IntArrayRef dim = {}, bool keepdim = false) const;
+  Tensor amin(IntArrayRef dim = {}, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> aminmax(optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  Tensor argmax(optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  Tensor argmin(optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  // An integer argument is a dimension; a bool is `unbiased`.
+  Tensor var(bool unbiased = true) const;
+  Tensor var(int dim) const { return var(int64_t{dim}); }
+  Tensor var(int64_t dim) const { return var(IntArrayRef(dim)); }
+  Tensor var(std::nullopt_t) const { return var(); }
+  Tensor var(IntArrayRef dim, bool unbiased = true, bool keepdim = false) const;
+  Tensor var(const optional<IntArrayRef>& dim, const optional<Scalar>& correction,
+             bool keepdim = false) const;
+  Tensor std(bool unbiased = true) const;
+  Tensor std(int dim) const { return std(int64_t{dim}); }
+  Tensor std(int64_t dim) const { return std(IntArrayRef(dim)); }
+  Tensor std(std::nullopt_t) const { return std(); }
+  Tensor std(IntArrayRef dim, bool unbiased = true, bool keepdim = false) const;
+  Tensor std(const optional<IntArrayRef>& dim, const optional<Scalar>& correction,
+             bool keepdim = false) const;
+  Tensor norm(const Scalar& p = 2) const;
+  Tensor norm(const optional<Scalar>& p, ScalarType dtype) const;
+  Tensor norm(const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
+              optional<ScalarType> dtype = nullopt) const;
+  Tensor all() const;
+  Tensor all(std::nullopt_t) const { return all(); }
+  Tensor all(int64_t dim, bool keepdim = false) const;
+  Tensor any() const;
+  Tensor any(std::nullopt_t) const { return any(); }
+  Tensor any(int64_t dim, bool keepdim = false) const;
+  Tensor cumsum(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt);
+  Tensor cumprod(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt);
+  Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
+  Tensor nansum(IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  template <std::same_as<ScalarType> Type>
+  Tensor nansum(Type dtype) const {
+    return nansum(IntArrayRef(), false, dtype);
+  }
+  Tensor nansum(std::nullopt_t) const { return nansum(); }
+  Tensor nanmean(std::nullopt_t) const { return nanmean(); }
+  Tensor nanmean(IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
+  Tensor all(IntArrayRef dim, bool keepdim = false) const;
+  Tensor any(IntArrayRef dim, bool keepdim = false) const;
+  Tensor sum_to_size(IntArrayRef size) const;
+  Tensor dist(const Tensor& other, const Scalar& p = 2) const;
+  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
+  Tensor quantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  Tensor quantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  Tensor logsumexp(IntArrayRef dim, bool keepdim = false) const;
+  Tensor softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor log_softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const;
+  Tensor count_nonzero() const;
+  Tensor count_nonzero(std::nullopt_t) const { return count_nonzero(); }
+  Tensor count_nonzero(IntArrayRef dim) const;
+  Tensor nonzero() const;
+  Tensor argwhere() const;
+
+  // ---- sort.h
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> sort(optional<bool> stable, int64_t dim = -1, bool descending = false) const;
+  Tensor argsort(int64_t dim = -1, bool descending = false) const;
+  template <std::same_as<bool> Stable>
+  Tensor argsort(Stable stable, int64_t dim = -1, bool descending = false) const {
+    return std::get<1>(sort(optional<bool>(stable), dim, descending));
+  }
+  Tensor msort() const;
+  std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false) const;
+  Tensor median() const;
+  std::tuple<Tensor, Tensor> median(int64_t dim, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, bool keepdim = false) const;
+  Tensor bincount(const Tensor& weights = {}, int64_t minlength = 0) const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
+
+  // ---- view.h
+  Tensor view(IntArrayRef size) const;
+  Tensor view(ScalarType dtype) const;
+  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  Tensor reshape(IntArrayRef shape) const;
+  Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
+  Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
+  Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
+  Tensor ravel() const { return contiguous().reshape({-1}); }
+  Tensor slice(int64_t dim = 0, optional<int64_t> start = nullopt, optional<int64_t> end = nullopt,
+               int64_t step = 1) const;
+  Tensor select(int64_t dim, int64_t index) const;
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  Tensor transpose(int64_t dim0, int64_t dim1) const;
+  Tensor& transpose_(int64_t dim0, int64_t dim1);
+  Tensor t() const;
+  Tensor& t_();
+  Tensor mT() const { return transpose(-2, -1); }
+  Tensor permute(IntArrayRef dims) const;
+  Tensor movedim(int64_t source, int64_t destination) const;
+  Tensor movedim(IntArrayRef source, IntArrayRef destination) const;
+  Tensor expand(IntArrayRef size, bool implicit = false) const;
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor squeeze() const;
+  Tensor squeeze(int64_t dim) const;
+  Tensor squeeze(IntArrayRef dim) const;
+  Tensor& squeeze_();
+  Tensor& squeeze_(int64_t dim);
+  Tensor& squeeze_(IntArrayRef dim);
+  Tensor unsqueeze(int64_t dim) const;
+  Tensor& unsqueeze_(int64_t dim);
+  Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
+  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor diag(int64_t diagonal = 0) const;
+  Tensor diag_embed(int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) const;
+  Tensor diagflat(int64_t offset = 0) const;
+  Tensor trace() const;
+  Tensor& fill_diagonal_(const Scalar& value, bool wrap = false);
+  Tensor diagonal_scatter(const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor select_scatter(const Tensor& src, int64_t dim, int64_t index) const;
+  Tensor slice_scatter(const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
+                       optional<int64_t> end = nullopt, int64_t step = 1) const;
+  /// Changes the shape in place, row-major, keeping the memory. The storage grows if it is too small; new
+  /// elements are uninitialised. Throws Error if the tensor requires a gradient.
+  const Tensor& resize_(IntArrayRef size) const;
+  const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
+  Tensor as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t> storage_offset = nullopt) const;
+  std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
+  std::vector<Tensor> split(IntArrayRef sizes, int64_t dim = 0) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, int64_t dim = 0) const { return split(sizes, dim); }
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> unbind(int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  std::vector<Tensor> hsplit(int64_t sections) const;
+  std::vector<Tensor> hsplit(IntArrayRef indices) const;
+  std::vector<Tensor> vsplit(int64_t sections) const;
+  std::vector<Tensor> vsplit(IntArrayRef indices) const;
+  std::vector<Tensor> dsplit(int64_t sections) const;
+  std::vector<Tensor> dsplit(IntArrayRef indices) const;
+  Tensor repeat(IntArrayRef repeats) const;
+  Tensor repeat_interleave(int64_t repeats, optional<int64_t> dim = nullopt) const;
+  Tensor repeat_interleave(const Tensor& repeats, optional<int64_t> dim = nullopt) const;
+  Tensor tile(IntArrayRef repeats) const;
+  Tensor flip(IntArrayRef dims) const;
+  Tensor fliplr() const { return flip({1}); }
+  Tensor flipud() const { return flip({0}); }
+  Tensor rot90(int64_t k = 1, IntArrayRef dims = {0, 1}) const;
+  Tensor roll(IntArrayRef shifts, IntArrayRef dims = {}) const;
+
+  // ---- index.h, gather.h
+  Tensor operator[](int64_t index) const { return select(0, index); }
+  Tensor operator[](const Scalar& index) const { return select(0, index.toLong()); }
+  Tensor operator[](const Tensor& index) const;
+  Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value);
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value);
+  Tensor& index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate);
+  Tensor index_put(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate = false) const;
+  Tensor gather(int64_t dim, const Tensor& index) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& src);
+  Tensor index_select(int64_t dim, const Tensor& index) const;
+  Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;
+  Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor take_along_dim(const Tensor& index, optional<int64_t> dim = nullopt) const;
+  Tensor take(const Tensor& index) const;
+
+  // ---- linalg.h
+  Tensor mm(const Tensor& other) const;
+  Tensor bmm(const Tensor& other) const;
+  Tensor matmul(const Tensor& other) const;
+  Tensor mv(const Tensor& vec) const;
+  Tensor dot(const Tensor& other) const;
+  Tensor outer(const Tensor& other) const;
+  Tensor addmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor addr(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
+  Tensor& addr_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor inner(const Tensor& other) const;
+  Tensor kron(const Tensor& other) const;
+  Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
+  Tensor matrix_power(int64_t n) const;
+  Tensor hardshrink(const Scalar& lambda = 0.5) const;
+  Tensor prelu(const Tensor& weight) const;
+
+  // ---- other names of the above
+  Tensor absolute() const { return abs(); }
+  Tensor& absolute_() { return abs_(); }
+  Tensor negative() const { return neg(); }
+  Tensor& negative_() { return neg_(); }
+  Tensor arcsin() const { return asin(); }
+  Tensor& arcsin_() { return asin_(); }
+  Tensor arccos() const { return acos(); }
+  Tensor& arccos_() { return acos_(); }
+  Tensor arctan() const { return atan(); }
+  Tensor& arctan_() { return atan_(); }
+  Tensor arcsinh() const { return asinh(); }
+  Tensor& arcsinh_() { return asinh_(); }
+  Tensor arccosh() const { return acosh(); }
+  Tensor& arccosh_() { return acosh_(); }
+  Tensor arctanh() const { return atanh(); }
+  Tensor& arctanh_() { return atanh_(); }
+  Tensor fix() const { return trunc(); }
+  Tensor& fix_() { return trunc_(); }
+  Tensor multiply(const Tensor& other) const { return mul(other); }
+  Tensor& multiply_(const Tensor& other) { return mul_(other); }
+  Tensor multiply(const Scalar& other) const { return mul(other); }
+  Tensor& multiply_(const Scalar& other) { return mul_(other); }
+  Tensor divide(const Tensor& other) const { return div(other); }
+  Tensor& divide_(const Tensor& other) { return div_(other); }
+  Tensor divide(const Scalar& other) const { return div(other); }
+  Tensor& divide_(const Scalar& other) { return div_(other); }
+  Tensor true_divide(const Tensor& other) const { return div(other); }
+  Tensor& true_divide_(const Tensor& other) { return div_(other); }
+  Tensor true_divide(const Scalar& other) const { return div(other); }
+  Tensor& true_divide_(const Scalar& other) { return div_(other); }
+  Tensor greater(const Tensor& other) const { return gt(other); }
+  Tensor& greater_(const Tensor& other) { return gt_(other); }
+  Tensor greater(const Scalar& other) const { return gt(other); }
+  Tensor& greater_(const Scalar& other) { return gt_(other); }
+  Tensor greater_equal(const Tensor& other) const { return ge(other); }
+  Tensor& greater_equal_(const Tensor& other) { return ge_(other); }
+  Tensor greater_equal(const Scalar& other) const { return ge(other); }
+  Tensor& greater_equal_(const Scalar& other) { return ge_(other); }
+  Tensor less(const Tensor& other) const { return lt(other); }
+  Tensor& less_(const Tensor& other) { return lt_(other); }
+  Tensor less(const Scalar& other) const { return lt(other); }
+  Tensor& less_(const Scalar& other) { return lt_(other); }
+  Tensor less_equal(const Tensor& other) const { return le(other); }
+  Tensor& less_equal_(const Tensor& other) { return le_(other); }
+  Tensor less_equal(const Scalar& other) const { return le(other); }
+  Tensor& less_equal_(const Scalar& other) { return le_(other); }
+  Tensor not_equal(const Tensor& other) const { return ne(other); }
+  Tensor& not_equal_(const Tensor& other) { return ne_(other); }
+  Tensor not_equal(const Scalar& other) const { return ne(other); }
+  Tensor& not_equal_(const Scalar& other) { return ne_(other); }
+  Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
+  Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
+  Tensor& clip_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) {
+    return clamp_(min, max);
+  }
+  Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
+  Tensor& clip_(const Tensor& min, const Tensor& max = {}) { return clamp_(min, max); }
+  Tensor& arctan2_(const Tensor& other) { return atan2_(other); }
+  Tensor arctan2(const Tensor& other) const { return atan2(other); }
+  Tensor swapaxes(int64_t axis0, int64_t axis1) const { return transpose(axis0, axis1); }
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1) { return transpose_(axis0, axis1); }
+  Tensor swapdims(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
+  Tensor& swapdims_(int64_t dim0, int64_t dim1) { return transpose_(dim0, dim1); }
+  Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
+  Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
+  Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
+  Tensor positive() const { return *this; }
+  Tensor sgn() const { return sign(); }
+  Tensor& sgn_() { return sign_(); }
+  Tensor ger(const Tensor& other) const { return outer(other); }
+  Tensor vdot(const Tensor& other) const { return dot(other); }
 
  private:
   TensorImpl& get() const {

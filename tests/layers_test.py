@@ -11,7 +11,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
-HEADERS, SOURCES = (".h", ".inc", ".cuh"), (".cpp", ".cu")
+HEADERS, SOURCES = (".h", ".cuh"), (".cpp", ".cu")
 
 KERNELS = "core core/backend core/formulas"
 # The layers, lowest first: the files (a folder, or single files) and the layers that its headers and sources include.

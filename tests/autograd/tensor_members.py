@@ -25,14 +25,9 @@ def fail(what):
 
 
 def class_text(root, read):
-    """The public part of the class, without comments, with its .inc files inserted."""
-
-    def load(path):
-        read.append(root / path)
-        return re.sub(r"//[^\n]*", "", (root / path).read_text())
-
-    text = load("core/tensor.h")
-    text = re.sub(r'#include "tandem/([^"]+\.inc)"', lambda m: load(m[1]), text)
+    """The public part of the class, without comments."""
+    read.append(root / "core/tensor.h")
+    text = re.sub(r"//[^\n]*", "", read[0].read_text())
     begin = re.search(r"class Tensor \{\s*public:", text)
     end = text.find("\n private:")
     if not begin or end < begin.end():
