@@ -164,7 +164,7 @@ Contender make_contender(const Setting& s, const Placement& placement, int threa
   m.label = short_names_of(placement.devices);
   m.stands_on = describe_devices(placement.devices);
   m.on_cpu = !c.on_gpu();
-  m.one_card = share_a_card(placement.devices);
+  m.one_gpu = share_a_gpu(placement.devices);
   m.threads = threads;
   m.weak = weak;
   m.batch = batch;

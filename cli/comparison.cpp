@@ -44,7 +44,7 @@ std::string slow_compute(const Comparison& c, const Measured& run) {
   if (run.disturbed(c.cores))
     return concat("other programs use the cores: the run had ", fixed(median_of(run.cores), 2), " of the ",
                   threads, " that it can use");
-  if (run.one_card) return "the devices are parts of one GPU and share its multiprocessors";
+  if (run.one_gpu) return "the devices are parts of one GPU and share its multiprocessors";
   const Measured& first = c.runs.front();
   const double part =
       (run.step[kForward] + run.step[kBackward]) / (first.step[kForward] + first.step[kBackward]);
@@ -90,7 +90,7 @@ double Measured::median() const { return median_of(seconds); }
 double Measured::least() const { return empty() ? NAN : *std::min_element(seconds.begin(), seconds.end()); }
 double Measured::most() const { return empty() ? NAN : *std::max_element(seconds.begin(), seconds.end()); }
 const char* Measured::parts() const {
-  return one_card ? "parts of one GPU" : on_cpu && devices.size() > 1 ? "parts of one CPU" : "";
+  return one_gpu ? "parts of one GPU" : on_cpu && devices.size() > 1 ? "parts of one CPU" : "";
 }
 bool Measured::disturbed(int most_cores) const {
   if (!on_cpu || threads != 1 || empty()) return false;

@@ -21,7 +21,7 @@ struct Measured {
   std::vector<std::string> devices;
   std::string label;      ///< "cpu:0,cpu:1"
   std::string stands_on;  ///< the hardware: "2 logical devices on one CPU, …"
-  bool on_cpu = false, one_card = false;
+  bool on_cpu = false, one_gpu = false;
   int threads = 0;              ///< per CPU device
   bool weak = false;            ///< weak scaling: the batch per device is that of the first list
   int64_t batch = 0;            ///< images per step, over all devices

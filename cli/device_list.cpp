@@ -117,13 +117,13 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
   return out;
 }
 
-bool share_a_card(const std::vector<Device>& devices) {
-  std::map<std::string, int> cards;
+bool share_a_gpu(const std::vector<Device>& devices) {
+  std::map<std::string, int> gpus;
   for (const Device& device : devices) {
     if (device.is_cpu()) continue;
     const std::string detail = backend(device).runtime.device_info(device.index()).detail;
     const auto at = detail.find("one of ");
-    if (at != std::string::npos && ++cards[detail.substr(at)] > 1) return true;
+    if (at != std::string::npos && ++gpus[detail.substr(at)] > 1) return true;
   }
   return false;
 }
@@ -142,7 +142,7 @@ std::string describe_devices(const std::vector<Device>& devices) {
   if (devices.size() == 1)
     return concat(info.name, info.detail.find("one of ") != std::string::npos ? ", " + info.detail : "", ", ",
                   counted(info.threads, "multiprocessor", "multiprocessors"));
-  return concat(devices.size(), share_a_card(devices) ? " logical devices on one GPU, " : " GPUs, ",
+  return concat(devices.size(), share_a_gpu(devices) ? " logical devices on one GPU, " : " GPUs, ",
                 info.name);
 }
 

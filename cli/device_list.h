@@ -33,6 +33,6 @@ Placement use_placement(const std::vector<std::string>& names, const std::string
 /// Their hardware: "2 logical devices on one CPU, AMD EPYC, 1 thread each".
 std::string describe_devices(const std::vector<Device>& devices);
 /// Whether several of them are parts of one GPU.
-bool share_a_card(const std::vector<Device>& devices);
+bool share_a_gpu(const std::vector<Device>& devices);
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
 // CUDA's backend table.
-#include "tandem/cuda/cards.h"
+#include "tandem/cuda/gpus.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem {

@@ -8,7 +8,7 @@
 
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/splitmix64.h"
-#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/gpu_memory.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
@@ -150,7 +150,7 @@ Recording::Recording(int device)
 // A replay may still be running.
 Recording::~Recording() {
   if (is_forked_child()) return;
-  log_failure(cudaSetDevice(card_of(device).index), "cudaSetDevice");
+  log_failure(cudaSetDevice(gpu_of(device).index), "cudaSetDevice");
   replayed_in.push_back(stream);  // eager steps before the capture
   for (const cudaStream_t used : replayed_in)
     log_failure(wait_for_stream(device, used), "cudaStreamSynchronize");

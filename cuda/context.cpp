@@ -11,8 +11,8 @@
 #include "tandem/core/error.h"
 #include "tandem/core/of_thread.h"
 #include "tandem/cuda/capture.h"
-#include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/fault.h"
+#include "tandem/cuda/gpu_memory.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/streams.h"
 
@@ -28,19 +28,19 @@ Fault* make_fault() {
 }
 
 DeviceState* make_state(int device) {
-  const Card& card = card_of(device);
-  use_card(device);
-  const cudaError_t status = probe_card();
+  const Gpu& gpu = gpu_of(device);
+  use_gpu(device);
+  const cudaError_t status = probe_gpu();
   if (status != cudaSuccess) {
     forget_error();
-    fail("cuda:", device, ": ", card.name, ", compute capability ", card.major, ".", card.minor,
+    fail("cuda:", device, ": ", gpu.name, ", compute capability ", gpu.major, ".", gpu.minor,
          ", cannot run the kernels of this build (", cudaGetErrorString(status),
-         "); build with -Dcuda-arch=sm_", card.major, card.minor);
+         "); build with -Dcuda-arch=sm_", gpu.major, gpu.minor);
   }
   const cudaStream_t stream = take_stream(device);
-  auto source = std::make_unique<CardMemory>(device);
+  auto source = std::make_unique<GpuMemory>(device);
   auto allocator = std::make_unique<CachingAllocator>(*source, concat("cuda:", device));
-  return new DeviceState{device, card, stream, std::move(source), std::move(allocator), make_fault()};
+  return new DeviceState{device, gpu, stream, std::move(source), std::move(allocator), make_fault()};
 }
 
 struct Shared {
@@ -83,7 +83,7 @@ Context* take_context(int device) {
 }  // namespace
 
 DeviceState& device_state(int device) {
-  card_of(device);  // throws if there is no such device
+  gpu_of(device);  // throws if there is no such device
   refuse_in_forked_child();
   Shared& s = shared();
   std::lock_guard lock(s.mutex);
@@ -93,17 +93,17 @@ DeviceState& device_state(int device) {
 }
 
 Context& context(int device) {
-  if (static_cast<std::size_t>(device) >= kMaxDevices) card_of(device);
+  if (static_cast<std::size_t>(device) >= kMaxDevices) gpu_of(device);
   Context*& slot = tandem::detail::of_thread<ThreadContexts>().contexts[static_cast<std::size_t>(device)];
   if (slot == nullptr) [[unlikely]]
     slot = take_context(device);
-  use_card(device);
+  use_gpu(device);
   return *slot;
 }
 
 int current_device() { return thread_device; }
 void set_current_device(int device) {
-  card_of(device);
+  gpu_of(device);
   thread_device = device;
 }
 

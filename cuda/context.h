@@ -12,8 +12,8 @@
 
 #include "tandem/core/device.h"
 #include "tandem/cuda/allocator.h"
-#include "tandem/cuda/cards.h"
 #include "tandem/cuda/check.h"
+#include "tandem/cuda/gpus.h"
 
 namespace tandem::cuda_impl {
 
@@ -23,7 +23,7 @@ struct Fault;
 /// object.
 struct DeviceState {
   int index;
-  const Card& card;
+  const Gpu& gpu;
   cudaStream_t stream;  ///< the device's own default stream
   std::unique_ptr<MemorySource> source;
   std::unique_ptr<CachingAllocator> allocator;
@@ -44,7 +44,7 @@ class Context {
 
   DeviceState& state() const { return state_; }
   Device device() const { return Device(kCUDA, static_cast<DeviceIndex>(state_.index)); }
-  const Card& card() const { return state_.card; }
+  const Gpu& gpu() const { return state_.gpu; }
   Fault* fault() const { return state_.fault; }
 
   /// The thread's current stream.
@@ -86,7 +86,7 @@ class Context {
   std::unordered_map<std::type_index, std::any> plans_;
 };
 
-/// The calling thread's context of `device`; makes that device's card current.
+/// The calling thread's context of `device`; makes that device's GPU current.
 Context& context(int device);
 inline Context& context(Device device) { return context(static_cast<int>(device.index())); }
 

@@ -6,18 +6,18 @@
 #include <set>
 
 #include "tandem/cuda/capture.h"
-#include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/context.h"
+#include "tandem/cuda/gpu_memory.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
 // Whether the driver has consumed the bytes when the call returns. True for pageable memory, unless the GPU
 // reads that directly; memory pinned by others is read later.
-bool is_staged(int card, const void* host) {
-  static const bool by_itself = [card] {
+bool is_staged(int gpu, const void* host) {
+  static const bool by_itself = [gpu] {
     int yes = 0;
-    ensure(cudaDeviceGetAttribute(&yes, cudaDevAttrPageableMemoryAccess, card), "cudaDeviceGetAttribute");
+    ensure(cudaDeviceGetAttribute(&yes, cudaDevAttrPageableMemoryAccess, gpu), "cudaDeviceGetAttribute");
     return yes != 0;
   }();
   if (by_itself) return false;
@@ -28,12 +28,12 @@ bool is_staged(int card, const void* host) {
 
 void host_copy(Context& c, void* to, const void* from, const void* host, std::size_t bytes,
                cudaMemcpyKind kind, bool non_blocking) {
-  const bool to_card = kind == cudaMemcpyHostToDevice;
-  refuse_in_capture(c, to_card ? "copies from the host to the device" : "reads a value on the host");
+  const bool to_gpu = kind == cudaMemcpyHostToDevice;
+  refuse_in_capture(c, to_gpu ? "copies from the host to the device" : "reads a value on the host");
   ensure(cudaMemcpyAsync(to, from, bytes, kind, c.stream()), "cudaMemcpyAsync");
-  note_launch(to_card ? "copy to the device" : "copy to the host");
-  const bool pinned = (non_blocking || to_card) && pinned_used_by(host, c.stream());
-  if (pinned ? non_blocking : to_card && is_staged(c.card().index, host)) return;
+  note_launch(to_gpu ? "copy to the device" : "copy to the host");
+  const bool pinned = (non_blocking || to_gpu) && pinned_used_by(host, c.stream());
+  if (pinned ? non_blocking : to_gpu && is_staged(c.gpu().index, host)) return;
   ensure(cudaStreamSynchronize(c.stream()), "cudaStreamSynchronize");
   check_fault(c.state());
 }
@@ -41,15 +41,15 @@ void host_copy(Context& c, void* to, const void* from, const void* host, std::si
 // Makes `behind` wait for the work now queued on `other`.
 void follow(Context& behind, Context& other) {
   if (behind.stream() == other.stream()) return;
-  use_card(other.state().index);
+  use_gpu(other.state().index);
   MemorySource& source = *other.state().source;
   const EventId event = source.mark(other.stream());
-  use_card(behind.state().index);
+  use_gpu(behind.state().index);
   ensure(cudaStreamWaitEvent(behind.stream(), static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
   source.drop(event);  // the wait keeps the recorded state
 }
 
-// Enables direct access both ways, once per pair of cards. Without it the driver stages through the host.
+// Enables direct access both ways, once per pair of gpus. Without it the driver stages through the host.
 void enable_peers(int a, int b) {
   static std::mutex mutex;
   static auto& done = *new std::set<std::pair<int, int>>;  // never destroyed
@@ -72,10 +72,10 @@ void enable_peers(int a, int b) {
 void device_copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
   Context& source = context(from_device);
   Context& target = context(to_device);
-  const int a = source.card().index, b = target.card().index;
+  const int a = source.gpu().index, b = target.gpu().index;
   if (a != b) enable_peers(a, b);
   follow(target, source);
-  use_card(target.state().index);
+  use_gpu(target.state().index);
   ensure(a == b ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, target.stream())
                 : cudaMemcpyPeerAsync(to, b, from, a, bytes, target.stream()),
          a == b ? "cudaMemcpyAsync" : "cudaMemcpyPeerAsync");

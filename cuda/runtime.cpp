@@ -4,9 +4,9 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/capture.h"
-#include "tandem/cuda/card_memory.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/copies.h"
+#include "tandem/cuda/gpu_memory.h"
 #include "tandem/cuda/streams.h"
 #include "tandem/cuda/tables.h"
 
@@ -17,13 +17,13 @@ cudaStream_t stream_of(StreamHandle stream) { return static_cast<cudaStream_t>(s
 StreamHandle handle_of(Device device, cudaStream_t stream) { return {device, stream}; }
 
 DeviceInfo device_info(int index) {
-  const Card& card = card_of(index);
+  const Gpu& gpu = gpu_of(index);
   const int share = sharers(index);
   const auto room = device_state(index).source->room();
-  return {card.name, static_cast<int64_t>(card.memory), static_cast<int64_t>(room.free), card.multiprocessors,
-          concat("compute capability ", card.major, ".", card.minor,
-                 share > 1 ? concat(", one of ", share, " on card ", card.index)
-                           : concat(", card ", card.index))};
+  return {
+      gpu.name, static_cast<int64_t>(gpu.memory), static_cast<int64_t>(room.free), gpu.multiprocessors,
+      concat("compute capability ", gpu.major, ".", gpu.minor,
+             share > 1 ? concat(", one of ", share, " on GPU ", gpu.index) : concat(", GPU ", gpu.index))};
 }
 
 std::string version(int number, int major_factor, int minor_factor) {
@@ -54,7 +54,7 @@ void destroy_stream(StreamHandle stream) {
   give_stream(stream.device.index(), stream_of(stream));
 }
 
-// Created when it is first recorded, because an event belongs to a card.
+// Created when it is first recorded, because an event belongs to a gpu.
 struct Event {
   cudaEvent_t event = nullptr;
   int device = -1;
@@ -69,7 +69,7 @@ void destroy_event(void* event) {
 void record_event(void* handle, StreamHandle stream) {
   Context& c = context(stream.device);
   Event& event = event_of(handle);
-  if (event.device >= 0 && card_of(event.device).index != c.card().index) {
+  if (event.device >= 0 && gpu_of(event.device).index != c.gpu().index) {
     log_failure(cudaEventDestroy(event.event), "cudaEventDestroy");
     event.event = nullptr;
   }
@@ -102,7 +102,7 @@ double elapsed_ms(void* from, void* to) {
 void synchronize(Device device) {
   Context& c = context(device);
   refuse_in_capture(c, "waits for the device");
-  ensure(wait_for_card(device.index()), "cudaDeviceSynchronize");
+  ensure(wait_for_gpu(device.index()), "cudaDeviceSynchronize");
   check_fault(c.state());
 }
 void synchronize_stream(StreamHandle stream) {

@@ -1,4 +1,4 @@
-// The streams of each card under one lock, which the start of a capture takes exclusively and waits share.
+// The streams of each GPU under one lock, which the start of a capture takes exclusively and waits share.
 #include "tandem/cuda/streams.h"
 
 #include <map>
@@ -6,84 +6,84 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "tandem/cuda/cards.h"
+#include "tandem/cuda/gpus.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
-struct CardStreams {
+struct GpuStreams {
   std::shared_mutex mutex;
   std::vector<cudaStream_t> all;
   std::map<int, std::vector<cudaStream_t>> spare;  // by device
   int captures = 0;
 };
-CardStreams& streams_of(int device) {
-  static auto* cards = new std::map<int, CardStreams>;  // never destroyed
+GpuStreams& streams_of(int device) {
+  static auto* gpus = new std::map<int, GpuStreams>;  // never destroyed
   static std::mutex mutex;
   std::lock_guard lock(mutex);
-  return (*cards)[card_of(device).index];
+  return (*gpus)[gpu_of(device).index];
 }
 
 }  // namespace
 
 cudaStream_t take_stream(int device) {
-  CardStreams& card = streams_of(device);
-  std::unique_lock lock(card.mutex);
-  auto& spare = card.spare[device];
+  GpuStreams& gpu = streams_of(device);
+  std::unique_lock lock(gpu.mutex);
+  auto& spare = gpu.spare[device];
   if (!spare.empty()) {
     const cudaStream_t stream = spare.back();
     spare.pop_back();
     return stream;
   }
-  use_card(device);
+  use_gpu(device);
   cudaStream_t stream = nullptr;
   ensure(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  card.all.push_back(stream);
+  gpu.all.push_back(stream);
   return stream;
 }
 void give_stream(int device, cudaStream_t stream) noexcept {
-  CardStreams& card = streams_of(device);
-  std::unique_lock lock(card.mutex);
-  card.spare[device].push_back(stream);
+  GpuStreams& gpu = streams_of(device);
+  std::unique_lock lock(gpu.mutex);
+  gpu.spare[device].push_back(stream);
 }
 
 cudaError_t begin_capture(int device, cudaStream_t stream) {
-  CardStreams& card = streams_of(device);
-  std::unique_lock lock(card.mutex);
+  GpuStreams& gpu = streams_of(device);
+  std::unique_lock lock(gpu.mutex);
   const cudaError_t status = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-  if (status == cudaSuccess) ++card.captures;
+  if (status == cudaSuccess) ++gpu.captures;
   return status;
 }
 cudaError_t end_capture(int device, cudaStream_t stream, cudaGraph_t* graph) {
-  CardStreams& card = streams_of(device);
-  std::unique_lock lock(card.mutex);
-  --card.captures;
+  GpuStreams& gpu = streams_of(device);
+  std::unique_lock lock(gpu.mutex);
+  --gpu.captures;
   return cudaStreamEndCapture(stream, graph);
 }
 bool capturing_on(int device) {
-  CardStreams& card = streams_of(device);
-  std::shared_lock lock(card.mutex);
-  return card.captures > 0;
+  GpuStreams& gpu = streams_of(device);
+  std::shared_lock lock(gpu.mutex);
+  return gpu.captures > 0;
 }
 bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status{};
   return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
-cudaError_t wait_for_card(int device) {
-  CardStreams& card = streams_of(device);
-  std::shared_lock lock(card.mutex);
-  use_card(device);
-  if (card.captures == 0) return cudaDeviceSynchronize();
+cudaError_t wait_for_gpu(int device) {
+  GpuStreams& gpu = streams_of(device);
+  std::shared_lock lock(gpu.mutex);
+  use_gpu(device);
+  if (gpu.captures == 0) return cudaDeviceSynchronize();
   const RelaxedCapture relaxed;
-  for (const cudaStream_t stream : card.all)
+  for (const cudaStream_t stream : gpu.all)
     if (!is_captured(stream))
       if (const cudaError_t status = cudaStreamSynchronize(stream); status != cudaSuccess) return status;
   return cudaSuccess;
 }
 cudaError_t wait_for_stream(int device, cudaStream_t stream) {
-  CardStreams& card = streams_of(device);
-  std::shared_lock lock(card.mutex);
+  GpuStreams& gpu = streams_of(device);
+  std::shared_lock lock(gpu.mutex);
   const RelaxedCapture relaxed;
   return is_captured(stream) ? cudaSuccess : cudaStreamSynchronize(stream);
 }

@@ -17,12 +17,12 @@ void give_stream(int device, cudaStream_t stream) noexcept;
 
 cudaError_t begin_capture(int device, cudaStream_t stream);
 cudaError_t end_capture(int device, cudaStream_t stream, cudaGraph_t* graph);
-/// Whether a capture is in progress on the device's card: its memory must not be freed then.
+/// Whether a capture is in progress on the device's GPU: its memory must not be freed then.
 bool capturing_on(int device);
 /// Whether work submitted to this stream is currently captured.
 bool is_captured(cudaStream_t stream);
-/// Waits for all streams of the device's card except those being captured.
-cudaError_t wait_for_card(int device);
+/// Waits for all streams of the device's GPU except those being captured.
+cudaError_t wait_for_gpu(int device);
 /// Waits for the stream unless it is being captured.
 cudaError_t wait_for_stream(int device, cudaStream_t stream);
 

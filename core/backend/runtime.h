@@ -14,7 +14,7 @@ struct DeviceInfo {
   int64_t memory = 0;  ///< total memory in bytes
   int64_t memory_free = 0;
   int threads = 0;     ///< CPU threads, or multiprocessors
-  std::string detail;  ///< "compute capability 9.0, one of 2 on card 0"
+  std::string detail;  ///< "compute capability 9.0, one of 2 on GPU 0"
 };
 
 struct RuntimeKernels {

@@ -211,7 +211,7 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
                         static_cast<T>(eps)};
     const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
       using Packs = Pack<T, kCount>;
-      launch("batch_norm", c, strided_grid(c.card(), s.numel() / kCount), normalize<T, kCount>,
+      launch("batch_norm", c, strided_grid(c.gpu(), s.numel() / kCount), normalize<T, kCount>,
              static_cast<Packs*>(out.data_ptr()), static_cast<const Packs*>(input.data_ptr()), p,
              s.numel() / kCount, ChannelOf(s));
     };
@@ -266,7 +266,7 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
     if (!grad_input.defined()) return;
     const auto go = [&]<int kCount>(std::integral_constant<int, kCount>) {
       using Packs = Pack<T, kCount>;
-      launch("batch_norm_backward", c, strided_grid(c.card(), s.numel() / kCount), input_gradient<T, kCount>,
+      launch("batch_norm_backward", c, strided_grid(c.gpu(), s.numel() / kCount), input_gradient<T, kCount>,
              static_cast<Packs*>(grad_input.data_ptr()), static_cast<const Packs*>(grad_output.data_ptr()),
              static_cast<const Packs*>(input.data_ptr()), p, of_batch ? sums : nullptr, s.n * s.s,
              s.numel() / kCount, ChannelOf(s));

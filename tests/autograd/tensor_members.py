@@ -3,8 +3,8 @@
 
     tests/autograd/tensor_members.py ROOT OUT.cpp OUT.d
 
-A member that is declared but defined nowhere then fails to link. The members are read from core/tensor.h and the .inc
-files that its class includes, so new ones are covered without a change here. Templates defined in the class are left out.
+A member that is declared but defined nowhere then fails to link. The members are read from core/tensor.h, so
+new ones are covered without a change here. Templates defined in the class are left out.
 """
 import pathlib
 import re

@@ -89,7 +89,7 @@ TEST_CASE("devices that share a core, and parts of one GPU") {
   c.cores = 1;
   CHECK(has(what_limits(c, c.runs[1]), "the devices have only 1 core for 2 threads"));
   c.runs[1].on_cpu = false;
-  c.runs[1].one_card = true;
+  c.runs[1].one_gpu = true;
   CHECK(has(what_limits(c, c.runs[1]), "parts of one GPU and share its multiprocessors"));
   CHECK(c.runs[1].parts() == std::string("parts of one GPU"));
 }

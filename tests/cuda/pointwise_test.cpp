@@ -19,7 +19,7 @@ using namespace tandem;
 
 namespace {
 
-const Device card("cuda:0");
+const Device gpu("cuda:0");
 
 template <class... Ts>
 std::vector<ScalarType> types(TypeList<Ts...>) {
@@ -107,7 +107,7 @@ struct Pair {
 };
 Pair operand(ScalarType type, const std::vector<int64_t>& sizes, const Layout& layout, Values kind,
              uint64_t seed) {
-  const Tensor base = values(type, layout.base(sizes), kind, seed), there = base.to(card);
+  const Tensor base = values(type, layout.base(sizes), kind, seed), there = base.to(gpu);
   return {layout.view(base, sizes), layout.view(there, sizes)};
 }
 
@@ -143,7 +143,7 @@ void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Va
           here.push_back(p.cpu), there.push_back(p.cuda);
         }
         const Layout& out = which == count ? layout : layouts()[0];
-        const Tensor base = tandem::full(out.base(sizes), 1, out_type), cuda_base = base.to(card);
+        const Tensor base = tandem::full(out.base(sizes), 1, out_type), cuda_base = base.to(gpu);
         cpu(out.view(base, sizes), here);
         cuda(out.view(cuda_base, sizes), there);
         agree(cuda_base, base);  // the gaps are unchanged
@@ -303,7 +303,7 @@ TEST_CASE("copies across rows use tiles") {
   for (const ScalarType type : {kByte, kHalf, kFloat, kDouble}) {
     CAPTURE(std::string(name(type)));
     const auto check = [type](const Tensor& x, const std::function<Tensor(const Tensor&)>& view) {
-      const Tensor typed = x.to(type), there = typed.to(card);
+      const Tensor typed = x.to(type), there = typed.to(gpu);
       CHECK(testing::identical(view(there).contiguous().cpu(), view(typed).contiguous()));
     };
     const auto square = [](const Tensor& t) { return t.t(); };
@@ -324,19 +324,19 @@ TEST_CASE(
     "integer division by zero: an error immediately for a number, at the next synchronisation for a tensor") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kByte, kInt, kLong}) {
-    const Tensor x = tandem::full({100}, 7, type).to(card), zero = tandem::zeros({1}, type).to(card);
+    const Tensor x = tandem::full({100}, 7, type).to(gpu), zero = tandem::zeros({1}, type).to(gpu);
     CHECK_THROWS_WITH_AS(tandem::remainder(x, 0), doctest::Contains("integer division by zero"), Error);
     const Tensor y = tandem::remainder(x, zero);
     CHECK_THROWS_WITH_AS(static_cast<void>(y.cpu()), doctest::Contains("remainder: integer division by zero"),
                          Error);
     CHECK(testing::identical(y.cpu(), tandem::zeros({100}, type)));  // reported once
-    CHECK(tandem::remainder(tandem::empty({0}, type).to(card), 0).numel() == 0);
+    CHECK(tandem::remainder(tandem::empty({0}, type).to(gpu), 0).numel() == 0);
   }
 }
 
 TEST_CASE("in place: an operand is the output") {
   if (!has_devices(1)) return;
-  const Tensor x = arange(1.0f, 5001.0f), y = x.to(card);
+  const Tensor x = arange(1.0f, 5001.0f), y = x.to(gpu);
   CHECK(testing::identical((y + y).cpu(), x + x));
   Tensor z = y.clone();
   z.add_(z).mul_(z).sub_(1);

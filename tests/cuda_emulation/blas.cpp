@@ -4,7 +4,7 @@
 #include "tandem/tests/cuda_emulation/library.h"
 
 struct cublasContext {
-  int card;
+  int gpu;
   cudaStream_t stream = nullptr;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
   cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_HOST;
@@ -27,7 +27,7 @@ bool possible(cublasOperation_t op) { return op == CUBLAS_OP_N || op == CUBLAS_O
 
 cublasStatus_t enqueue_gemm(cublasHandle_t handle, const char* operation, const Gemm& gemm) {
   if (!valid(gemm)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (handle->card != host_thread().card || !usable(gemm)) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (handle->gpu != host_thread().gpu || !usable(gemm)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool queued = enqueue_library(
       handle->stream, operation,
       [gemm, workspace = handle->workspace, bytes = std::min(handle->workspace_bytes, kClobbered)] {
@@ -91,7 +91,7 @@ extern "C" {
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   return library_call("cublasCreate", CUBLAS_STATUS_NOT_INITIALIZED, [&] {
-    *handle = new cublasContext{.card = host_thread().card};
+    *handle = new cublasContext{.gpu = host_thread().gpu};
     return CUBLAS_STATUS_SUCCESS;
   });
 }
@@ -117,7 +117,7 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
   return blas_call("cublasSetWorkspace", handle, [&] {
     if (bytes > 0 && reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return CUBLAS_STATUS_INVALID_VALUE;
-    if (!usable(workspace, bytes, handle->card)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (!usable(workspace, bytes, handle->gpu)) return CUBLAS_STATUS_INVALID_VALUE;
     handle->workspace = workspace;
     handle->workspace_bytes = bytes;
     return CUBLAS_STATUS_SUCCESS;

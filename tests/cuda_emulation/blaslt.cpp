@@ -6,7 +6,7 @@
 #include "tandem/tests/cuda_emulation/library.h"
 
 struct cublasLtContext {
-  int card;
+  int gpu;
 };
 
 namespace tandem::cuda_emulation {
@@ -98,7 +98,7 @@ cublasStatus_t describe(const Description& d, const Layout& a, const Layout& b, 
 // Checks the workspace and the alignments that the algorithm was chosen for.
 cublasStatus_t check_promise(const cublasLtMatmulAlgo_t* algo, const void* const (&operands)[4],
                              const void* workspace, std::size_t bytes) {
-  if (bytes > 0 && !usable(workspace, bytes, host_thread().card)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (bytes > 0 && !usable(workspace, bytes, host_thread().gpu)) return CUBLAS_STATUS_INVALID_VALUE;
   if (algo == nullptr) return CUBLAS_STATUS_SUCCESS;
   const Algorithm& chosen = inside<Algorithm>(algo);
   if (chosen.mark != kMark || bytes < chosen.workspace) return CUBLAS_STATUS_INVALID_VALUE;
@@ -116,7 +116,7 @@ extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return library_call("cublasLtCreate", CUBLAS_STATUS_NOT_INITIALIZED, [&] {
-    *handle = new cublasLtContext{host_thread().card};
+    *handle = new cublasLtContext{host_thread().gpu};
     return CUBLAS_STATUS_SUCCESS;
   });
 }
@@ -289,7 +289,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, c
       if (description.bias == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
       g.bias = description.bias;
     }
-    if (handle->card != host_thread().card || !usable(g)) return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (handle->gpu != host_thread().gpu || !usable(g)) return CUBLAS_STATUS_EXECUTION_FAILED;
     const bool queued = enqueue_library(stream, "cublasLtMatmul", [g, workspace, bytes] {
       clobber(workspace, std::min(bytes, kWorkspace));
       run(g);

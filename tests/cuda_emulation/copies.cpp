@@ -35,7 +35,7 @@ bool fits(cudaMemcpyKind kind, Where to, Where from) {
 }
 
 std::function<void()> work(const Copy& copy, Where to, Where from) {
-  const int a = on_device(to) ? to.card : -1, b = on_device(from) ? from.card : -1;
+  const int a = on_device(to) ? to.gpu : -1, b = on_device(from) ? from.gpu : -1;
   return [copy, a, b] {
     open_memory(a, b);
     std::memmove(copy.to, copy.from, copy.bytes);
@@ -45,8 +45,8 @@ std::function<void()> work(const Copy& copy, Where to, Where from) {
 // Reads host memory now, because it may be freed or changed after the call.
 std::function<void()> staged_work(const Copy& copy, Where to) {
   std::string staged(static_cast<const char*>(copy.from), copy.bytes);
-  return [to_memory = copy.to, staged = std::move(staged), card = to.card] {
-    open_memory(card, card);
+  return [to_memory = copy.to, staged = std::move(staged), gpu = to.gpu] {
+    open_memory(gpu, gpu);
     std::memcpy(to_memory, staged.data(), staged.size());
   };
 }
@@ -77,17 +77,17 @@ cudaError_t enqueue_fill(void* p, int value, std::size_t bytes, cudaStream_t str
   const Where at = where(p, bytes);
   if (at.side != Side::kDevice && at.side != Side::kPinned) return cudaErrorInvalidValue;
   ++state().counters.memsets;
-  return enqueue(stream, Work::kMemset, "memset", [p, value, bytes, card = on_device(at) ? at.card : -1] {
-    open_memory(card, card);
+  return enqueue(stream, Work::kMemset, "memset", [p, value, bytes, gpu = on_device(at) ? at.gpu : -1] {
+    open_memory(gpu, gpu);
     std::memset(p, value, bytes);
   });
 }
 
 cudaError_t enqueue_peer_copy(const Copy& copy, int to, int from, cudaStream_t stream) {
   if (copy.bytes == 0) return cudaSuccess;
-  const int cards = static_cast<int>(state().cards.size());
-  if (to < 0 || to >= cards || from < 0 || from >= cards) return cudaErrorInvalidDevice;
-  if (where(copy.to, copy.bytes).card != to || where(copy.from, copy.bytes).card != from)
+  const int gpus = static_cast<int>(state().gpus.size());
+  if (to < 0 || to >= gpus || from < 0 || from >= gpus) return cudaErrorInvalidDevice;
+  if (where(copy.to, copy.bytes).gpu != to || where(copy.from, copy.bytes).gpu != from)
     return cudaErrorInvalidValue;
   return enqueue_copy(copy, cudaMemcpyDeviceToDevice, stream, false);
 }
@@ -105,7 +105,7 @@ cudaError_t enqueue_rows(void* to, const void* from, const Rectangle& r, cudaMem
     return cudaErrorInvalidValue;
   ++state().counters.copies;
   return enqueue(stream, Work::kCopy, "copy", [=] {
-    open_memory(on_device(a) ? a.card : -1, on_device(b) ? b.card : -1);
+    open_memory(on_device(a) ? a.gpu : -1, on_device(b) ? b.gpu : -1);
     for (std::size_t i = 0; i < r.height; ++i)
       std::memmove(static_cast<char*>(to) + i * r.to_pitch, static_cast<const char*>(from) + i * r.from_pitch,
                    r.width);
@@ -125,10 +125,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream) {
   return call("cudaMemcpyAsync", [&] { return enqueue_copy({to, from, bytes}, kind, stream, false); });
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_card, const void* from, int from_card, size_t bytes,
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, size_t bytes,
                                 cudaStream_t stream) {
   return call("cudaMemcpyPeerAsync", [&] {
-    return enqueue_peer_copy({to, from, bytes}, to_card, from_card, stream);
+    return enqueue_peer_copy({to, from, bytes}, to_gpu, from_gpu, stream);
   });
 }
 /// Supports pinned and device memory only.

@@ -190,7 +190,7 @@ cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value) {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   return library_call("cudnnCreate", CUDNN_STATUS_NOT_INITIALIZED, [&] {
-    *handle = new cudnnContext{host_thread().card};
+    *handle = new cudnnContext{host_thread().gpu};
     return CUDNN_STATUS_SUCCESS;
   });
 }

@@ -7,7 +7,7 @@
 inline constexpr int kMostDims = 8;
 
 struct cudnnContext {
-  int card;
+  int gpu;
   cudaStream_t stream = nullptr;
 };
 struct cudnnTensorStruct {
@@ -79,7 +79,7 @@ inline double scalar(const void* p, cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
 }
 inline std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
-/// Whether all elements are in memory of the current card.
+/// Whether all elements are in memory of the current gpu.
 bool tensor_usable(const Strided& t, const void* p, bool is_double);
 
 }  // namespace tandem::cuda_emulation

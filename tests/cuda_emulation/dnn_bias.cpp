@@ -59,7 +59,7 @@ void add(const Strided& c_t, const Strided& a_t, const void* a, void* c, double 
 }
 
 cudnnStatus_t queued(cudnnHandle_t handle, const char* operation, std::function<void()> run) {
-  if (handle->card != host_thread().card) return CUDNN_STATUS_EXECUTION_FAILED;
+  if (handle->gpu != host_thread().gpu) return CUDNN_STATUS_EXECUTION_FAILED;
   return enqueue_library(handle->stream, operation, std::move(run)) ? CUDNN_STATUS_SUCCESS
                                                                     : CUDNN_STATUS_EXECUTION_FAILED;
 }
@@ -158,7 +158,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     f.pointers = {x, w, y};
     f.z = z, f.bias = bias;
     f.relu = activation->mode == CUDNN_ACTIVATION_RELU;
-    if (!usable(space, bytes, handle->card) || !tensor_usable(f.conv.x, x, d) ||
+    if (!usable(space, bytes, handle->gpu) || !tensor_usable(f.conv.x, x, d) ||
         !tensor_usable(f.conv.w, w, d) || !tensor_usable(f.conv.y, y, d) ||
         !tensor_usable(f.bias_t, bias, d) || (f.alpha2 != 0 && !tensor_usable(f.z_t, z, d)))
       return CUDNN_STATUS_EXECUTION_FAILED;

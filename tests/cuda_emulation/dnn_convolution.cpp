@@ -73,9 +73,9 @@ struct Scale {
   const void *alpha, *beta;
 };
 
-cudnnStatus_t check_workspace(const Workspace& space, const Offer& one, int card) {
+cudnnStatus_t check_workspace(const Workspace& space, const Offer& one, int gpu) {
   if (space.bytes < one.workspace) return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
-  return usable(space.data, space.bytes, card) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+  return usable(space.data, space.bytes, gpu) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 // The three operands of the pass, in the order of Pointers.
@@ -95,10 +95,9 @@ cudnnStatus_t enqueue_convolution(cudnnHandle_t handle, const char* operation, P
   if (scale.alpha == nullptr || scale.beta == nullptr) return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
   const Offer* one = find(pass, algorithm);
   if (one == nullptr) return CUDNN_STATUS_NOT_SUPPORTED;
-  status = check_workspace(space, *one, handle->card);
+  status = check_workspace(space, *one, handle->gpu);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  if (handle->card != host_thread().card || !operands_usable(c, pass, p))
-    return CUDNN_STATUS_EXECUTION_FAILED;
+  if (handle->gpu != host_thread().gpu || !operands_usable(c, pass, p)) return CUDNN_STATUS_EXECUTION_FAILED;
   const double alpha = scalar(scale.alpha, d.x->type), beta = scalar(scale.beta, d.x->type);
   const bool reversed = !one->fixed_order && state().counters.library_calls % 2 != 0;
   const bool queued =

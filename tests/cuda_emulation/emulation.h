@@ -7,7 +7,7 @@
 // kernel or a copy runs: a host that reads it crashes, as on a real machine.
 //
 // Environment, read once:
-//   TANDEM_EMULATED_CARDS=n                        number of GPUs, each with 132 multiprocessors and compute
+//   TANDEM_EMULATED_GPUS=n                        number of GPUs, each with 132 multiprocessors and compute
 //                                                  capability 9.0 (default 1); "none": no driver
 //   TANDEM_EMULATED_MEMORY=bytes                   memory per GPU (default 1 GiB)
 //   TANDEM_EMULATED_STREAMS=eager                  run work as soon as it is enqueued
@@ -54,7 +54,7 @@ Counters counters();
 
 /// Number of entries that are enqueued and have not run.
 std::size_t pending(cudaStream_t stream);
-/// Bytes of device memory in use on a card.
-std::size_t bytes_in_use(int card);
+/// Bytes of device memory in use on a gpu.
+std::size_t bytes_in_use(int gpu);
 
 }  // namespace tandem::cuda_emulation

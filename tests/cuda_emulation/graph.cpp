@@ -137,7 +137,7 @@ cudaError_t legacy_in_capture(const CUstream_st* stream) {
   if (!stream->legacy) return cudaSuccess;
   for (const auto& capture : state().captures)
     for (const CUstream_st* other : capture->streams)
-      if (other->card == stream->card && !(other->flags & cudaStreamNonBlocking)) {
+      if (other->gpu == stream->gpu && !(other->flags & cudaStreamNonBlocking)) {
         capture->invalid = true;
         return cudaErrorStreamCaptureImplicit;
       }

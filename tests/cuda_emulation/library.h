@@ -15,7 +15,7 @@ template <class Status, class Body>
 Status library_call(const char* api, Status failed, Body&& body, Status (*of_fault)(cudaError_t) = nullptr) {
   if (host_thread().in_host_function) return failed;
   std::lock_guard lock(state().mutex);
-  if (state().cards.empty() || state().sticky != cudaSuccess) return failed;
+  if (state().gpus.empty() || state().sticky != cudaSuccess) return failed;
   if (const cudaError_t fault = take_fault(api); fault != cudaSuccess) {
     host_thread().last_error = fault;
     return of_fault != nullptr ? of_fault(fault) : failed;
@@ -23,7 +23,7 @@ Status library_call(const char* api, Status failed, Body&& body, Status (*of_fau
   return body();
 }
 
-/// Enqueues a library's kernel. The stream must belong to the current card.
+/// Enqueues a library's kernel. The stream must belong to the current gpu.
 inline bool enqueue_library(cudaStream_t stream, const char* operation, std::function<void()> run) {
   const cudaError_t status = enqueue(stream, Work::kKernel, operation, std::move(run));
   if (status != cudaSuccess) host_thread().last_error = status;
@@ -31,9 +31,9 @@ inline bool enqueue_library(cudaStream_t stream, const char* operation, std::fun
   return status == cudaSuccess;
 }
 
-/// Whether `count` elements are in memory that the current card can use.
+/// Whether `count` elements are in memory that the current GPU can use.
 inline bool elements_usable(const void* p, int64_t count, std::size_t size) {
-  return usable(p, static_cast<std::size_t>(count) * size, host_thread().card);
+  return usable(p, static_cast<std::size_t>(count) * size, host_thread().gpu);
 }
 
 /// The operand of a product as tensor cores see it: float with 10 mantissa bits if `tf32`.

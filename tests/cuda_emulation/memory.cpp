@@ -1,4 +1,4 @@
-// Device memory: one arena per card, accessible only while its work runs. Pinned memory: plain memory,
+// Device memory: one arena per GPU, accessible only while its work runs. Pinned memory: plain memory,
 // tracked.
 #include <signal.h>
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ void mark([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes, [[maybe_
 }
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-Card& card_at(int card) { return state().cards[static_cast<std::size_t>(card)]; }
+Gpu& gpu_at(int gpu) { return state().gpus[static_cast<std::size_t>(gpu)]; }
 
 const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_t, Allocation>& all,
                                                          const void* p) {
@@ -51,10 +51,10 @@ const std::pair<const uintptr_t, Allocation>* containing(const std::map<uintptr_
 }
 
 // The first hole that is large enough and leaves one unit free at its end.
-char* place(const Card& card, std::size_t bytes) {
-  uintptr_t at = reinterpret_cast<uintptr_t>(card.arena);
+char* place(const Gpu& gpu, std::size_t bytes) {
+  uintptr_t at = reinterpret_cast<uintptr_t>(gpu.arena);
   const auto& all = state().device_memory;
-  for (auto i = all.lower_bound(at); i != all.end() && i->first < at + card.arena_bytes; ++i) {
+  for (auto i = all.lower_bound(at); i != all.end() && i->first < at + gpu.arena_bytes; ++i) {
     if (i->first - at >= bytes + kAlignment) break;
     at = i->first + rounded(i->second.bytes) + kAlignment;
   }
@@ -65,11 +65,11 @@ char* place(const Card& card, std::size_t bytes) {
 struct sigaction handled_before;
 void explain_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  for (const Card& card : state().cards) {
-    const auto begin = reinterpret_cast<uintptr_t>(card.arena);
-    if (address < begin || address - begin >= card.arena_bytes) continue;
+  for (const Gpu& gpu : state().gpus) {
+    const auto begin = reinterpret_cast<uintptr_t>(gpu.arena);
+    if (address < begin || address - begin >= gpu.arena_bytes) continue;
     constexpr char kText[] =
-        "emulated CUDA: memory of a card was touched by the host, or by a kernel of a card without access to "
+        "emulated CUDA: memory of a GPU was touched by the host, or by a kernel of a GPU without access to "
         "it\n";
     static_cast<void>(!write(2, kText, sizeof kText - 1));
   }
@@ -88,20 +88,20 @@ cudaError_t allocate(void** out, std::size_t bytes) {
   *out = nullptr;
   if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
   if (bytes == 0) return cudaSuccess;
-  const int index = host_thread().card;
-  Card& card = card_at(index);
+  const int index = host_thread().gpu;
+  Gpu& gpu = gpu_at(index);
   static std::once_flag once;
   std::call_once(once, explain_faults);
-  if (bytes > state().memory || rounded(bytes) > state().memory - card.used) return cudaErrorMemoryAllocation;
-  char* memory = place(card, rounded(bytes));
-  if (memory + rounded(bytes) > card.arena + card.arena_bytes) return cudaErrorMemoryAllocation;
-  card.used += rounded(bytes);
+  if (bytes > state().memory || rounded(bytes) > state().memory - gpu.used) return cudaErrorMemoryAllocation;
+  char* memory = place(gpu, rounded(bytes));
+  if (memory + rounded(bytes) > gpu.arena + gpu.arena_bytes) return cudaErrorMemoryAllocation;
+  gpu.used += rounded(bytes);
   state().device_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, index};
   ++state().counters.mallocs;
 #ifdef TANDEM_ASAN
   static bool first = true;  // poisons all holes, once
   if (first)
-    for (const Card& one : state().cards) mark(one.arena, one.arena_bytes, false);
+    for (const Gpu& one : state().gpus) mark(one.arena, one.arena_bytes, false);
   first = false;
 #endif
   mark(memory, bytes, true);
@@ -121,10 +121,10 @@ cudaError_t release(void* p) {
   auto& all = state().device_memory;
   const auto found = all.find(reinterpret_cast<uintptr_t>(p));
   if (found == all.end()) return cudaErrorInvalidValue;
-  const int card = found->second.card;
-  for (std::size_t i = 0; i < state().cards.size(); ++i) drain_card(static_cast<int>(i));
+  const int gpu = found->second.gpu;
+  for (std::size_t i = 0; i < state().gpus.size(); ++i) drain_gpu(static_cast<int>(i));
   const std::size_t bytes = rounded(found->second.bytes);
-  card_at(card).used -= bytes;
+  gpu_at(gpu).used -= bytes;
   mark(p, bytes, false);
   const uintptr_t page = (found->first + kLargePage - 1) / kLargePage * kLargePage;
   const uintptr_t end = (found->first + bytes) / kLargePage * kLargePage;
@@ -142,7 +142,7 @@ cudaError_t allocate_pinned(void** out, std::size_t bytes) {
   void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (memory == nullptr) return cudaErrorMemoryAllocation;
   std::memset(memory, kPoison, std::min(bytes, kFilled));
-  state().pinned_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, host_thread().card};
+  state().pinned_memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, host_thread().gpu};
   ++state().counters.pinned_mallocs;
   *out = memory;
   return cudaSuccess;
@@ -161,11 +161,11 @@ Where where(const void* p, std::size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (const auto* found = containing(state().pinned_memory, p))
     return {found->first + found->second.bytes - address >= bytes ? Side::kPinned : Side::kWrong,
-            found->second.card};
-  for (std::size_t i = 0; i < state().cards.size(); ++i) {
-    const Card& card = state().cards[i];
-    const auto begin = reinterpret_cast<uintptr_t>(card.arena);
-    if (address < begin || address - begin >= card.arena_bytes) continue;
+            found->second.gpu};
+  for (std::size_t i = 0; i < state().gpus.size(); ++i) {
+    const Gpu& gpu = state().gpus[i];
+    const auto begin = reinterpret_cast<uintptr_t>(gpu.arena);
+    if (address < begin || address - begin >= gpu.arena_bytes) continue;
     const auto* found = containing(state().device_memory, p);
     const bool inside = found != nullptr && found->first + found->second.bytes - address >= bytes;
     return {inside ? Side::kDevice : Side::kWrong, static_cast<int>(i)};
@@ -173,29 +173,27 @@ Where where(const void* p, std::size_t bytes) {
   return {Side::kPageable, -1};
 }
 
-bool usable(const void* p, std::size_t bytes, int card) {
+bool usable(const void* p, std::size_t bytes, int gpu) {
   if (bytes == 0) return true;
   const Where at = where(p, bytes);
   if (at.side == Side::kPinned) return true;
-  return at.side == Side::kDevice &&
-         (at.card == card || card_at(card).peers[static_cast<std::size_t>(at.card)]);
+  return at.side == Side::kDevice && (at.gpu == gpu || gpu_at(gpu).peers[static_cast<std::size_t>(at.gpu)]);
 }
 
 namespace {
-void set_open(Card& card, bool open) {
-  if (card.open == open) return;
-  mprotect(card.arena, card.arena_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
-  card.open = open;
+void set_open(Gpu& gpu, bool open) {
+  if (gpu.open == open) return;
+  mprotect(gpu.arena, gpu.arena_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  gpu.open = open;
 }
 }  // namespace
 
-void open_memory(int card, int other) {
-  for (int i = 0; i < static_cast<int>(state().cards.size()); ++i)
-    set_open(card_at(i), i == card || i == other);
+void open_memory(int gpu, int other) {
+  for (int i = 0; i < static_cast<int>(state().gpus.size()); ++i) set_open(gpu_at(i), i == gpu || i == other);
 }
-void open_for_kernel(int card) {
-  for (int i = 0; i < static_cast<int>(state().cards.size()); ++i)
-    set_open(card_at(i), i == card || card_at(card).peers[static_cast<std::size_t>(i)]);
+void open_for_kernel(int gpu) {
+  for (int i = 0; i < static_cast<int>(state().gpus.size()); ++i)
+    set_open(gpu_at(i), i == gpu || gpu_at(gpu).peers[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace tandem::cuda_emulation
@@ -220,7 +218,7 @@ cudaError_t cudaFreeHost(void* p) {
     if (p == nullptr) return cudaSuccess;
     if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
     if (state().pinned_memory.count(reinterpret_cast<uintptr_t>(p)) == 0) return cudaErrorInvalidValue;
-    for (std::size_t i = 0; i < state().cards.size(); ++i) drain_card(static_cast<int>(i));
+    for (std::size_t i = 0; i < state().gpus.size(); ++i) drain_gpu(static_cast<int>(i));
     state().pinned_memory.erase(reinterpret_cast<uintptr_t>(p));
     ++state().counters.pinned_frees;
     std::free(p);
@@ -237,7 +235,7 @@ cudaError_t cudaHostGetDevicePointer(void** out, void* p, unsigned) {
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return call("cudaMemGetInfo", [&] {
     *total = state().memory;
-    *free = state().memory - state().cards[static_cast<std::size_t>(host_thread().card)].used;
+    *free = state().memory - state().gpus[static_cast<std::size_t>(host_thread().gpu)].used;
     return cudaSuccess;
   });
 }
@@ -246,7 +244,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* p) 
     if (out == nullptr) return cudaErrorInvalidValue;
     *out = {};
     const Where at = where(p, 1);
-    out->device = at.side == Side::kDevice || at.side == Side::kPinned ? at.card : -2;
+    out->device = at.side == Side::kDevice || at.side == Side::kPinned ? at.gpu : -2;
     out->type = cudaMemoryTypeUnregistered;
     if (at.side == Side::kDevice) out->type = cudaMemoryTypeDevice;
     if (at.side == Side::kPinned) out->type = cudaMemoryTypeHost;

@@ -53,19 +53,19 @@ std::shared_ptr<Recording> record(CUstream_st* stream) {
     recording->done = true;
     recording->milliseconds = milliseconds();
   } else {
-    stream->queue.push_back({Work::kRecord, stream->card, "record", nullptr, recording});
+    stream->queue.push_back({Work::kRecord, stream->gpu, "record", nullptr, recording});
   }
   return recording;
 }
 
-// The legacy stream waits for all blocking streams of its card, and they wait for it.
+// The legacy stream waits for all blocking streams of its GPU, and they wait for it.
 void order_with_legacy(CUstream_st* stream) {
   if (stream->flags & cudaStreamNonBlocking) return;
   for (const auto& other : state().streams) {
     const bool concerned = stream->legacy ? !(other->flags & cudaStreamNonBlocking) : other->legacy;
-    if (!concerned || other.get() == stream || other->card != stream->card) continue;
+    if (!concerned || other.get() == stream || other->gpu != stream->gpu) continue;
     if (other->queue.empty() && !other->busy) continue;
-    stream->queue.push_back({Work::kWait, stream->card, "legacy stream", nullptr, record(other.get())});
+    stream->queue.push_back({Work::kWait, stream->gpu, "legacy stream", nullptr, record(other.get())});
   }
 }
 
@@ -90,7 +90,7 @@ void run_entry(const Entry& entry) {
   if (state().sticky != cudaSuccess) return;  // nothing runs after a fault
   if (entry.work == Work::kHost) return run_host_function(entry);
   if (entry.work == Work::kKernel) {
-    open_for_kernel(entry.card);
+    open_for_kernel(entry.gpu);
     state().sticky = take_fault("execution");
     if (state().sticky != cudaSuccess) return;
   }
@@ -121,17 +121,16 @@ void advance(CUstream_st* stream) {
   run_front(stream);
 }
 // Runs the newest streams first.
-void drain_card(int card) {
+void drain_gpu(int gpu) {
   auto& streams = state().streams;
   for (std::size_t i = streams.size(); i-- > 0;)
-    if (i < streams.size() && streams[i]->card == card) drain(streams[i].get());
+    if (i < streams.size() && streams[i]->gpu == gpu) drain(streams[i].get());
   std::erase_if(streams, [](const auto& s) { return s->destroyed && s->queue.empty() && !s->busy; });
 }
 
 CUstream_st* find_stream(cudaStream_t handle) {
   if (handle == nullptr || handle == cudaStreamLegacy)
-    return state().cards.empty() ? nullptr
-                                 : state().cards[static_cast<std::size_t>(host_thread().card)].legacy;
+    return state().gpus.empty() ? nullptr : state().gpus[static_cast<std::size_t>(host_thread().gpu)].legacy;
   for (const auto& stream : state().streams)
     if (stream.get() == handle) return stream->destroyed ? nullptr : handle;
   return nullptr;
@@ -140,9 +139,9 @@ CUstream_st* find_stream(cudaStream_t handle) {
 cudaError_t enqueue(cudaStream_t handle, Work work, const char* operation, std::function<void()> run) {
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (work == Work::kKernel && stream->card != host_thread().card) return cudaErrorInvalidResourceHandle;
+  if (work == Work::kKernel && stream->gpu != host_thread().gpu) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t status = legacy_in_capture(stream); status != cudaSuccess) return status;
-  Entry entry{work, stream->card, operation, std::move(run), nullptr};
+  Entry entry{work, stream->gpu, operation, std::move(run), nullptr};
   if (capturing(stream)) return capture_entry(stream, std::move(entry));
   order_with_legacy(stream);
   stream->queue.push_back(std::move(entry));
@@ -159,7 +158,7 @@ std::shared_ptr<Recording> enqueue_record(CUstream_st* stream) {
 void enqueue_wait(CUstream_st* stream, const std::shared_ptr<Recording>& recording) {
   if (recording == nullptr || recording->done) return;
   order_with_legacy(stream);
-  stream->queue.push_back({Work::kWait, stream->card, "wait", nullptr, recording});
+  stream->queue.push_back({Work::kWait, stream->gpu, "wait", nullptr, recording});
   if (state().eager) drain(stream);
 }
 

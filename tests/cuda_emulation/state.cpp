@@ -1,4 +1,4 @@
-// The cards, environment variables, injected faults and counters.
+// The GPUs, environment variables, injected faults and counters.
 #include "tandem/tests/cuda_emulation/state.h"
 
 #include <sys/mman.h>
@@ -15,15 +15,15 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The number of cards left by CUDA_VISIBLE_DEVICES: its valid numbers before the first invalid word.
-int visible(int cards) {
+// The number of GPUs left by CUDA_VISIBLE_DEVICES: its valid numbers before the first invalid word.
+int visible(int gpus) {
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (list == nullptr) return cards;
+  if (list == nullptr) return gpus;
   int count = 0;
   for (const char* p = list; *p != 0;) {
     char* end = nullptr;
-    const long card = std::strtol(p, &end, 10);
-    if (end == p || card < 0 || card >= cards) break;
+    const long gpu = std::strtol(p, &end, 10);
+    if (end == p || gpu < 0 || gpu >= gpus) break;
     ++count;
     p = *end == ',' ? end + 1 : end;
   }
@@ -43,24 +43,24 @@ char* new_arena(std::size_t bytes) {
 }  // namespace
 
 State::State() {
-  const std::string count = environment("TANDEM_EMULATED_CARDS"),
+  const std::string count = environment("TANDEM_EMULATED_GPUS"),
                     bytes = environment("TANDEM_EMULATED_MEMORY");
   const std::string threads = environment("TANDEM_EMULATED_THREADS");
   no_driver = count == "none";
   eager = environment("TANDEM_EMULATED_STREAMS") == "eager";
   order = threads == "ascending" ? 1 : threads == "descending" ? -1 : 0;
   memory = bytes.empty() ? std::size_t{1} << 30 : std::strtoull(bytes.c_str(), nullptr, 10);
-  const int cards_here = no_driver ? 0 : visible(count.empty() ? 1 : std::atoi(count.c_str()));
-  cards.resize(static_cast<std::size_t>(cards_here));
-  for (int i = 0; i < cards_here; ++i) {
-    Card& card = cards[static_cast<std::size_t>(i)];
-    card.peers.resize(cards.size());
+  const int gpus_here = no_driver ? 0 : visible(count.empty() ? 1 : std::atoi(count.c_str()));
+  gpus.resize(static_cast<std::size_t>(gpus_here));
+  for (int i = 0; i < gpus_here; ++i) {
+    Gpu& gpu = gpus[static_cast<std::size_t>(i)];
+    gpu.peers.resize(gpus.size());
     // Twice the memory, so that holes between allocations never exhaust it early.
-    card.arena_bytes = 2 * memory + (std::size_t{64} << 20);
-    card.arena = new_arena(card.arena_bytes);
-    streams.push_back(std::make_unique<CUstream_st>(CUstream_st{.card = i, .flags = 0, .id = next_id++}));
-    card.legacy = streams.back().get();
-    card.legacy->legacy = true;
+    gpu.arena_bytes = 2 * memory + (std::size_t{64} << 20);
+    gpu.arena = new_arena(gpu.arena_bytes);
+    streams.push_back(std::make_unique<CUstream_st>(CUstream_st{.gpu = i, .flags = 0, .id = next_id++}));
+    gpu.legacy = streams.back().get();
+    gpu.legacy->legacy = true;
   }
 }
 
@@ -103,9 +103,9 @@ std::size_t pending(cudaStream_t handle) {
   const CUstream_st* stream = find_stream(handle);
   return stream != nullptr ? stream->queue.size() : 0;
 }
-std::size_t bytes_in_use(int card) {
+std::size_t bytes_in_use(int gpu) {
   std::lock_guard lock(state().mutex);
-  return state().cards.at(static_cast<std::size_t>(card)).used;
+  return state().gpus.at(static_cast<std::size_t>(gpu)).used;
 }
 
 }  // namespace tandem::cuda_emulation

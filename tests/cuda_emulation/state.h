@@ -1,4 +1,4 @@
-// Shared by the parts of the emulated runtime: cards, memory, streams as queues, captures. Everything here
+// Shared by the parts of the emulated runtime: GPUs, memory, streams as queues, captures. Everything here
 // requires the single lock; API calls take it through call().
 #pragma once
 #include <cuda_runtime_api.h>
@@ -27,7 +27,7 @@ enum class Work : uint8_t { kKernel, kCopy, kMemset, kHost, kGraph, kRecord, kWa
 
 struct Entry {
   Work work;
-  int card;
+  int gpu;
   const char* operation;
   std::function<void()> run;
   std::shared_ptr<Recording> recording;  // for kRecord and kWait
@@ -50,12 +50,12 @@ struct Capture {
 
 struct Allocation {
   std::size_t bytes;
-  int card;
+  int gpu;
 };
 
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
-struct Card {
+struct Gpu {
   char* arena = nullptr;
   std::size_t arena_bytes = 0, used = 0;
   bool open = false;
@@ -66,7 +66,7 @@ struct Card {
 struct State {
   State();
   std::mutex mutex;
-  std::vector<Card> cards;
+  std::vector<Gpu> gpus;
   bool no_driver = false, eager = false;
   int order = 0;  // of threads: 1 ascending, -1 descending, 0 alternating
   std::size_t memory = 0;
@@ -84,7 +84,7 @@ State& state();
 
 // State of the calling host thread.
 struct HostThread {
-  int card = 0;
+  int gpu = 0;
   cudaError_t last_error = cudaSuccess;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   bool in_host_function = false;
@@ -100,7 +100,7 @@ cudaError_t call(const char* api, Body&& body) {
   HostThread& own = host_thread();
   if (own.in_host_function) return own.last_error = cudaErrorNotPermitted;
   std::lock_guard lock(state().mutex);
-  cudaError_t status = state().cards.empty()
+  cudaError_t status = state().gpus.empty()
                            ? (state().no_driver ? cudaErrorInsufficientDriver : cudaErrorNoDevice)
                            : state().sticky;
   if (status == cudaSuccess) status = take_fault(api);
@@ -123,7 +123,7 @@ void run_entry(const Entry& entry);
 /// Runs everything enqueued, and whatever it waits for.
 void drain(CUstream_st* stream);
 void drain_until(const std::shared_ptr<Recording>& recording);
-void drain_card(int card);
+void drain_gpu(int gpu);
 /// Runs one entry of the stream, or of a stream that it waits for.
 void advance(CUstream_st* stream);
 
@@ -131,7 +131,7 @@ void advance(CUstream_st* stream);
 /// Returns cudaErrorStreamCapture… if the thread's mode forbids an unsafe call now, and invalidates the
 /// captures concerned.
 cudaError_t unsafe_in_capture();
-/// cudaErrorStreamCaptureImplicit if this is the legacy stream and a blocking stream of its card is
+/// cudaErrorStreamCaptureImplicit if this is the legacy stream and a blocking stream of its GPU is
 /// capturing.
 cudaError_t legacy_in_capture(const CUstream_st* stream);
 cudaError_t capture_entry(CUstream_st* stream, Entry entry);
@@ -144,22 +144,22 @@ bool capturing(const CUstream_st* stream);
 enum class Side : uint8_t { kPageable, kPinned, kDevice, kWrong };
 struct Where {
   Side side;
-  int card;
+  int gpu;
 };
 /// The location of all the bytes; kWrong if they extend beyond an allocation or were freed.
 Where where(const void* p, std::size_t bytes);
-/// Whether a kernel on the card may use all the bytes: the card's own memory, its peers' memory, pinned
+/// Whether a kernel on the GPU may use all the bytes: the GPU's own memory, its peers' memory, pinned
 /// memory.
-bool usable(const void* p, std::size_t bytes, int card);
-/// Makes the memory of exactly these cards accessible; both may be the same, and -1 means none.
-void open_memory(int card, int other);
-/// Makes the memory of the card and its peers accessible.
-void open_for_kernel(int card);
+bool usable(const void* p, std::size_t bytes, int gpu);
+/// Makes the memory of exactly these GPUs accessible; both may be the same, and -1 means none.
+void open_memory(int gpu, int other);
+/// Makes the memory of the GPU and its peers accessible.
+void open_for_kernel(int gpu);
 
 }  // namespace tandem::cuda_emulation
 
 struct CUstream_st {
-  int card;
+  int gpu;
   unsigned flags;
   unsigned long long id;
   int priority = 0;
@@ -170,7 +170,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
-  int card;
+  int gpu;
   unsigned flags;
   std::shared_ptr<tandem::cuda_emulation::Recording> recording;
   std::shared_ptr<tandem::cuda_emulation::Capture> capture;  // the capture in which it was last recorded

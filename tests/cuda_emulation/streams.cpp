@@ -16,7 +16,7 @@ cudaError_t create(cudaStream_t* out, unsigned flags, int priority) {
   if (out == nullptr || (flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
   State& s = state();
   s.streams.push_back(std::make_unique<CUstream_st>(
-      CUstream_st{.card = host_thread().card, .flags = flags, .id = s.next_id++, .priority = priority}));
+      CUstream_st{.gpu = host_thread().gpu, .flags = flags, .id = s.next_id++, .priority = priority}));
   *out = s.streams.back().get();
   ++s.counters.streams_created;
   return cudaSuccess;
@@ -24,7 +24,7 @@ cudaError_t create(cudaStream_t* out, unsigned flags, int priority) {
 
 cudaError_t create(cudaEvent_t* out, unsigned flags) {
   if (out == nullptr || flags > 7) return cudaErrorInvalidValue;
-  *out = new CUevent_st{.card = host_thread().card, .flags = flags};
+  *out = new CUevent_st{.gpu = host_thread().gpu, .flags = flags};
   state().events.push_back(*out);
   ++state().counters.events_created;
   return cudaSuccess;
@@ -46,7 +46,7 @@ cudaError_t check_wait(const CUevent_st* event) {
 cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   CUevent_st* event = find_event(handle);
   CUstream_st* stream = find_stream(stream_handle);
-  if (event == nullptr || stream == nullptr || event->card != stream->card)
+  if (event == nullptr || stream == nullptr || event->gpu != stream->gpu)
     return cudaErrorInvalidResourceHandle;
   if (const cudaError_t status = legacy_in_capture(stream); status != cudaSuccess) return status;
   event->recording.reset();
@@ -56,16 +56,16 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   return capturing(stream) && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
-// Invalidates captures on the card, in any mode and from any thread.
+// Invalidates captures on the GPU, in any mode and from any thread.
 cudaError_t synchronize_device() {
   bool captured = false;
   for (const auto& capture : state().captures)
     for (const CUstream_st* stream : capture->streams)
-      if (stream->card == host_thread().card) captured = capture->invalid = true;
+      if (stream->gpu == host_thread().gpu) captured = capture->invalid = true;
   if (captured) return cudaErrorStreamCaptureUnsupported;
   if (const cudaError_t status = unsafe_in_capture(); status != cudaSuccess) return status;
   ++state().counters.syncs;
-  drain_card(host_thread().card);
+  drain_gpu(host_thread().gpu);
   return state().sticky;
 }
 
@@ -128,11 +128,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     return cudaSuccess;
   });
 }
-cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* card) {
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* gpu) {
   return call("cudaStreamGetDevice", [&] {
     const CUstream_st* stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    *card = stream->card;
+    *gpu = stream->gpu;
     return cudaSuccess;
   });
 }

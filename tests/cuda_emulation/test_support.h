@@ -24,7 +24,7 @@ struct Array {
   ~Array() { cudaFree(data); }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  /// The values now on the card; waits only for the legacy stream.
+  /// The values now on the GPU; waits only for the legacy stream.
   std::vector<T> values() const {
     std::vector<T> out(count);
     CHECK(cudaMemcpy(out.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);

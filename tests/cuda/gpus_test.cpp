@@ -1,5 +1,5 @@
 // Logical devices, and the errors when there are none.
-#include "tandem/cuda/cards.h"
+#include "tandem/cuda/gpus.h"
 
 #include <doctest/doctest.h>
 
@@ -39,6 +39,6 @@ TEST_CASE("a device that does not exist") {
   const int count = device_count(kCUDA);
   CHECK_THROWS_WITH_AS(resolve(Device(kCUDA, static_cast<DeviceIndex>(count))),
                        doctest::Contains("this process has"), Error);
-  CHECK_THROWS_AS(cuda_impl::card_of(count), Error);
-  CHECK(cuda_impl::card_of(0).memory > 0);
+  CHECK_THROWS_AS(cuda_impl::gpu_of(count), Error);
+  CHECK(cuda_impl::gpu_of(0).memory > 0);
 }

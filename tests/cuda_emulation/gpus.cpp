@@ -1,4 +1,4 @@
-// GPUs ("cards"): their number, selection, properties, peers and occupancy; versions; error texts.
+// GPUs: their number, selection, properties, peers and occupancy; versions; error texts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -11,15 +11,15 @@ namespace {
 constexpr int kMultiprocessors = 132, kThreads = 2048, kBlocks = 32, kSharedOfBlock = 48 << 10;
 constexpr int kSharedOptIn = 227 << 10, kSharedOfMultiprocessor = 228 << 10, kL2 = 50 << 20;
 
-bool valid(int card) { return card >= 0 && card < static_cast<int>(state().cards.size()); }
+bool valid(int gpu) { return gpu >= 0 && gpu < static_cast<int>(state().gpus.size()); }
 
-cudaError_t properties(cudaDeviceProp* out, int card) {
+cudaError_t properties(cudaDeviceProp* out, int gpu) {
   if (out == nullptr) return cudaErrorInvalidValue;
-  if (!valid(card)) return cudaErrorInvalidDevice;
+  if (!valid(gpu)) return cudaErrorInvalidDevice;
   *out = {};
-  std::snprintf(out->name, sizeof out->name, "Emulated card");
-  std::memcpy(out->uuid.bytes, "emulated card  ", sizeof out->uuid.bytes);
-  out->uuid.bytes[15] = static_cast<char>(card);
+  std::snprintf(out->name, sizeof out->name, "Emulated GPU");
+  std::memcpy(out->uuid.bytes, "emulated GPU   ", sizeof out->uuid.bytes);
+  out->uuid.bytes[15] = static_cast<char>(gpu);
   out->totalGlobalMem = state().memory;
   out->sharedMemPerBlock = kSharedOfBlock;
   out->sharedMemPerBlockOptin = kSharedOptIn;
@@ -40,13 +40,13 @@ cudaError_t properties(cudaDeviceProp* out, int card) {
   out->asyncEngineCount = 3;
   out->concurrentKernels = out->canMapHostMemory = out->unifiedAddressing = out->cooperativeLaunch = 1;
   out->textureAlignment = 512;
-  out->pciBusID = card + 1;
+  out->pciBusID = gpu + 1;
   return cudaSuccess;
 }
 
-cudaError_t attribute(int* out, cudaDeviceAttr attr, int card) {
+cudaError_t attribute(int* out, cudaDeviceAttr attr, int gpu) {
   if (out == nullptr) return cudaErrorInvalidValue;
-  if (!valid(card)) return cudaErrorInvalidDevice;
+  if (!valid(gpu)) return cudaErrorInvalidDevice;
   switch (attr) {
     case cudaDevAttrPageableMemoryAccess:
       *out = 0;
@@ -112,7 +112,7 @@ cudaError_t attribute(int* out, cudaDeviceAttr attr, int card) {
       *out = 5120;
       break;
     case cudaDevAttrPciBusId:
-      *out = card + 1;
+      *out = gpu + 1;
       break;
     case cudaDevAttrAsyncEngineCount:
       *out = 3;
@@ -212,40 +212,40 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* out) {
   *out = 0;
   return call("cudaGetDeviceCount", [&] {
-    *out = static_cast<int>(state().cards.size());
+    *out = static_cast<int>(state().gpus.size());
     return cudaSuccess;
   });
 }
 cudaError_t cudaGetDevice(int* out) {
   return call("cudaGetDevice", [&] {
-    *out = host_thread().card;
+    *out = host_thread().gpu;
     return cudaSuccess;
   });
 }
-cudaError_t cudaSetDevice(int card) {
+cudaError_t cudaSetDevice(int gpu) {
   return call("cudaSetDevice", [&] {
-    if (!valid(card)) return cudaErrorInvalidDevice;
-    host_thread().card = card;
+    if (!valid(gpu)) return cudaErrorInvalidDevice;
+    host_thread().gpu = gpu;
     return cudaSuccess;
   });
 }
-cudaError_t cudaInitDevice(int card, unsigned, unsigned) {
-  return call("cudaInitDevice", [&] { return valid(card) ? cudaSuccess : cudaErrorInvalidDevice; });
+cudaError_t cudaInitDevice(int gpu, unsigned, unsigned) {
+  return call("cudaInitDevice", [&] { return valid(gpu) ? cudaSuccess : cudaErrorInvalidDevice; });
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {
   return call("cudaSetDeviceFlags", [] { return cudaSuccess; });
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int card) {
-  return call("cudaGetDeviceProperties", [&] { return properties(out, card); });
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int gpu) {
+  return call("cudaGetDeviceProperties", [&] { return properties(out, gpu); });
 }
-cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attr, int card) {
-  return call("cudaDeviceGetAttribute", [&] { return attribute(out, attr, card); });
+cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attr, int gpu) {
+  return call("cudaDeviceGetAttribute", [&] { return attribute(out, attr, gpu); });
 }
-cudaError_t cudaDeviceGetPCIBusId(char* out, int length, int card) {
+cudaError_t cudaDeviceGetPCIBusId(char* out, int length, int gpu) {
   return call("cudaDeviceGetPCIBusId", [&] {
     if (out == nullptr || length < 13) return cudaErrorInvalidValue;
-    if (!valid(card)) return cudaErrorInvalidDevice;
-    std::snprintf(out, static_cast<std::size_t>(length), "0000:%02X:00.0", card + 1);
+    if (!valid(gpu)) return cudaErrorInvalidDevice;
+    std::snprintf(out, static_cast<std::size_t>(length), "0000:%02X:00.0", gpu + 1);
     return cudaSuccess;
   });
 }
@@ -258,19 +258,19 @@ cudaError_t cudaRuntimeGetVersion(int* out) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int* out, int card, int peer) {
+cudaError_t cudaDeviceCanAccessPeer(int* out, int gpu, int peer) {
   return call("cudaDeviceCanAccessPeer", [&] {
-    if (!valid(card) || !valid(peer)) return cudaErrorInvalidDevice;
-    *out = card != peer;
+    if (!valid(gpu) || !valid(peer)) return cudaErrorInvalidDevice;
+    *out = gpu != peer;
     return cudaSuccess;
   });
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return call("cudaDeviceEnablePeerAccess", [&] {
-    const int own = host_thread().card;
+    const int own = host_thread().gpu;
     if (flags != 0) return cudaErrorInvalidValue;
     if (!valid(peer) || peer == own) return cudaErrorInvalidDevice;
-    auto enabled = state().cards[static_cast<std::size_t>(own)].peers[static_cast<std::size_t>(peer)];
+    auto enabled = state().gpus[static_cast<std::size_t>(own)].peers[static_cast<std::size_t>(peer)];
     if (enabled) return cudaErrorPeerAccessAlreadyEnabled;
     enabled = true;
     return cudaSuccess;
@@ -280,7 +280,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return call("cudaDeviceDisablePeerAccess", [&] {
     if (!valid(peer)) return cudaErrorInvalidDevice;
     auto enabled =
-        state().cards[static_cast<std::size_t>(host_thread().card)].peers[static_cast<std::size_t>(peer)];
+        state().gpus[static_cast<std::size_t>(host_thread().gpu)].peers[static_cast<std::size_t>(peer)];
     if (!enabled) return cudaErrorPeerAccessNotEnabled;
     enabled = false;
     return cudaSuccess;

@@ -1,5 +1,5 @@
 // Queries the driver once.
-#include "tandem/cuda/cards.h"
+#include "tandem/cuda/gpus.h"
 
 #include <atomic>
 #include <charconv>
@@ -19,12 +19,12 @@ constexpr const char* kForked =
     "exec or posix_spawn, or fork before the first use of CUDA (querying the devices counts as use)";
 
 struct Found {
-  std::vector<Card> cards;
+  std::vector<Gpu> gpus;
   int devices = 0;
   std::string reason;
 };
 
-Card read_card(int index) {
+Gpu read_gpu(int index) {
   cudaDeviceProp p{};
   ensure(cudaGetDeviceProperties(&p, index), "cudaGetDeviceProperties");
   return {index,           p.name, p.major, p.minor, p.multiProcessorCount, p.maxThreadsPerMultiProcessor,
@@ -45,10 +45,10 @@ Found look() {
     return found;
   }
   try {
-    for (int i = 0; i < count; ++i) found.cards.push_back(read_card(i));
+    for (int i = 0; i < count; ++i) found.gpus.push_back(read_gpu(i));
     found.devices = logical_devices(std::getenv("TANDEM_CUDA_DEVICES"), count);
   } catch (const Error& error) {
-    found.cards.clear();
+    found.gpus.clear();
     found.reason = concat("no CUDA device: ", error.what());
   }
   return found;
@@ -69,8 +69,8 @@ const Found& found() {
 
 }  // namespace
 
-int logical_devices(const char* wanted, int cards) {
-  if (wanted == nullptr || *wanted == 0) return cards;
+int logical_devices(const char* wanted, int gpus) {
+  if (wanted == nullptr || *wanted == 0) return gpus;
   int number = 0;
   const char* end = wanted + std::strlen(wanted);
   const auto [stop, error] = std::from_chars(wanted, end, number);
@@ -91,34 +91,34 @@ void refuse_in_forked_child() {
 int device_count() { return found().devices; }
 const std::string& why_none() { return found().reason; }
 
-const Card& card_of(int device) {
+const Gpu& gpu_of(int device) {
   const Found& f = found();
   check(device >= 0 && device < f.devices, "no device cuda:", device, ": this process has ", f.devices,
         " CUDA device", f.devices == 1 ? "" : "s");
-  return f.cards[static_cast<std::size_t>(device) % f.cards.size()];
+  return f.gpus[static_cast<std::size_t>(device) % f.gpus.size()];
 }
 
 int sharers(int device) {
   int count = 0;
-  for (int i = 0; i < device_count(); ++i) count += card_of(i).index == card_of(device).index;
+  for (int i = 0; i < device_count(); ++i) count += gpu_of(i).index == gpu_of(device).index;
   return count;
 }
 
-void use_card(int device) {
+void use_gpu(int device) {
   refuse_in_forked_child();
   thread_local bool used = false;
-  if (used && found().cards.size() == 1) return;
-  const int card = card_of(device).index;
+  if (used && found().gpus.size() == 1) return;
+  const int gpu = gpu_of(device).index;
   int current = -1;
   ensure(cudaGetDevice(&current), "cudaGetDevice");
-  if (!used || current != card) ensure(cudaSetDevice(card), "cudaSetDevice");
+  if (!used || current != gpu) ensure(cudaSetDevice(gpu), "cudaSetDevice");
   used = true;
 }
 
-CardGuard::CardGuard(int device) : previous_(-1) {
+GpuGuard::GpuGuard(int device) : previous_(-1) {
   ensure(cudaGetDevice(&previous_), "cudaGetDevice");
-  use_card(device);
+  use_gpu(device);
 }
-CardGuard::~CardGuard() { log_failure(cudaSetDevice(previous_), "cudaSetDevice"); }
+GpuGuard::~GpuGuard() { log_failure(cudaSetDevice(previous_), "cudaSetDevice"); }
 
 }  // namespace tandem::cuda_impl

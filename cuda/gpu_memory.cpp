@@ -1,13 +1,13 @@
 // Device memory from cudaMalloc. Pinned memory from cudaHostAlloc behind the same caching allocator: the
 // stream of a copy counts as a further user of a pinned block, so the block outlives the copy.
-#include "tandem/cuda/card_memory.h"
+#include "tandem/cuda/gpu_memory.h"
 
 #include <map>
 
 #include "tandem/core/error.h"
 #include "tandem/cuda/allocator.h"
-#include "tandem/cuda/cards.h"
 #include "tandem/cuda/check.h"
+#include "tandem/cuda/gpus.h"
 #include "tandem/cuda/streams.h"
 
 namespace tandem::cuda_impl {
@@ -22,7 +22,7 @@ void* or_null(cudaError_t status, void* memory, const char* call) {
   return memory;
 }
 
-// Records `spare`, or a new event of the current card, on `stream`.
+// Records `spare`, or a new event of the current GPU, on `stream`.
 EventId recorded(StreamId stream, EventId spare = nullptr) {
   auto event = static_cast<cudaEvent_t>(spare);
   if (event == nullptr)
@@ -40,36 +40,36 @@ bool has_passed(EventId event) {
 
 }  // namespace
 
-CardMemory::~CardMemory() {
+GpuMemory::~GpuMemory() {
   for (EventId event : spare_)
     log_failure(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
 }
 
-void* CardMemory::allocate(std::size_t bytes) {
-  use_card(device_);
+void* GpuMemory::allocate(std::size_t bytes) {
+  use_gpu(device_);
   RelaxedCapture relaxed;
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
   return or_null(status, memory, "cudaMalloc");
 }
-void CardMemory::free(void* memory) noexcept try {
-  use_card(device_);
+void GpuMemory::free(void* memory) noexcept try {
+  use_gpu(device_);
   RelaxedCapture relaxed;
   log_failure(cudaFree(memory), "cudaFree");
-} catch (const std::exception&) {  // the card is no longer usable, and its memory is gone with it
+} catch (const std::exception&) {  // the GPU is no longer usable, and its memory is gone with it
 }
-MemorySource::Room CardMemory::room() {
-  use_card(device_);
+MemorySource::Room GpuMemory::room() {
+  use_gpu(device_);
   Room room{};
   ensure(cudaMemGetInfo(&room.free, &room.total), "cudaMemGetInfo");
   return room;
 }
-bool CardMemory::may_wait() { return !capturing_on(device_); }
-void CardMemory::synchronize() { ensure(wait_for_card(device_), "cudaDeviceSynchronize"); }
-bool CardMemory::records(StreamId stream) { return is_captured(static_cast<cudaStream_t>(stream)); }
+bool GpuMemory::may_wait() { return !capturing_on(device_); }
+void GpuMemory::synchronize() { ensure(wait_for_gpu(device_), "cudaDeviceSynchronize"); }
+bool GpuMemory::records(StreamId stream) { return is_captured(static_cast<cudaStream_t>(stream)); }
 
-EventId CardMemory::mark(StreamId stream) {
-  use_card(device_);
+EventId GpuMemory::mark(StreamId stream) {
+  use_gpu(device_);
   EventId spare = nullptr;
   {
     std::lock_guard lock(mutex_);
@@ -80,8 +80,8 @@ EventId CardMemory::mark(StreamId stream) {
   }
   return recorded(stream, spare);
 }
-bool CardMemory::reached(EventId event) { return has_passed(event); }
-void CardMemory::drop(EventId event) noexcept {
+bool GpuMemory::reached(EventId event) { return has_passed(event); }
+void GpuMemory::drop(EventId event) noexcept {
   std::lock_guard lock(mutex_);
   spare_.push_back(event);
 }
@@ -108,18 +108,18 @@ class PinnedMemory final : public MemorySource {
   }
   void synchronize() override {
     for (int i = 0; i < device_count(); ++i) {
-      CardGuard guard(i);
-      ensure(wait_for_card(i), "cudaDeviceSynchronize");
+      GpuGuard guard(i);
+      ensure(wait_for_gpu(i), "cudaDeviceSynchronize");
     }
   }
   bool records(StreamId stream) override { return is_captured(static_cast<cudaStream_t>(stream)); }
   EventId mark(StreamId stream) override {
-    int card = 0, previous = 0;  // an event belongs to the card of its stream
-    ensure(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &card), "cudaStreamGetDevice");
+    int gpu = 0, previous = 0;  // an event belongs to the GPU of its stream
+    ensure(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &gpu), "cudaStreamGetDevice");
     ensure(cudaGetDevice(&previous), "cudaGetDevice");
-    if (card != previous) ensure(cudaSetDevice(card), "cudaSetDevice");
+    if (gpu != previous) ensure(cudaSetDevice(gpu), "cudaSetDevice");
     const EventId event = recorded(stream);
-    if (card != previous) ensure(cudaSetDevice(previous), "cudaSetDevice");
+    if (gpu != previous) ensure(cudaSetDevice(previous), "cudaSetDevice");
     return event;
   }
   bool reached(EventId event) override { return has_passed(event); }

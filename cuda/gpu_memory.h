@@ -7,10 +7,10 @@
 
 namespace tandem::cuda_impl {
 
-class CardMemory final : public MemorySource {
+class GpuMemory final : public MemorySource {
  public:
-  explicit CardMemory(int device) : device_(device) {}
-  ~CardMemory() override;
+  explicit GpuMemory(int device) : device_(device) {}
+  ~GpuMemory() override;
   void* allocate(std::size_t bytes) override;
   void free(void* memory) noexcept override;
   Room room() override;
