@@ -49,7 +49,7 @@ void follow(Context& behind, Context& other) {
   source.drop(event);  // the wait keeps the recorded state
 }
 
-// Enables direct access both ways, once per pair of gpus. Without it the driver stages through the host.
+// Enables direct access both ways, once per pair of GPUs. Without it the driver stages through the host.
 void enable_peers(int a, int b) {
   static std::mutex mutex;
   static auto& done = *new std::set<std::pair<int, int>>;  // never destroyed

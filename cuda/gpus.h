@@ -50,7 +50,7 @@ class GpuGuard {
   int previous_;
 };
 /// Makes the GPU of `device` current permanently; every operation starts with this. Asks the driver only if
-/// there are several gpus.
+/// there are several GPUs.
 void use_gpu(int device);
 
 }  // namespace tandem::cuda_impl

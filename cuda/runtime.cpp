@@ -54,7 +54,7 @@ void destroy_stream(StreamHandle stream) {
   give_stream(stream.device.index(), stream_of(stream));
 }
 
-// Created when it is first recorded, because an event belongs to a gpu.
+// Created when it is first recorded, because an event belongs to a GPU.
 struct Event {
   cudaEvent_t event = nullptr;
   int device = -1;

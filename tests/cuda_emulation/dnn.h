@@ -79,7 +79,7 @@ inline double scalar(const void* p, cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(p) : *static_cast<const float*>(p);
 }
 inline std::size_t size_of(cudnnDataType_t type) { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
-/// Whether all elements are in memory of the current gpu.
+/// Whether all elements are in memory of the current GPU.
 bool tensor_usable(const Strided& t, const void* p, bool is_double);
 
 }  // namespace tandem::cuda_emulation

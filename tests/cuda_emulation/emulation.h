@@ -54,7 +54,7 @@ Counters counters();
 
 /// Number of entries that are enqueued and have not run.
 std::size_t pending(cudaStream_t stream);
-/// Bytes of device memory in use on a gpu.
+/// Bytes of device memory in use on a GPU.
 std::size_t bytes_in_use(int gpu);
 
 }  // namespace tandem::cuda_emulation

@@ -23,7 +23,7 @@ Status library_call(const char* api, Status failed, Body&& body, Status (*of_fau
   return body();
 }
 
-/// Enqueues a library's kernel. The stream must belong to the current gpu.
+/// Enqueues a library's kernel. The stream must belong to the current GPU.
 inline bool enqueue_library(cudaStream_t stream, const char* operation, std::function<void()> run) {
   const cudaError_t status = enqueue(stream, Work::kKernel, operation, std::move(run));
   if (status != cudaSuccess) host_thread().last_error = status;

@@ -7,7 +7,7 @@
 #include "tandem/tests/cuda_emulation/device.h"
 
 namespace tandem::cuda_emulation {
-/// The second call of a CUB function: cudaErrorInvalidValue if the storage is too small or not on the gpu.
+/// The second call of a CUB function: cudaErrorInvalidValue if the storage is too small or not on the GPU.
 /// Overwrites the storage, then calls `run`, in stream order.
 cudaError_t enqueue_cub(const char* operation, void* storage, std::size_t bytes, std::size_t needed,
                         cudaStream_t stream, std::function<void()> run);
