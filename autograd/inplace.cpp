@@ -7,8 +7,6 @@
 #include "tandem/autograd/ops/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 
@@ -104,7 +102,7 @@ Tensor before_inplace(const Tensor& self, Before before) {
     out = alias(self, impl.sizes, impl.strides, impl.offset);
   } else {
     out = empty_raw(impl.sizes, impl.dtype, impl.device());
-    backend(self).pointwise.copy(out, self);
+    copy_raw(out, self);
   }
   if (self.requires_grad()) set_history(out, gradient_edge(self));
   return out;
@@ -117,7 +115,7 @@ Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
           ": the result ", value, " does not fit in ", self);
     value = value.expand(self.sizes());
   }
-  backend(self).pointwise.copy(self, value);
+  copy_raw(self, value);
   wrote(self, operation);
   Edge edge;
   if (value.requires_grad()) {

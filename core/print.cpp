@@ -6,11 +6,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
-#include "tandem/core/backend/runtime.h"
 #include "tandem/core/number_text.h"
 #include "tandem/core/options.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 namespace {
@@ -146,11 +144,10 @@ void Printer::matrices(const double* x, IntArrayRef sizes) {
 
 Tensor host_values(const Tensor& t) {
   Tensor here = empty_raw(t.sizes(), kDouble, t.device());
-  backend(t).pointwise.copy(here, t);
+  copy_raw(here, t);
   if (t.is_cpu()) return here;
   Tensor host = empty_raw(t.sizes(), kDouble, Device(kCPU, 0));
-  backend(t).runtime.copy_bytes(host.data_ptr(), host.device(), here.data_ptr(), here.device(), here.nbytes(),
-                                false);
+  copy_bytes_raw(host, here, false);
   return host;
 }
 

@@ -2,6 +2,7 @@
 #include "tandem/core/tensor.h"
 
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/stream.h"
 
@@ -57,6 +58,14 @@ Scalar Tensor::item() const {
     out = Scalar(value);
   });
   return out;
+}
+
+void copy_raw(const Tensor& to, const Tensor& from) { backend(to).copy.copy(to, from); }
+void fill_raw(const Tensor& to, const Scalar& value) { backend(to).copy.fill(to, value); }
+void copy_bytes_raw(const Tensor& to, const Tensor& from, bool non_blocking) {
+  backend(to.is_cpu() ? from : to)
+      .runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
+                          non_blocking);
 }
 
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {

@@ -780,5 +780,11 @@ inline void append(std::string& out, const Tensor& t) {
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);
 /// A view of `base`'s storage, without autograd. The arguments are not checked.
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+/// to = from, which broadcasts to it, on one device; any dtypes. Without autograd, and without a new version.
+void copy_raw(const Tensor& to, const Tensor& from);
+void fill_raw(const Tensor& to, const Scalar& value);
+/// The bytes of `from` to `to`, both row-major, of one size, on the host or on devices of one type, in the order of the
+/// current streams. Returns when a buffer on the host may be reused, unless `non_blocking`.
+void copy_bytes_raw(const Tensor& to, const Tensor& from, bool non_blocking);
 
 }  // namespace tandem

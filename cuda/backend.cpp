@@ -6,7 +6,11 @@ namespace tandem {
 namespace {
 constinit const Backend table{
     .runtime = cuda_impl::runtime_kernels,
-    .pointwise = cuda_impl::pointwise_kernels,
+    .unary = cuda_impl::unary_kernels,
+    .binary = cuda_impl::binary_kernels,
+    .comparison = cuda_impl::comparison_kernels,
+    .ternary = cuda_impl::ternary_kernels,
+    .copy = cuda_impl::copy_kernels,
     .reduce = cuda_impl::reduce_kernels,
     .scan = cuda_impl::scan_kernels,
     .softmax = cuda_impl::softmax_kernels,

@@ -4,7 +4,11 @@
 
 namespace tandem::cuda_impl {
 extern const RuntimeKernels runtime_kernels;
-extern const PointwiseKernels pointwise_kernels;
+extern const UnaryKernels unary_kernels;
+extern const BinaryKernels binary_kernels;
+extern const ComparisonKernels comparison_kernels;
+extern const TernaryKernels ternary_kernels;
+extern const CopyKernels copy_kernels;
 extern const ReduceKernels reduce_kernels;
 extern const ScanKernels scan_kernels;
 extern const SoftmaxKernels softmax_kernels;

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/exclusive.h"
 #include "tandem/datasets/order.h"
 
@@ -19,8 +17,7 @@ Tensor gather(const Tensor& rows, const Tensor& order, int64_t first, int64_t co
   Dims sizes(rows.sizes());
   sizes[0] = count;
   Tensor out = empty_raw(sizes, rows.dtype(), rows.device());
-  backend(rows).pointwise.copy(
-      out, alias(rows, sizes, rows.strides(), rows.storage_offset() + first * rows.stride(0)));
+  copy_raw(out, alias(rows, sizes, rows.strides(), rows.storage_offset() + first * rows.stride(0)));
   return out;
 }
 

@@ -10,8 +10,6 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
-#include "tandem/core/backend/pointwise.h"
-#include "tandem/core/backend/runtime.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"
@@ -72,10 +70,9 @@ struct Graph {
 void copy_into(const Tensor& slot, const Tensor& input) {
   if (slot.data_ptr() == input.data_ptr()) return;
   if (input.is_contiguous())
-    backend(slot).runtime.copy_bytes(slot.data_ptr(), slot.device(), input.data_ptr(), input.device(),
-                                     slot.nbytes(), true);
+    copy_bytes_raw(slot, input, true);
   else
-    backend(slot).pointwise.copy(slot, input);
+    copy_raw(slot, input);
 }
 
 }  // namespace detail

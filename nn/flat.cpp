@@ -4,8 +4,6 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::nn {
@@ -32,7 +30,7 @@ FlatParameters::FlatParameters(std::vector<Tensor> parameters, int64_t alignment
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& p = parameters_[i];
     const Tensor place = view(data_, i);
-    backend(place).pointwise.copy(place, p);
+    copy_raw(place, p);
     p.set_data(place);
   }
   collect();
@@ -50,18 +48,18 @@ void FlatParameters::collect() {
     const Tensor place = view(grad_, i);
     const Tensor& grad = p.grad();
     if (!grad.defined())
-      backend(place).pointwise.fill(place, 0);
+      fill_raw(place, 0);
     else if (grad.data_ptr() == place.data_ptr() && grad.is_contiguous())
       continue;
     else
-      backend(place).pointwise.copy(place, grad);
+      copy_raw(place, grad);
     p.mutable_grad() = place;
   }
   autograd::wrote(grad_, "FlatParameters.collect");
 }
 
 void FlatParameters::zero_grad() {
-  backend(grad_).pointwise.fill(grad_, 0);
+  fill_raw(grad_, 0);
   autograd::wrote(grad_, "FlatParameters.zero_grad");
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (parameters_[i].requires_grad()) parameters_[i].mutable_grad() = view(grad_, i);

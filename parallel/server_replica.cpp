@@ -8,20 +8,16 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/runtime.h"
 #include "tandem/core/clock.h"
 
 namespace tandem::parallel {
 
-// Calls the backend's copy instead of copy_, which would check and record the write: this runs in gradient
+// Copies bytes instead of calling copy_, which would check and record the write: this runs in gradient
 // hooks too, and flat buffers of one layout need neither.
 void copy_flat(const Tensor& to, const Tensor& from) {
-  const Device device = to.device().is_cpu() ? from.device() : to.device();
   // Between a device and the host, streams do not order the host side, so such a copy must block.
   const bool in_order = to.device().type() == from.device().type();
-  backend(device).runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
-                                     /*non_blocking=*/in_order);
+  copy_bytes_raw(to, from, /*non_blocking=*/in_order);
   autograd::wrote(to, "ParameterServer");
 }
 

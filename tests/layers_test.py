@@ -56,7 +56,6 @@ SOURCES_MAY = {
     ("nn/files", "autograd/ops"): "loading creates tensors",
     ("nn", "autograd/ops"): "modules create, initialise and copy tensors",
     ("nn", "nn/files"): "modules are saved and loaded",
-    ("nn/flat.cpp", "core/backend"): "flat parameters are copied without recording",
     ("nn/layers", "nn/functional"): "a module calls its functional form",
     ("nn/optim", "autograd"): "updates are not recorded",
     ("nn/optim", "autograd/ops"): "state is created with operations",
@@ -69,7 +68,6 @@ SOURCES_MAY = {
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",
     ("parallel", "ops.h"): "tensors are scattered and summed with operations",
     ("parallel", "nn/files"): "the server is saved and loaded",
-    ("parallel/server_replica.cpp", "core/backend"): "flat buffers are copied without recording",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/ternary_op.h"
 #include "tandem/autograd/ops/unary.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -78,7 +77,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
 // In-place form of an operation with three arguments, through a new tensor: self = out.
 void store(Tensor& self, const Tensor& out, const char* operation) {
   check(out.sizes() == self.sizes(), operation, ": the result ", out, " does not fit in ", self);
-  backend(self).pointwise.copy(self, out);
+  copy_raw(self, out);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -53,7 +52,7 @@ Dims check_product(const char* operation, int64_t rank, const Tensor& self, cons
 Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                    const Scalar& alpha, const Dims& sizes) {
   Tensor out = empty_raw(sizes, a.dtype(), a.device());
-  if (!beta.equal(0)) backend(a).pointwise.copy(out, self);
+  if (!beta.equal(0)) copy_raw(out, self);
   backend(a).linalg.matmul(out, a, b, beta, alpha);
   if (auto* node = record<AddmmBackward>(out, self, a, b)) {
     if (node->needs(2)) node->a.save(a);
@@ -88,7 +87,7 @@ Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, con
         if (is_contiguous() && a.storage() != storage() && b.storage() != storage())
           backend(*this).linalg.matmul(*this, a, b, beta, alpha);
         else
-          backend(*this).pointwise.copy(*this, tandem::addmm(detach(), a, b, beta, alpha));
+          copy_raw(*this, tandem::addmm(detach(), a, b, beta, alpha));
       },
       [&](const Tensor& before) { return tandem::addmm(before, a, b, beta, alpha); }, a, b);
 }

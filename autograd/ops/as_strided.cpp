@@ -8,7 +8,6 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -41,7 +40,7 @@ Tensor place(const Tensor& values, const Geometry& g, int64_t length) {
   Tensor buffer = zeros({length}, values.options());
   if (values.numel() == 0) return buffer;
   if (!autograd::recording(values) && !overlaps_itself(g.sizes, g.strides)) {
-    backend(values).pointwise.copy(alias(buffer, g.sizes, g.strides, g.offset), values);
+    copy_raw(alias(buffer, g.sizes, g.strides, g.offset), values);
     return buffer;
   }
   return buffer.index_add(0, element_numbers(g, length, values.device()), values.reshape({-1}));
@@ -83,18 +82,17 @@ struct AsStridedScatterBackward final : autograd::Node {
   const char* name() const override { return "AsStridedScatterBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor dense = place(g[0], at.base, at.length);
-    const auto fill = backend(g[0]).pointwise.fill;
     if (!GradMode::is_enabled()) {
       const Tensor inside = alias(dense, at.window.sizes, at.window.strides, at.window.offset);
       if (needs(1)) out[1] = inside.clone();
-      fill(inside, 0);
+      fill_raw(inside, 0);
       if (needs(0)) out[0] = window_of(dense, at.base);
       return;
     }
     if (needs(1)) out[1] = window_of(dense, at.window);
     if (!needs(0)) return;
     const Tensor outside = ones({at.length}, g[0].options());
-    fill(alias(outside, at.window.sizes, at.window.strides, at.window.offset), 0);
+    fill_raw(alias(outside, at.window.sizes, at.window.strides, at.window.offset), 0);
     out[0] = window_of(dense * outside, at.base);
   }
   Pair at;

@@ -3,8 +3,8 @@
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/kernel.h"
+#include "tandem/core/backend/op_lists.h"
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/bitwise_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
@@ -36,6 +36,15 @@ inline Device device_of(const Tensor& a, const Tensor& b) {
   return a.dim() == 0 && b.dim() != 0 ? b.device() : a.device();
 }
 
+/// Calls the kernel of the operation with this index in ops::BinaryOps, on the device of `out`. It is not inline so that
+/// the many users of the templates below do not depend on the kernels' table.
+void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b,
+                const Scalar& parameter);
+template <class Op>
+void run_binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
+  run_binary(index_of<Op, ops::BinaryOps>, out, a, b, parameter);
+}
+
 /// Op on two tensors in `type`, without autograd.
 template <class Op>
 Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
@@ -45,7 +54,7 @@ Tensor binary_raw(const Tensor& a, const Tensor& b, ScalarType type, const Scala
   Tensor out = a.sizes() == b.sizes()
                    ? empty_raw(a.sizes(), type, device)
                    : empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
-  backend(device).pointwise.binary.get<Op>()(out, x, y, parameter);
+  run_binary<Op>(out, x, y, parameter);
   return out;
 }
 
@@ -54,14 +63,14 @@ template <class Op>
 Tensor binary_raw(const Tensor& a, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
   const Prepared x(a, type, a.device());
   Tensor out = empty_raw(a.sizes(), type, a.device());
-  backend(a).pointwise.binary.get<Op>()(out, x, b, parameter);
+  run_binary<Op>(out, x, b, parameter);
   return out;
 }
 template <class Op>
 Tensor binary_raw(const Scalar& a, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
   const Prepared y(b, type, b.device());
   Tensor out = empty_raw(b.sizes(), type, b.device());
-  backend(b).pointwise.binary.get<Op>()(out, a, y, parameter);
+  run_binary<Op>(out, a, y, parameter);
   return out;
 }
 
@@ -79,18 +88,17 @@ void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& p
     const bool crossed = y.tensor().storage() == self.storage() && !y.tensor().is_same(self) &&
                          (y.tensor().data_ptr() != self.data_ptr() || y.tensor().sizes() != self.sizes() ||
                           y.tensor().strides() != self.strides());
-    backend(self).pointwise.binary.get<Op>()(self, self, crossed ? y.tensor().clone() : y.tensor(),
-                                             parameter);
+    run_binary<Op>(self, self, crossed ? y.tensor().clone() : y.tensor(), parameter);
     return;
   }
-  backend(self).pointwise.copy(self, binary_raw<Op>(self.detach(), b, type, parameter));
+  copy_raw(self, binary_raw<Op>(self.detach(), b, type, parameter));
 }
 template <class Op>
 void binary_into(Tensor& self, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
   if (type == self.dtype())
-    backend(self).pointwise.binary.get<Op>()(self, self, b, parameter);
+    run_binary<Op>(self, self, b, parameter);
   else
-    backend(self).pointwise.copy(self, binary_raw<Op>(self.detach(), b, type, parameter));
+    copy_raw(self, binary_raw<Op>(self.detach(), b, type, parameter));
 }
 
 /// Throws Error when an in-place result of `type` cannot be stored in self.

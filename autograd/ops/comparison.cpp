@@ -2,7 +2,8 @@
 #include "tandem/autograd/ops/comparison.h"
 
 #include "tandem/autograd/ops/binary_op.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/comparison.h"
 
 namespace tandem {
 namespace {
@@ -15,7 +16,7 @@ Tensor compare(const Tensor& a, const Tensor& b) {
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
   Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device);
-  backend(device).pointwise.compare.get<Op>()(out, x, y);
+  backend(device).comparison.value.get<Op>()(out, x, y);
   return out;
 }
 
@@ -23,7 +24,7 @@ template <class Op>
 Tensor compare(const Tensor& a, const Scalar& b) {
   const Prepared x(a, result_type(a, b), a.device());
   Tensor out = empty_raw(a.sizes(), kBool, a.device());
-  backend(a).pointwise.compare.get<Op>()(out, x, b);
+  backend(a).comparison.value.get<Op>()(out, x, b);
   return out;
 }
 

@@ -3,7 +3,6 @@
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/runtime.h"
 
 namespace tandem {
@@ -20,7 +19,7 @@ struct ToBackward final : Node {
 // Converts into newly allocated row-major memory on the same device.
 Tensor converted(const Tensor& self, ScalarType dtype) {
   Tensor out = empty_raw(self.sizes(), dtype, self.device());
-  backend(self).pointwise.copy(out, self);
+  copy_raw(out, self);
   return out;
 }
 
@@ -80,7 +79,7 @@ Tensor Tensor::pin_memory() const {
   if (is_pinned()) return *this;
   Storage storage = make_storage(nbytes(), device(), /*pinned=*/true);
   Tensor out(IntrusivePtr(new TensorImpl(std::move(storage), dtype(), sizes())));
-  backend(*this).pointwise.copy(out, *this);
+  copy_raw(out, *this);
   return out;
 }
 
@@ -99,7 +98,7 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
           from = convert(from, device(), dtype(), non_blocking);
         }
         if (from.storage() == storage()) from = from.clone();
-        backend(*this).pointwise.copy(*this, from);
+        copy_raw(*this, from);
       },
       [&](const Tensor& before) {
         return in_place_of(*this, before, source.to(device(), dtype(), false, /*copy=*/true).expand(sizes()));

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/promotion.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -31,7 +29,7 @@ Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options)
   const ScalarType natural = value.isFloatingPoint() ? get_default_dtype() : value.type();
   Tensor out = make(size, options.has_dtype() ? options : options.dtype(natural));
   autograd::check_number_fits("full", value, out.dtype());
-  backend(out).pointwise.fill(out, value);
+  fill_raw(out, value);
   return finish(std::move(out), options);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options) {

@@ -3,8 +3,6 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace autograd {
@@ -34,13 +32,13 @@ using namespace autograd;
 
 Tensor& Tensor::fill_(const Scalar& value) {
   check_number_fits("fill_", value, dtype());
-  return overwrite(*this, "fill_", [&](const Tensor& out) { backend(out).pointwise.fill(out, value); });
+  return overwrite(*this, "fill_", [&](const Tensor& out) { fill_raw(out, value); });
 }
 Tensor& Tensor::fill_(const Tensor& value) {
   check(value.dim() == 0, "fill_: expected a number or a 0-dim tensor, got ", value);
   if (!recording(value)) {
     const Tensor number = value.detach().to(device(), dtype());
-    return overwrite(*this, "fill_", [&](const Tensor& out) { backend(out).pointwise.copy(out, number); });
+    return overwrite(*this, "fill_", [&](const Tensor& out) { copy_raw(out, number); });
   }
   return inplace(
       *this, "fill_", Before::kAlias, [] {},
@@ -50,7 +48,7 @@ Tensor& Tensor::fill_(const Tensor& value) {
       value);
 }
 Tensor& Tensor::zero_() {
-  return overwrite(*this, "zero_", [](const Tensor& out) { backend(out).pointwise.fill(out, 0); });
+  return overwrite(*this, "zero_", [](const Tensor& out) { fill_raw(out, 0); });
 }
 
 }  // namespace tandem

@@ -4,8 +4,6 @@
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -39,7 +37,7 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
     offset += (self.sizes()[d] - 1) * strides[d];
     strides[d] = -strides[d];
   }
-  backend(self).pointwise.copy(out, alias(self, self.sizes(), strides, offset));
+  copy_raw(out, alias(self, self.sizes(), strides, offset));
   if (auto* node = record<FlipBackward>(out, self)) node->dims = dims;
   return out;
 }

@@ -11,7 +11,6 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/index.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -91,7 +90,7 @@ void scatter_into(const Tensor& out, int64_t dim, const Tensor& index, const Ten
 
 Tensor scatter_new(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, bool add) {
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
-  backend(self).pointwise.copy(out, self);
+  copy_raw(out, self);
   scatter_into(out, dim, index, src, add);
   if (auto* node = record<ScatterBackward>(out, self, src)) {
     node->dim = dim;

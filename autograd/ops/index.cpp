@@ -10,7 +10,6 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/index.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 namespace {
@@ -182,7 +181,7 @@ Tensor index_read(const Tensor& self, const AdvancedIndex& at) {
 Tensor index_write(const Tensor& self, const AdvancedIndex& at, const Tensor& given, bool accumulate) {
   const Tensor values = given.to(self.device(), self.dtype());
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());
-  backend(self).pointwise.copy(out, self);
+  copy_raw(out, self);
   write(out, at, values, accumulate);
   if (auto* node = record<IndexPutBackward>(out, self, values)) {
     node->accumulate = accumulate;

@@ -1,7 +1,6 @@
 // In-place forms of composite operations: self = f(self).
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 
@@ -16,7 +15,7 @@ Tensor& inplace_of(Tensor& self, const char* operation, const F& f, const Inputs
         const Tensor value = f(static_cast<const Tensor&>(self));
         check(value.sizes() == self.sizes(), operation, ": the result ", value, " does not fit in ", self);
         check_result_fits(operation, self, value.dtype());
-        backend(self).pointwise.copy(self, value);
+        copy_raw(self, value);
       },
       [&](const Tensor& before) {
         Tensor value = f(before);

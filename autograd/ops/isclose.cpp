@@ -11,7 +11,7 @@
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/comparison.h"
 
 namespace tandem {
 namespace {
@@ -24,9 +24,9 @@ template <class Op>
 Tensor against_infinity(const Tensor& x, bool integers) {
   Tensor out = empty_raw(x.sizes(), kBool, x.device());
   if (x.is_floating_point())
-    backend(x).pointwise.compare.get<Op>()(out, x, Scalar(kInfinity));
+    backend(x).comparison.value.get<Op>()(out, x, Scalar(kInfinity));
   else
-    backend(x).pointwise.fill(out, integers);
+    fill_raw(out, integers);
   return out;
 }
 

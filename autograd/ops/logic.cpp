@@ -2,7 +2,6 @@
 #include "tandem/autograd/ops/binary_op.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/unary.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 namespace {
@@ -81,7 +80,7 @@ Tensor logical_not(const Tensor& self) { return self == 0; }
 Tensor Tensor::logical_not() const { return tandem::logical_not(*this); }
 Tensor& Tensor::logical_not_() {
   check_inplace(*this, "logical_not_");
-  backend(*this).pointwise.copy(*this, tandem::logical_not(detach()));
+  copy_raw(*this, tandem::logical_not(detach()));
   wrote(*this, "logical_not_");
   return *this;
 }

@@ -6,7 +6,9 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/unary.h"
 
 namespace tandem {
 namespace {
@@ -45,20 +47,20 @@ ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
 
 // out = x^exponent, where x and out have the same dtype. Frequent exponents avoid pow.
 void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
-  const PointwiseKernels& kernels = backend(x).pointwise;
+  const Backend& kernels = backend(x);
   const bool real = is_floating_point(x.dtype());
   if (exponent.equal(2))
-    kernels.unary.get<ops::Square>()(out, x, nullptr);
+    kernels.unary.value.get<ops::Square>()(out, x, nullptr);
   else if (real && exponent.equal(0.5))
-    kernels.unary.get<ops::Sqrt>()(out, x, nullptr);
+    kernels.unary.value.get<ops::Sqrt>()(out, x, nullptr);
   else if (real && exponent.equal(-0.5))
-    kernels.unary.get<ops::Rsqrt>()(out, x, nullptr);
+    kernels.unary.value.get<ops::Rsqrt>()(out, x, nullptr);
   else if (real && exponent.equal(-1))
-    kernels.unary.get<ops::Reciprocal>()(out, x, nullptr);
+    kernels.unary.value.get<ops::Reciprocal>()(out, x, nullptr);
   else if (exponent.equal(1))
-    kernels.copy(out, x);
+    copy_raw(out, x);
   else
-    kernels.binary.get<ops::Pow>()(out, x, exponent, 0);
+    kernels.binary.value.get<ops::Pow>()(out, x, exponent, 0);
 }
 
 }  // namespace

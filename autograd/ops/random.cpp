@@ -10,7 +10,6 @@
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/random.h"
 #include "tandem/core/checked_sizes.h"
 #include "tandem/core/formulas/random_ops.h"
@@ -30,7 +29,7 @@ void draw_into(const Tensor& out, OptionalGenerator generator, const RandomParam
   }
   Tensor row_major = empty_raw(out.sizes(), out.dtype(), out.device());
   backend(out).random.fill.get<Op>()(row_major, draw, p);
-  backend(out).pointwise.copy(out, row_major);
+  copy_raw(out, row_major);
 }
 
 template <class Op>
@@ -96,7 +95,7 @@ Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) {
 }
 Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) {
   const Tensor drawn = tandem::bernoulli(p.detach().expand(sizes()).to(kDouble), generator);
-  return overwrite(*this, "bernoulli_", [&](const Tensor& out) { backend(out).pointwise.copy(out, drawn); });
+  return overwrite(*this, "bernoulli_", [&](const Tensor& out) { copy_raw(out, drawn); });
 }
 Tensor& Tensor::random_(int64_t from, int64_t to, optional<Generator> generator) {
   return random_integers(*this, generator, integers("random_", from, to, dtype()));

@@ -1,7 +1,5 @@
 // resize_.
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem {
 
@@ -15,7 +13,7 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
     Tensor larger = empty_raw({impl.offset + count}, impl.dtype, impl.device());
     // All elements of the storage, in memory order.
     const Tensor kept = alias(*this, {impl.offset + room}, {1}, 0);
-    backend(*this).pointwise.copy(alias(larger, kept.sizes(), {1}, 0), kept);
+    copy_raw(alias(larger, kept.sizes(), {1}, 0), kept);
     impl.storage = larger.storage();
   }
   impl.sizes = size;

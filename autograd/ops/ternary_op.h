@@ -1,7 +1,8 @@
 // Shared code of elementwise operations with three arguments.
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/ternary.h"
 
 namespace tandem::autograd {
 
@@ -25,7 +26,7 @@ Tensor ternary_raw(const Tensor& a, const Tensor& b, const Tensor& c, ScalarType
   const Device device = device_of(a, b, c, Op::name);
   const Prepared x(a, type, device), y(b, type, device), z(c, type, device);
   Tensor out = empty_raw(broadcast_sizes(a, b, c, Op::name), type, device);
-  backend(device).pointwise.ternary.get<Op>()(out, x, y, z, parameter);
+  backend(device).ternary.value.get<Op>()(out, x, y, z, parameter);
   return out;
 }
 /// The same with a number as the third argument.
@@ -36,7 +37,7 @@ Tensor ternary_raw(const Tensor& a, const Tensor& b, const Scalar& c, ScalarType
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
   Tensor out = empty_raw(tandem::broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
-  backend(device).pointwise.ternary.get<Op>()(out, x, y, c, parameter);
+  backend(device).ternary.value.get<Op>()(out, x, y, c, parameter);
   return out;
 }
 

@@ -12,7 +12,7 @@
 #include "tandem/autograd/ops/where.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 
@@ -52,7 +52,7 @@ template <class Op>
 Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
   const Tensor same = as_type(g, saved.dtype());
   Tensor out = empty_raw(saved.sizes(), saved.dtype(), saved.device());
-  backend(saved).pointwise.gradient.get<Op>()(out, same, saved, parameters);
+  backend(saved).unary.gradient.get<Op>()(out, same, saved, parameters);
   return out;
 }
 
@@ -82,7 +82,7 @@ struct UnaryNode final : Node {
 template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-  backend(x).pointwise.unary.get<Op>()(out, x, parameters.data());
+  backend(x).unary.value.get<Op>()(out, x, parameters.data());
   if (auto* node = record<UnaryNode<Op>>(out, x)) {
     if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
     if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
@@ -101,7 +101,7 @@ template <class Op>
 Tensor& unary_(Tensor& x, const Parameters& parameters = {}) {
   return inplace(
       x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
-      [&] { backend(x).pointwise.unary.get<Op>()(x, x, parameters.data()); },
+      [&] { backend(x).unary.value.get<Op>()(x, x, parameters.data()); },
       [&](const Tensor& before) { return unary<Op>(before, parameters); });
 }
 

@@ -4,7 +4,8 @@
 
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/view_op.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/binary.h"
 
 namespace tandem {
 namespace {
@@ -24,7 +25,7 @@ struct UnfoldMap {
     for (int64_t k = 0; k < size; ++k) {
       const Tensor target = alias(zeros, shape, strides, k * element);
       const Tensor part = alias(values, shape, from, values.storage_offset() + k * inside);
-      backend(zeros).pointwise.binary.get<ops::Add>()(target, target, part, 1);
+      backend(zeros).binary.value.get<ops::Add>()(target, target, part, 1);
     }
   }
   Dims sizes;

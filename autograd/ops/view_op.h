@@ -9,8 +9,6 @@
 //   };
 #pragma once
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 
 namespace tandem::autograd {
 
@@ -25,7 +23,7 @@ struct PutBackward final : Node {
 template <class Map>
 Tensor put_back(const Map& map, const Tensor& values) {
   Tensor out = empty_raw(map.sizes, values.dtype(), values.device());
-  backend(out).pointwise.fill(out, 0);
+  fill_raw(out, 0);
   map.put(out, values);
   if (auto* node = record<PutBackward<Map>>(out, values)) node->map = map;
   return out;
@@ -40,7 +38,7 @@ struct PickBackward final : Node {
 
 /// Copies `values` into the window of `zeros` (row-major) with this geometry.
 inline void copy_to_window(const Tensor& zeros, const Tensor& values, IntArrayRef strides, int64_t offset) {
-  backend(zeros).pointwise.copy(alias(zeros, values.sizes(), strides, offset), values);
+  copy_raw(alias(zeros, values.sizes(), strides, offset), values);
 }
 
 }  // namespace tandem::autograd

@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/ternary_op.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/ternary.h"
 
 namespace tandem {
 namespace {
@@ -34,7 +34,7 @@ Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, De
                  const B& b) {
   const Prepared c(condition, kBool, device);
   Tensor out = empty_raw(sizes, type, device);
-  backend(device).pointwise.where(out, c.tensor(), operand(a), operand(b));
+  backend(device).ternary.where(out, c.tensor(), operand(a), operand(b));
   return out;
 }
 
@@ -124,7 +124,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
       *this, "masked_fill_", Before::kAlias,
       [&] {
         const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
-        backend(*this).pointwise.where(*this, Prepared(m, kBool, device()).tensor(), value, *this);
+        backend(*this).ternary.where(*this, Prepared(m, kBool, device()).tensor(), value, *this);
       },
       [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); });
 }
@@ -137,7 +137,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
         NoGradGuard no_grad;
         const Tensor v = value.to(device(), dtype(), false, /*copy=*/value.storage() == storage());
         const Tensor m = mask.storage() == storage() ? mask.clone() : mask;
-        backend(*this).pointwise.where(*this, Prepared(m, kBool, device()).tensor(), v, *this);
+        backend(*this).ternary.where(*this, Prepared(m, kBool, device()).tensor(), v, *this);
       },
       [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); }, value);
 }

@@ -5,7 +5,6 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/philox.h"
 #include "tandem/testing.h"
@@ -63,7 +62,7 @@ Tensor scattered(const Tensor& t) {
   Dims shape(t.sizes());
   if (n >= 2) std::swap(strides[n - 1], strides[n - 2]);
   Tensor out = alias(buffer, shape, strides, 1);
-  backend(out).pointwise.copy(out, t.detach());
+  copy_raw(out, t.detach());
   if (t.requires_grad()) out.requires_grad_();
   return out;
 }

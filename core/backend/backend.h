@@ -8,7 +8,11 @@
 namespace tandem {
 
 struct RuntimeKernels;
-struct PointwiseKernels;
+struct UnaryKernels;
+struct BinaryKernels;
+struct ComparisonKernels;
+struct TernaryKernels;
+struct CopyKernels;
 struct ReduceKernels;
 struct ScanKernels;
 struct SoftmaxKernels;
@@ -26,7 +30,11 @@ struct DataKernels;
 
 struct Backend {
   const RuntimeKernels& runtime;
-  const PointwiseKernels& pointwise;
+  const UnaryKernels& unary;
+  const BinaryKernels& binary;
+  const ComparisonKernels& comparison;
+  const TernaryKernels& ternary;
+  const CopyKernels& copy;
   const ReduceKernels& reduce;
   const ScanKernels& scan;
   const SoftmaxKernels& softmax;

@@ -85,6 +85,8 @@ class KernelsOf<TypeList<Ops...>, Signature> {
   const KernelFunction<Signature>& get() const {
     return kernels_[index_of<Op, TypeList<Ops...>>];
   }
+  /// By the position of the operation in the list.
+  const KernelFunction<Signature>& operator[](std::size_t op) const { return kernels_[op]; }
 
  protected:
   using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
@@ -114,6 +116,12 @@ class KernelArray : public KernelsOf<List, Signature> {
  private:
   using Base::Base;
 };
+
+/// The kernels of `Ops`. A constant made of it instantiates them in the source that has their definition.
+template <class Maker, class... Ops>
+constexpr auto instantiate(TypeList<Ops...>) {
+  return std::array{Maker::template make<Ops>()...};
+}
 
 /// A tensor, or a number in place of a tensor.
 struct Operand {

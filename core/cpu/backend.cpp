@@ -4,7 +4,11 @@
 namespace tandem {
 constinit const Backend cpu_backend{
     .runtime = cpu::runtime_kernels,
-    .pointwise = cpu::pointwise_kernels,
+    .unary = cpu::unary_kernels,
+    .binary = cpu::binary_kernels,
+    .comparison = cpu::comparison_kernels,
+    .ternary = cpu::ternary_kernels,
+    .copy = cpu::copy_kernels,
     .reduce = cpu::reduce_kernels,
     .scan = cpu::scan_kernels,
     .softmax = cpu::softmax_kernels,

@@ -1,5 +1,6 @@
 // Part 1 of 2 of the functions of two arguments on the CPU.
 #include "tandem/core/cpu/binary_loop.h"
+#include "tandem/core/cpu/binary_parts.h"
 #include "tandem/core/formulas/binary_ops.h"
 
 namespace tandem::cpu {

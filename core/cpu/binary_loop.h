@@ -2,7 +2,6 @@
 // mul and div of floating point) have loops of their own for a number on either side and for strides.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/pointwise_tables.h"
 #include "tandem/core/formulas/apply.h"
 
 namespace tandem::cpu {

@@ -1,8 +1,5 @@
 #include "tandem/core/cpu/blocks.h"
 
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
-
 namespace tandem::cpu {
 namespace {
 
@@ -122,7 +119,7 @@ void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarTyp
 
 Tensor straightened(const Tensor& out, const Tensor& operand) {
   Tensor straight = empty_raw(out.sizes(), operand.dtype(), out.device());
-  cpu_backend.pointwise.copy(straight, operand);
+  copy_raw(straight, operand);
   return straight;
 }
 

@@ -1,8 +1,6 @@
 // cat: small parts are distributed among tasks; otherwise all threads copy each part in turn.
 #include <cstring>
 
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {
@@ -51,7 +49,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
                    static_cast<const char*>(part.data_ptr()), part.sizes()[d] * step * item, pitch},
                   rows);
       else
-        cpu_backend.pointwise.copy(alias(out, part.sizes(), out.strides(), offset), part);
+        copy_raw(alias(out, part.sizes(), out.strides(), offset), part);
     }
   });
 }

@@ -1,9 +1,9 @@
 // Comparisons on the CPU: arguments of any compute dtype, bool output.
 #include "tandem/core/formulas/compare_ops.h"
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/comparison.h"
 #include "tandem/core/cpu/binary_loop.h"
-#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {
@@ -22,6 +22,7 @@ struct Maker {
 
 }  // namespace
 
-constinit const CompareKernels compare_kernels = CompareKernels::from<Maker>();
+constinit const ComparisonKernels comparison_kernels{.value =
+                                                         decltype(ComparisonKernels::value)::from<Maker>()};
 
 }  // namespace tandem::cpu

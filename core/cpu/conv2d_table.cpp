@@ -1,6 +1,5 @@
 // Convolution entries of the CPU table: pass tensors to the kernels of conv2d.h.
 #include "tandem/core/backend/conv.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/conv2d.h"
 #include "tandem/core/cpu/tables.h"
 
@@ -35,7 +34,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
 
 void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,
                     const Conv2dParameters& p) {
-  if (grad_output.numel() == 0) return cpu_backend.pointwise.fill(grad_input, 0);
+  if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
   if (grad_input.numel() == 0) return;
   dispatch(grad_input.dtype(), FloatTypes{}, "conv2d_backward_input", [&]<class T>(Type<T>) {
     conv2d_backward_input<T>(shape_of(grad_input, weight, p), grad_output.ptr<T>(), weight.ptr<T>(),
@@ -46,8 +45,8 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
 void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
                      const Tensor& input, const Conv2dParameters& p) {
   if (grad_output.numel() == 0) {
-    cpu_backend.pointwise.fill(grad_weight, 0);
-    if (grad_bias.defined()) cpu_backend.pointwise.fill(grad_bias, 0);
+    fill_raw(grad_weight, 0);
+    if (grad_bias.defined()) fill_raw(grad_bias, 0);
     return;
   }
   if (grad_weight.numel() == 0) return;
@@ -59,7 +58,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 // Only the output's sizes matter here; with a 1 x 1 kernel the input plane has the same size.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
-  if (grad_output.numel() == 0) return cpu_backend.pointwise.fill(grad_bias, 0);
+  if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
   dispatch(grad_bias.dtype(), FloatTypes{}, "conv2d_backward_bias", [&]<class T>(Type<T>) {
     const Conv2dShape shape{.batch = grad_output.size(0),
                             .in_channels = 1,

@@ -1,9 +1,9 @@
 // Copies between any two dtypes, and fills.
 #include <cstring>
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/copy.h"
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/tables.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/formulas/convert.h"
 
@@ -121,5 +121,7 @@ void fill(const Tensor& out, const Scalar& value) {
   store(value, out.dtype(), bits);
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { fill_bits<Bits>(out, bits); });
 }
+
+constinit const CopyKernels copy_kernels{.copy = copy, .fill = fill};
 
 }  // namespace tandem::cpu

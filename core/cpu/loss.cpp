@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "tandem/core/backend/loss.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/fast_exp.h"
@@ -181,7 +180,7 @@ void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, co
 
 void nll_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& total_weight,
                   const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
-  cpu_backend.pointwise.fill(grad_scores, 0);
+  fill_raw(grad_scores, 0);
   dispatch(grad_scores.dtype(), FloatTypes{}, "nll_loss_backward", [&]<class T>(Type<T>) {
     const Places<T> p(grad_scores, target, weight, loss);
     const T* g = grad_output.ptr<T>();

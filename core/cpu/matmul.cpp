@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tandem/core/backend/linalg.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
@@ -34,7 +33,7 @@ Matrix matrix(const Tensor& t) {
   m.transposed = true;
   if (row_major(columns, rows, t.stride(-1), t.stride(-2), m.ld)) return m;
   Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
-  cpu_backend.pointwise.copy(copy, t);
+  copy_raw(copy, t);
   return {copy, std::max<int64_t>(1, columns), false, t.dim() == 3 ? rows * columns : 0};
 }
 

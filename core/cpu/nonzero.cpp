@@ -2,8 +2,6 @@
 // ones.
 #include <numeric>
 
-#include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/index.h"
 
 namespace tandem::cpu {
@@ -16,7 +14,7 @@ constexpr int64_t kRun = 512;
 Tensor row_major(const Tensor& in) {
   if (in.is_contiguous()) return in;
   Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
-  cpu_backend.pointwise.copy(out, in);
+  copy_raw(out, in);
   return out;
 }
 

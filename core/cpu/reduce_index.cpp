@@ -1,5 +1,4 @@
 // max and min along one dimension, with the first index of the extreme, on the CPU.
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/cpu/reduce_tables.h"
 
 namespace tandem::cpu {
@@ -170,8 +169,8 @@ class Search {
 template <template <class> class Order>
 void search(const char* name, const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim) {
   if (in.dim() == 0) {
-    backend(in).pointwise.copy(values, in);
-    backend(in).pointwise.fill(indices, 0);
+    copy_raw(values, in);
+    fill_raw(indices, 0);
     return;
   }
   dispatch(in.dtype(), ComputedTypes{}, name,

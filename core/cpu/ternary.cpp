@@ -1,11 +1,13 @@
 // Elementwise functions of three arguments on the CPU.
 #include "tandem/core/formulas/ternary_ops.h"
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/ternary.h"
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
+void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b);  // where.cpp
+
 namespace {
 
 template <class Op, class T>
@@ -32,6 +34,7 @@ struct Maker {
 
 }  // namespace
 
-constinit const TernaryKernels ternary_kernels = TernaryKernels::from<Maker>();
+constinit const TernaryKernels ternary_kernels{.value = decltype(TernaryKernels::value)::from<Maker>(),
+                                               .where = where};
 
 }  // namespace tandem::cpu

@@ -1,7 +1,7 @@
 // Functions of one argument and their gradients. Include it in unary_N.cpp alone.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/unary_parts.h"
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 

@@ -1,9 +1,9 @@
 // where: selects elements as raw bytes, independent of dtype.
 #include <cstring>
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/ternary.h"
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/pointwise_tables.h"
+#include "tandem/core/cpu/tables.h"
 
 namespace tandem::cpu {
 namespace {

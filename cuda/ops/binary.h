@@ -2,7 +2,6 @@
 #pragma once
 #include "tandem/core/formulas/apply.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
 #include "tandem/cuda/raise_fault.h"
 
 namespace tandem::cuda_impl {

@@ -1,6 +1,5 @@
 // cat: copies all row-major parts in one launch (one per kCatMostParts parts), in the widest units that their
 // sizes and addresses allow. Other parts are copied separately into their windows. Also contains triangle.
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/cat_batch.h"
@@ -118,8 +117,7 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
     if (dense(part) && bytes < kLongestRow)
       batches.add(static_cast<const char*>(part.data_ptr()), to, rows, bytes);
     else if (part.numel() != 0)
-      pointwise_kernels.copy(alias(out, part.sizes(), out.strides(), out.storage_offset() + start * step),
-                             part);
+      copy_raw(alias(out, part.sizes(), out.strides(), out.storage_offset() + start * step), part);
     start += part.sizes()[d];
   }
   batches.start();

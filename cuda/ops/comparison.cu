@@ -1,10 +1,10 @@
 // Comparisons on CUDA devices: arguments of any compute dtype, bool output.
 #include "tandem/core/formulas/compare_ops.h"
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/comparison.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -30,6 +30,7 @@ struct Maker {
 
 }  // namespace
 
-constinit const CompareKernels compare_kernels = CompareKernels::from<Maker>();
+constinit const ComparisonKernels comparison_kernels{.value =
+                                                         decltype(ComparisonKernels::value)::from<Maker>()};
 
 }  // namespace tandem::cuda_impl

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tandem/core/backend/conv.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
 #include "tandem/cuda/tables.h"
@@ -140,8 +139,8 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   supported(out);
   if (out.numel() == 0) return;
   if (input.numel() == 0 || weight.numel() == 0) {  // empty sums
-    if (!bias.defined()) return pointwise_kernels.fill(out, 0);
-    return pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
+    if (!bias.defined()) return fill_raw(out, 0);
+    return copy_raw(out, alias(bias, out.sizes(), {0, 1, 0, 0}, bias.storage_offset()));
   }
   for_batches(c, "conv2d", input, out, [&](const Tensor& x, const Tensor& y, bool) {
     const ConvTensors t{x, weight, y};
@@ -161,7 +160,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   Context& c = context(grad_input.device());
   supported(grad_input);
   if (grad_input.numel() == 0) return;
-  if (grad_output.numel() == 0 || weight.numel() == 0) return pointwise_kernels.fill(grad_input, 0);
+  if (grad_output.numel() == 0 || weight.numel() == 0) return fill_raw(grad_input, 0);
   for_batches(c, "conv2d_backward_input", grad_input, grad_output,
               [&](const Tensor& dx, const Tensor& dy, bool) {
                 with_plan(c, ConvPass::kInput, {dx, weight, dy}, p, true,
@@ -179,7 +178,7 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   Context& c = context(grad_bias.device());
   supported(grad_bias);
   if (grad_bias.numel() == 0) return;
-  if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_bias, 0);
+  if (grad_output.numel() == 0) return fill_raw(grad_bias, 0);
   const ScalarType dtype = grad_bias.dtype();
   for_batches(
       c, "conv2d_backward_bias", grad_output, grad_output,
@@ -198,7 +197,7 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
   supported(grad_weight);
   if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
   if (grad_weight.numel() == 0) return;
-  if (grad_output.numel() == 0) return pointwise_kernels.fill(grad_weight, 0);
+  if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
   for_batches(
       c, "conv2d_backward_weight", input, grad_output, [&](const Tensor& x, const Tensor& dy, bool first) {
         with_plan(c, ConvPass::kWeight, {x, grad_weight, dy}, p, first,

@@ -1,11 +1,12 @@
 // Copies between any two dtypes, and fills, on CUDA devices.
 #include <cstring>
 
+#include "tandem/core/backend/copy.h"
 #include "tandem/core/formulas/convert.h"
 #include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/tables.h"
 #include "tandem/cuda/transpose_plan.h"
 
 namespace tandem::cuda_impl {
@@ -90,5 +91,7 @@ void fill(const Tensor& out, const Scalar& value) {
     run_elementwise<Move<Bits>, 1>("fill_", context(out.device()), {}, {bits}, make_plan<2>({&out, nullptr}));
   });
 }
+
+constinit const CopyKernels copy_kernels{.copy = copy, .fill = fill};
 
 }  // namespace tandem::cuda_impl

@@ -3,8 +3,8 @@
 // column-major is copied first. float32 uses full float32 precision unless the math mode allows TF32.
 #include <climits>
 
+#include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/linalg.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/math_mode.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/launch.h"
@@ -30,7 +30,7 @@ Matrix matrix(const Tensor& t) {
   const MatrixLayout layout = matrix_layout(rows, columns, t.stride(-2), t.stride(-1));
   if (layout.dense) return {t, layout, batched && t.size(0) > 1 ? t.stride(0) : 0};
   Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
-  pointwise_kernels.copy(copy, t);
+  copy_raw(copy, t);
   return {copy, {true, false, std::max<int64_t>(1, columns)}, batched ? rows * columns : 0};
 }
 
@@ -90,8 +90,8 @@ void gemm(const Tensor& out, const Matrix& a, const Matrix& b, const Scalar& bet
 
 // Empty sum: out becomes beta out.
 void scale_by(const Tensor& out, const Scalar& beta) {
-  if (beta.equal(0)) return pointwise_kernels.fill(out, 0);
-  if (!beta.equal(1)) pointwise_kernels.binary.get<ops::Mul>()(out, out, beta, 1);
+  if (beta.equal(0)) return fill_raw(out, 0);
+  if (!beta.equal(1)) binary_kernels.value.get<ops::Mul>()(out, out, beta, 1);
 }
 
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
@@ -119,7 +119,7 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
       blas_int("linear", size, x, weight);
     if (linear_with_bias(c, {out, a.tensor, b.tensor, bias, a.layout, b.layout})) return;
   }
-  pointwise_kernels.copy(out, alias(bias, out.sizes(), {0, 1}, bias.storage_offset()));
+  copy_raw(out, alias(bias, out.sizes(), {0, 1}, bias.storage_offset()));
   matmul(out, x, transposed, 1, 1);
 }
 

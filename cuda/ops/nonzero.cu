@@ -1,7 +1,6 @@
 // nonzero: positions of nonzero elements, in row-major order. Counts per tile are summed by one block; each
 // tile then writes after the preceding ones. count_nonzero returns a number to the host and is the only
 // function in this backend's tables that waits for the device.
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"
@@ -112,7 +111,7 @@ __global__ void write_kernel(Elements<Bits> x, Coordinates at, const int64_t* st
 Tensor row_major(const Tensor& in) {
   if (in.is_contiguous()) return in;
   Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
-  pointwise_kernels.copy(out, in);
+  copy_raw(out, in);
   return out;
 }
 

@@ -1,12 +1,14 @@
 // Elementwise functions of three arguments on CUDA devices.
 #include "tandem/core/formulas/ternary_ops.h"
 
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/ternary.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
+void where(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b);  // where.cu
+
 namespace {
 
 template <class Op, class T>
@@ -31,6 +33,7 @@ struct Maker {
 
 }  // namespace
 
-constinit const TernaryKernels ternary_kernels = TernaryKernels::from<Maker>();
+constinit const TernaryKernels ternary_kernels{.value = decltype(TernaryKernels::value)::from<Maker>(),
+                                               .where = where};
 
 }  // namespace tandem::cuda_impl

@@ -3,7 +3,7 @@
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/ops/unary_parts.h"
 
 namespace tandem::cuda_impl {
 

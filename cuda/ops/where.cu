@@ -1,10 +1,11 @@
 // where on CUDA devices: selects elements as raw bytes, independent of dtype.
 #include <cstring>
 
+#include "tandem/core/backend/ternary.h"
 #include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/pointwise_tables.h"
+#include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 namespace {

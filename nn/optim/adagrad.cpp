@@ -5,7 +5,6 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/nn/optim/batch.h"
 
 namespace tandem::optim {
@@ -44,7 +43,7 @@ Tensor Adagrad::step(LossClosure closure) {
           ++state.step();
           const bool fresh = !state.sum().defined();
           ensure_state(state.sum(), p);
-          if (fresh) backend(p).pointwise.fill(state.sum(), o.initial_accumulator_value());
+          if (fresh) fill_raw(state.sum(), o.initial_accumulator_value());
           batch.first.push_back(state.sum());
         },
         [&](const Batch& batch) {

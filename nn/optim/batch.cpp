@@ -3,7 +3,6 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/of_thread.h"
 
 namespace tandem::optim {
@@ -46,7 +45,7 @@ void put_back(const Batch& batch, const Tensor* originals, std::size_t count, co
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& p = originals[i];
     if (!p.defined() || !p.grad().defined()) continue;
-    if (!p.is_contiguous()) backend(p).pointwise.copy(p, batch.params[at]);
+    if (!p.is_contiguous()) copy_raw(p, batch.params[at]);
     autograd::wrote(p, optimizer);
     if (batch.flat != nullptr) autograd::wrote(p.grad(), optimizer);
     ++at;

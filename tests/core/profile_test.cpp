@@ -10,12 +10,13 @@
 #include <thread>
 
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/backend/pointwise.h"
 #include "tandem/core/backend/random.h"
 #include "tandem/core/backend/reduce.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/profile_spans.h"
 #include "tandem/datasets/job_queue.h"
@@ -133,7 +134,7 @@ TEST_CASE("every kernel of the table has a name, except runtime functions") {
   CHECK(cpu_backend.linalg.matmul.name() == std::string("matmul"));
   CHECK(cpu_backend.optim.adagrad.name() == std::string("adagrad"));
   CHECK(cpu_backend.reduce.min_index.name() == std::string("min"));
-  CHECK(cpu_backend.pointwise.fill.name() == std::string("fill"));
+  CHECK(cpu_backend.copy.fill.name() == std::string("fill"));
   CHECK(cpu_backend.random.multinomial.name() == std::string("multinomial"));
   CHECK(cpu_backend.runtime.copy_bytes.name() == std::string("copy_bytes"));
   CHECK(cpu_backend.runtime.synchronize.name() == std::string("synchronize"));
@@ -141,8 +142,8 @@ TEST_CASE("every kernel of the table has a name, except runtime functions") {
   CHECK(cpu_backend.runtime.synchronize_event.name() == std::string("synchronize_event"));
   CHECK(cpu_backend.runtime.allocate.name() == std::string());
   CHECK(cpu_backend.runtime.elapsed_ms.name() == std::string());
-  CHECK(cpu_backend.pointwise.unary.get<ops::Relu>().name() == std::string("relu"));
-  CHECK(cpu_backend.pointwise.gradient.get<ops::Relu>().name() == std::string("relu_backward"));
+  CHECK(cpu_backend.unary.value.get<ops::Relu>().name() == std::string("relu"));
+  CHECK(cpu_backend.unary.gradient.get<ops::Relu>().name() == std::string("relu_backward"));
   profiler::detail::KernelArguments arguments;
   const Tensor x = ones({2});
   arguments.note(x);

@@ -6,7 +6,11 @@
 #include <numeric>
 
 #include "tandem/core/backend/backend.h"
-#include "tandem/core/backend/pointwise.h"
+#include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/comparison.h"
+#include "tandem/core/backend/copy.h"
+#include "tandem/core/backend/ternary.h"
+#include "tandem/core/backend/unary.h"
 #include "tandem/core/formulas/binary_ops.h"
 #include "tandem/core/formulas/compare_ops.h"
 #include "tandem/core/formulas/ternary_ops.h"
@@ -150,8 +154,8 @@ void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Va
       }
 }
 
-const PointwiseKernels& cpu_table() { return backend(kCPU).pointwise; }
-const PointwiseKernels& cuda_table() { return backend(kCUDA).pointwise; }
+const Backend& cpu_table() { return backend(kCPU); }
+const Backend& cuda_table() { return backend(kCUDA); }
 const Scalar parameters[2] = {Scalar(1.5), Scalar(2.0)};
 const Scalar whole_parameters[2] = {Scalar(1), Scalar(2)};
 
@@ -161,9 +165,9 @@ void unary_family() {
     CAPTURE(std::string(Op::name));
     for (const ScalarType type : types(typename Op::Types{})) {
       const Scalar* p = is_floating_point(type) ? parameters : whole_parameters;
-      const auto run = [p](const PointwiseKernels& table) {
+      const auto run = [p](const Backend& table) {
         return [&table, p](const Tensor& out, const std::vector<Tensor>& in) {
-          table.unary.get<Op>()(out, in[0], p);
+          table.unary.value.get<Op>()(out, in[0], p);
         };
       };
       over_layouts(type, type, 1, Values::kAny, run(cpu_table()), run(cuda_table()));
@@ -175,9 +179,9 @@ void gradient_family() {
   each(List{}, []<class Op>(Type<Op>) {
     CAPTURE(std::string(Op::name));
     for (const ScalarType type : {kFloat, kDouble}) {
-      const auto run = [](const PointwiseKernels& table) {
+      const auto run = [](const Backend& table) {
         return [&table](const Tensor& out, const std::vector<Tensor>& in) {
-          table.gradient.get<Op>()(out, in[0], in[1], parameters);
+          table.unary.gradient.get<Op>()(out, in[0], in[1], parameters);
         };
       };
       over_layouts(type, type, 2, Values::kPlain, run(cpu_table()), run(cuda_table()));
@@ -193,13 +197,13 @@ void binary_family() {
       const Scalar number(3);
       enum class Numbers { kNone, kLeft, kRight };
       for (const Numbers numbers : {Numbers::kNone, Numbers::kLeft, Numbers::kRight}) {
-        const auto run = [&](const PointwiseKernels& table) {
+        const auto run = [&](const Backend& table) {
           return [&table, numbers, number](const Tensor& out, const std::vector<Tensor>& in) {
             const Operand a = numbers == Numbers::kLeft ? Operand(number) : Operand(in[0]);
             const Operand b = numbers == Numbers::kRight  ? Operand(number)
                               : numbers == Numbers::kLeft ? Operand(in[0])
                                                           : Operand(in[1]);
-            table.binary.get<Op>()(out, a, b, 2);
+            table.binary.value.get<Op>()(out, a, b, 2);
           };
         };
         over_layouts(type, type, numbers == Numbers::kNone ? 2 : 1,
@@ -232,15 +236,15 @@ TEST_CASE("comparisons") {
   each(ops::CompareOps{}, []<class Op>(Type<Op>) {
     CAPTURE(std::string(Op::name));
     for (const ScalarType type : types(ComputedTypes{})) {
-      const auto run = [](const PointwiseKernels& table) {
+      const auto run = [](const Backend& table) {
         return [&table](const Tensor& out, const std::vector<Tensor>& in) {
-          table.compare.get<Op>()(out, in[0], in[1]);
+          table.comparison.value.get<Op>()(out, in[0], in[1]);
         };
       };
       over_layouts(kBool, type, 2, Values::kAny, run(cpu_table()), run(cuda_table()));
-      const auto number = [](const PointwiseKernels& table) {
+      const auto number = [](const Backend& table) {
         return [&table](const Tensor& out, const std::vector<Tensor>& in) {
-          table.compare.get<Op>()(out, in[0], Scalar(1));
+          table.comparison.value.get<Op>()(out, in[0], Scalar(1));
         };
       };
       over_layouts(kBool, type, 1, Values::kAny, number(cpu_table()), number(cuda_table()));
@@ -253,9 +257,9 @@ TEST_CASE("functions of three arguments") {
   each(ops::TernaryOps{}, []<class Op>(Type<Op>) {
     CAPTURE(std::string(Op::name));
     for (const ScalarType type : types(typename Op::Types{})) {
-      const auto run = [](const PointwiseKernels& table) {
+      const auto run = [](const Backend& table) {
         return [&table](const Tensor& out, const std::vector<Tensor>& in) {
-          table.ternary.get<Op>()(out, in[0], in[1], in[2], 2);
+          table.ternary.value.get<Op>()(out, in[0], in[1], in[2], 2);
         };
       };
       over_layouts(type, type, 3, Values::kPlain, run(cpu_table()), run(cuda_table()));
@@ -266,12 +270,12 @@ TEST_CASE("functions of three arguments") {
 TEST_CASE("where") {
   if (!has_devices(1)) return;
   for (const ScalarType type : types(AllTypes{})) {
-    const auto run = [](const PointwiseKernels& table, int numbers) {
+    const auto run = [](const Backend& table, int numbers) {
       return [&table, numbers](const Tensor& out, const std::vector<Tensor>& in) {
         const Scalar one(1), two(2);
         const Tensor chosen = in[0].to(kBool);
-        table.where(out, chosen, (numbers & 1) != 0 ? Operand(one) : Operand(in[1]),
-                    (numbers & 2) != 0 ? Operand(two) : Operand(in[2]));
+        table.ternary.where(out, chosen, (numbers & 1) != 0 ? Operand(one) : Operand(in[1]),
+                            (numbers & 2) != 0 ? Operand(two) : Operand(in[2]));
       };
     };
     for (const int numbers : {0, 1, 2, 3})
@@ -284,15 +288,15 @@ TEST_CASE("copies between any two dtypes, and fills") {
   for (const ScalarType from : types(AllTypes{}))
     for (const ScalarType to : types(AllTypes{})) {
       CAPTURE(std::string(name(to)));
-      const auto run = [](const PointwiseKernels& table) {
-        return [&table](const Tensor& out, const std::vector<Tensor>& in) { table.copy(out, in[0]); };
+      const auto run = [](const Backend& table) {
+        return [&table](const Tensor& out, const std::vector<Tensor>& in) { table.copy.copy(out, in[0]); };
       };
       over_layouts(to, from, 1, is_floating_point(to) ? Values::kAny : Values::kPlain, run(cpu_table()),
                    run(cuda_table()));
     }
   for (const ScalarType type : types(AllTypes{})) {
-    const auto run = [](const PointwiseKernels& table) {
-      return [&table](const Tensor& out, const std::vector<Tensor>&) { table.fill(out, 1); };
+    const auto run = [](const Backend& table) {
+      return [&table](const Tensor& out, const std::vector<Tensor>&) { table.copy.fill(out, 1); };
     };
     over_layouts(type, type, 1, Values::kPlain, run(cpu_table()), run(cuda_table()));
   }

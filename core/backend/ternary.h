@@ -1,0 +1,18 @@
+// Elementwise kernels of three arguments. They broadcast to `out`, which has its final shape and may be one of them;
+// any strides; one device.
+#pragma once
+#include "tandem/core/backend/kernel.h"
+#include "tandem/core/backend/op_lists.h"
+
+namespace tandem {
+
+struct TernaryKernels {
+  /// out, a, b and c have one dtype.
+  KernelArray<ops::TernaryOps, void(const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
+                                    const Scalar& parameter)>
+      value;
+  /// out = condition ? a : b. condition is bool; the others have one dtype, any.
+  Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b)> where;
+};
+
+}  // namespace tandem
