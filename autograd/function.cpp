@@ -1,4 +1,4 @@
-// Custom functions: the node behind them, what their outputs become, names for messages.
+// Custom functions: their graph node, the recording of their outputs, and their names for messages.
 #include "tandem/autograd/function.h"
 
 #include <cxxabi.h>
@@ -54,9 +54,9 @@ class CustomNode final : public Node {
   void save(const variable_list& outs);
 
   const detail::CustomFunction& function_;
-  std::vector<bool> is_tensor_;  // an entry an argument of forward
+  std::vector<bool> is_tensor_;  // one entry per argument of forward
   std::vector<SavedTensor> saved_;
-  tandem::detail::ForkMutex mutex_;  // backward of one call at a time
+  tandem::detail::ForkMutex mutex_;  // held during backward: one thread at a time
 };
 
 namespace {
@@ -98,7 +98,7 @@ void CustomNode::check_dirty(const variable_list& outs) const {
   }
 }
 
-// Output number outputs.size() as the caller gets it.
+// Records `out` as output number outputs.size() and returns the tensor that the caller receives.
 Tensor CustomNode::attach(const Tensor& out, bool is_input) {
   const Edge edge{NodePtr(this), static_cast<uint32_t>(outputs.size())};
   if (!out.defined()) {
@@ -115,14 +115,14 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
   }
   if (is_input || out.requires_grad()) {
     result = out.detach();
-    result.impl()->untracked_view = true;  // a write here would miss the history of the input
+    result.impl()->untracked_view = true;  // the input's history would not include a write
   }
   set_history(result, edge);
   return result;
 }
 
-// An output of this node is kept as such, since its history would be a cycle; also where it is a view that
-// was written, whose history leads here by way of its base.
+// Outputs of this node are saved without their history, which would be a reference cycle. This includes a view
+// that was written: its history leads back here through its base.
 void CustomNode::save(const variable_list& outs) {
   saved_.resize(context.to_save_.size());
   for (std::size_t i = 0; i < saved_.size(); ++i) {
@@ -164,13 +164,13 @@ namespace detail {
 namespace {
 struct Names {
   Names() = default;
-  Names(const Names&) {}  // those of the parent live on without it
+  Names(const Names&) {}  // starts empty in a forked child; the parent's names are never freed
   std::mutex mutex;
   std::set<std::string> texts;
 };
 constinit tandem::detail::PerProcess<Names> all_names;
 
-// "a::(anonymous namespace)::F<b::C>" as "F<b::C>". The text lives as long as the program.
+// Shortens "a::(anonymous namespace)::F<b::C>" to "F<b::C>" and appends `suffix`. The text is never freed.
 const char* short_name(const std::type_info& type, const char* suffix) {
   int status = 0;
   char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
@@ -203,7 +203,8 @@ CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> a
   for (const Tensor* argument : arguments)
     if (argument != nullptr) inputs_.push_back(*argument);
   recorded_ = GradMode::is_enabled() && requires_grad_any(inputs_);
-  std::vector<Edge> edges(inputs_.size());  // before the node: they may make nodes, which have to be older
+  // Before the node is created: gradient_edge may create nodes, which must be older.
+  std::vector<Edge> edges(inputs_.size());
   for (std::size_t i = 0; recorded_ && i < edges.size(); ++i)
     if (inputs_[i].defined()) edges[i] = gradient_edge(inputs_[i]);
   node_ = IntrusivePtr(new CustomNode(function, arguments));

@@ -1,4 +1,4 @@
-// Custom differentiable functions, as LibTorch's torch::autograd::Function:
+// Custom differentiable functions, like LibTorch's torch::autograd::Function:
 //
 //   struct Square : autograd::Function<Square> {
 //     static Tensor forward(AutogradContext* ctx, const Tensor& x) {
@@ -11,11 +11,11 @@
 //   };
 //   Tensor y = Square::apply(x);
 //
-// forward takes any arguments behind the context, gives a Tensor or a variable_list and runs unrecorded.
-// backward gets one gradient an output and gives one an argument of forward, undefined where there is none
-// (always for what is no Tensor); the tensors of a TensorList count as an argument each. Made of
-// differentiable operations it can be differentiated again. The same function may run on several threads at
-// once; backward of one call runs on one thread at a time.
+// forward takes any arguments after the context, returns a Tensor or a variable_list and runs without
+// recording. backward takes one gradient per output and returns one per argument of forward, undefined if
+// there is none (always for an argument that is not a Tensor); each tensor of a TensorList counts as one
+// argument. A backward composed of differentiable operations can be differentiated again. The same function may
+// run on several threads at once; backward of one call runs on one thread at a time.
 #pragma once
 #include <atomic>
 #include <map>
@@ -33,28 +33,27 @@ using Variable = Tensor;
 using variable_list = std::vector<Tensor>;
 class CustomNode;
 
-/// What forward leaves for backward.
+/// State that forward passes to backward.
 class AutogradContext {
  public:
   AutogradContext() = default;
   AutogradContext(const AutogradContext&) = delete;
   AutogradContext& operator=(const AutogradContext&) = delete;
 
-  /// Keeps inputs, outputs or other tensors; the last call counts. In forward only.
+  /// Saves inputs, outputs or other tensors and replaces those of an earlier call. Call it in forward only.
   void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
-  /// The saved tensors, in backward. Throws Error when one was overwritten since, or when the graph was
-  /// freed.
+  /// The saved tensors, in backward. Throws Error if one was overwritten since, or if the graph was freed.
   variable_list get_saved_variables() const;
   /// Values that are not tensors of the graph.
   std::map<std::string, IValue> saved_data;
 
-  /// Inputs that forward writes in place; each has to be an output. In forward only.
+  /// Marks inputs that forward writes in place; each must also be an output. Call it in forward only.
   void mark_dirty(variable_list inputs) { dirty_ = std::move(inputs); }
-  /// Outputs without gradient (integer ones have none anyway). In forward only.
+  /// Marks outputs that have no gradient (integer outputs never have one). Call it in forward only.
   void mark_non_differentiable(variable_list outputs) { non_differentiable_ = std::move(outputs); }
-  /// Whether backward gets zeros (the default) or undefined tensors for outputs that nobody used.
+  /// Whether backward receives zeros (the default) or undefined tensors for unused outputs.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
-  /// Whether the gradient of Tensor argument number `index`, counting Tensors alone, is wanted.
+  /// Whether the gradient of Tensor argument number `index` is needed; only Tensor arguments are counted.
   bool needs_input_grad(std::size_t index) const;
 
  private:
@@ -67,7 +66,8 @@ class AutogradContext {
 namespace detail {
 using BackwardFunction = variable_list (*)(AutogradContext* ctx, variable_list grads);
 
-/// A function as its module holds it: constant, so that nothing is left behind when the module is unloaded.
+/// Description of a custom function, a constant in the shared library that defines it. Unloading the library
+/// leaves nothing behind.
 struct CustomFunction {
   constexpr CustomFunction(const std::type_info& type, BackwardFunction backward)
       : type(&type), backward(backward) {}
@@ -86,13 +86,13 @@ struct CustomFunction {
 /// One call of apply.
 class CustomCall {
  public:
-  /// `arguments`: those of forward; nullptr for what is no Tensor.
+  /// `arguments`: the arguments of forward, nullptr for one that is not a Tensor.
   CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> arguments);
   ~CustomCall();
   CustomCall(const CustomCall&) = delete;
   CustomCall& operator=(const CustomCall&) = delete;
   AutogradContext* context();
-  /// Puts the outputs on the tape; an input returned as it is becomes a tensor of its own.
+  /// Records the outputs. An input that forward returned unmodified becomes a separate tensor.
   void finish(variable_list& outputs);
 
  private:

@@ -1,5 +1,5 @@
-// Activation functions, elementwise, floating point unless said otherwise; forms ending in _ write in place.
-// relu, sigmoid and tanh stand in unary.h.
+// Activation functions of floating point tensors unless noted otherwise. A trailing _ marks an in-place
+// operation. relu, sigmoid and tanh are in unary.h.
 #pragma once
 #include <string_view>
 
@@ -15,7 +15,7 @@ Tensor& silu_(Tensor& self);
 /// x tanh(softplus(x)) (Misra, arXiv:1908.08681)
 Tensor mish(const Tensor& self);
 Tensor& mish_(Tensor& self);
-/// x Φ(x) with the normal distribution Φ ("none"), or its approximation by "tanh"
+/// x Φ(x), where Φ is the standard normal CDF ("none"), or its approximation with tanh ("tanh")
 /// (Hendrycks and Gimpel, arXiv:1606.08415).
 Tensor gelu(const Tensor& self, std::string_view approximate = "none");
 /// x / (1 + |x|)
@@ -34,27 +34,27 @@ Tensor& celu_(Tensor& self, const Scalar& alpha = 1);
 /// x where positive, else negative_slope x.
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope = 0.01);
 Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope = 0.01);
-/// clamp with a gradient that is 0 at the bounds; numeric dtypes. relu6: bounds 0 and 6.
+/// clamp with a gradient that is 0 at the bounds, even infinite ones; numeric dtypes. relu6 has the bounds 0 and 6.
 Tensor hardtanh(const Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1);
 Tensor& hardtanh_(Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1);
 Tensor relu6(const Tensor& self);
 Tensor& relu6_(Tensor& self);
-/// min(max(x + 3, 0), 6) / 6, and x times it (Howard et al., arXiv:1905.02244).
+/// hardsigmoid: min(max(x + 3, 0), 6) / 6. hardswish: x hardsigmoid(x) (Howard et al., arXiv:1905.02244).
 Tensor hardsigmoid(const Tensor& self);
 Tensor& hardsigmoid_(Tensor& self);
 Tensor hardswish(const Tensor& self);
 Tensor& hardswish_(Tensor& self);
-/// x above threshold, else value; numeric dtypes.
+/// x where it is above threshold, else value; NaN stays. Numeric dtypes.
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value);
 Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value);
-/// x, but 0 where |x| <= lambda; and x brought nearer to 0 by lambda.
+/// 0 where |x| <= lambda; elsewhere, hardshrink keeps x and softshrink moves it towards 0 by lambda.
 Tensor hardshrink(const Tensor& self, const Scalar& lambda = 0.5);
 Tensor softshrink(const Tensor& self, const Scalar& lambda = 0.5);
 /// x - tanh(x)
 Tensor tanhshrink(const Tensor& self);
-/// x where positive, else weight x; a weight for all, or one for each channel (dimension 1).
+/// x where positive, else weight x, with a single weight or one per channel (dimension 1).
 Tensor prelu(const Tensor& self, const Tensor& weight);
-/// a sigmoid(b) for the halves a and b of `dim`.
+/// a sigmoid(b), where a and b are the two halves of self along `dim`.
 Tensor glu(const Tensor& self, int64_t dim = -1);
 
 }  // namespace tandem

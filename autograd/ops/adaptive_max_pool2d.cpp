@@ -1,4 +1,4 @@
-// adaptive_max_pool2d, by max_pool2d where all windows are alike, else window by window.
+// adaptive_max_pool2d: max_pool2d if all windows have the same size, else window by window.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-// Window i of `out` ones over `in`: [begin, end).
+// Bounds [begin, end) of window i when `out` windows cover `in` elements.
 int64_t begin_of(int64_t i, int64_t in, int64_t out) { return i * in / out; }
 int64_t end_of(int64_t i, int64_t in, int64_t out) { return ((i + 1) * in + out - 1) / out; }
 
@@ -36,7 +36,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef o
   Dims sizes(self.sizes());
   sizes[sizes.size() - 2] = out[0];
   sizes[sizes.size() - 1] = out[1];
-  // Held from the beginning: a result that no memory holds is refused before its windows are walked.
+  // Allocated first, so a result that does not fit in memory is refused before the loop over its windows.
   const Tensor none = empty_raw(sizes, self.dtype(), self.device());
   std::vector<Tensor> values, indices;
   for (int64_t i = 0; i < out[0]; ++i)

@@ -1,4 +1,4 @@
-// addmv and addr: beta self + alpha times a product with vectors.
+// addmv and addr: beta self + alpha product, where the product is mat vec or a bᵀ.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"

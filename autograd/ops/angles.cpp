@@ -14,7 +14,7 @@ using namespace autograd;
 
 Tensor sinc(const Tensor& self) {
   const Tensor angle = as_float(self) * std::numbers::pi, near = angle.detach().abs() < 0.5;
-  // Near 0 by its series, 1 - a² / 3! + a⁴ / 5! - …: there the derivatives of the quotient cancel.
+  // Near 0, uses the series 1 - a² / 3! + a⁴ / 5! - …, because the derivatives of the quotient cancel.
   const Tensor far = where(near, Scalar(1.0), angle), z = where(near, angle, Scalar(0.0)).square();
   Tensor series = ones_like(z);
   for (int k = 16; k > 0; k -= 2) series = 1 - z / static_cast<double>(k * (k + 1)) * series;

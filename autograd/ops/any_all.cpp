@@ -1,4 +1,4 @@
-// all, any and count_nonzero. Without gradient.
+// all, any and count_nonzero, which have no gradient.
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"

@@ -1,4 +1,4 @@
-// bilinear, by einsum.
+// bilinear, computed with einsum.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/einsum.h"
 #include "tandem/autograd/ops/linalg.h"

@@ -1,4 +1,4 @@
-// block_diag: windows of a tensor of zeros, written in place.
+// block_diag: copies the tensors into windows of a tensor of zeros.
 #include "tandem/autograd/ops/diag.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"

@@ -1,4 +1,4 @@
-// Checks of arguments that several operations share.
+// Argument checks that several operations share.
 #include "tandem/autograd/ops/checks.h"
 
 namespace tandem::autograd {

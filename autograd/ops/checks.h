@@ -1,4 +1,4 @@
-// Checks of arguments that several operations share. Internal to their sources.
+// Argument checks that several operations share. Internal to their sources.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -7,7 +7,8 @@ namespace tandem::autograd {
 /// Throws Error naming both tensors unless dtypes and devices are equal.
 void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
                  const Tensor& second);
-/// `value` as two numbers, height first. Throws Error unless it has one or two that are >= least.
+/// Sets `pair` from `value`: one number for both, or two with the height first. Throws Error unless value has one or
+/// two numbers, each from `least` to INT32_MAX.
 void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]);
 
 /// Throws Error unless self is floating point.

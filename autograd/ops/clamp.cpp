@@ -1,5 +1,5 @@
-// clamp: values between two bounds. Gradient: g where self is strictly within them, else 0. Where bounds are
-// tensors: g for whichever of the three is the result, and a half each where self is at a bound.
+// clamp: limits values to two bounds. Gradient: g where self is strictly between them, else 0. With tensor bounds,
+// g goes to the tensor that provides the result; where self equals a bound, each gets half.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Both bounds given. Where they cross, the upper one holds; where they are equal, self at them has all of g.
+// For two tensor bounds. Where they cross, the upper one applies. Where both equal self, self gets all of g.
 struct ClampTensorsBackward final : Node {
   const char* name() const override { return "ClampBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
@@ -36,7 +36,7 @@ struct ClampTensorsBackward final : Node {
   SavedTensor self, min, max;
 };
 
-// Both bounds as numbers of `type`: an absent one does not bound.
+// Both bounds as numbers of `type`. A missing bound becomes infinity or the limit of the type.
 Parameters bounds(const optional<Scalar>& min, const optional<Scalar>& max, ScalarType type) {
   check(min.has_value() || max.has_value(), "clamp: at least one of min and max must be given");
   Parameters p;
@@ -44,7 +44,7 @@ Parameters bounds(const optional<Scalar>& min, const optional<Scalar>& max, Scal
     using Limits = std::numeric_limits<T>;
     p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
     p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());
-    if constexpr (std::is_integral_v<T>) {  // bounds beyond the type do not bound, unless they leave nothing
+    if constexpr (std::is_integral_v<T>) {  // bounds outside the type have no effect, but must leave a value
       const auto lowest = static_cast<int64_t>(Limits::lowest()),
                  largest = static_cast<int64_t>(Limits::max());
       check(p[0].toLong() <= largest && p[1].toLong() >= lowest, "clamp: bounds ", p[0], " and ", p[1],

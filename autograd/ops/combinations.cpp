@@ -1,4 +1,5 @@
-// cartesian_prod and combinations: meshgrid, and a choice of its points.
+// cartesian_prod: all points of a meshgrid. combinations: the points with increasing positions, or non-decreasing
+// positions with replacement.
 #include "tandem/autograd/ops/combinations.h"
 
 #include "tandem/autograd/ops/cat.h"

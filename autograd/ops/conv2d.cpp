@@ -1,6 +1,6 @@
-// conv2d. It is linear in the input x and in the weight w, so three operations close the circle of
-// derivatives: y = conv(x, w), dx = input(g, w), dw = weight(g, x), with g like y. Input's own gradients are
-// conv(dd, w) and weight(g, dd); weight's are conv(x, dd) and input(g, dd).
+// conv2d. It is linear in the input x and in the weight w, so three operations are closed under differentiation:
+// y = conv(x, w), dx = input(g, w), dw = weight(g, x), where g has the shape of y. With the incoming gradient dd,
+// the gradients of `input` are conv(dd, w) and weight(g, dd); those of `weight` are conv(x, dd) and input(g, dd).
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/checks.h"
 
@@ -15,7 +15,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Contiguous arguments that fit together.
+// The arguments must be contiguous and consistent.
 Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
                       const Conv2dParameters& p);
 
@@ -24,7 +24,7 @@ struct ConvNode : Node {
     a.release();
     b.release();
   }
-  SavedTensor a, b;  // the two arguments in the order of the operation
+  SavedTensor a, b;  // the operation's two arguments, in order
   Dims a_sizes, b_sizes;
   Conv2dParameters p;
 
@@ -187,7 +187,8 @@ Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bi
       weight.dim() == 4 && input.dim() >= 3,
       "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
       input, "\n  weight ", weight);
-  // An odd total leaves one more behind than before: pad both sides by the larger, drop the first output.
+  // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
+  // amount and drop the first output.
   for (int d = 0; d < 2; ++d) pad[d] = (spread[d] * (weight.size(d + 2) - 1) + 1) / 2;
   const Tensor y = conv2d(input, weight, bias, 1, {pad[0], pad[1]}, dilation, groups);
   Dims sizes(y.sizes());

@@ -1,11 +1,11 @@
-// Convolution (cross-correlation) in one and two dimensions, its transpose, and the two gradients as
-// differentiable operations of their own. float32 and float64.
+// 1D and 2D convolution (cross-correlation), transposed 2D convolution, and the two gradients of conv2d as
+// differentiable operations. float32 and float64.
 //
 //   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s] x[n, group(o) C/groups + c,
 //                   p stride - padding + r dilation, q stride - padding + s dilation],   x = 0 outside
 //
-// Sizes H of the input give (H + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Lists hold one number,
-// or one a dimension. Throws Error on shapes, dtypes or devices that do not go together.
+// An input size H results in the output size (H + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Lists hold one
+// number, or one per dimension. Throws Error if shapes, dtypes or devices do not match.
 #pragma once
 #include <concepts>
 #include <string_view>
@@ -22,7 +22,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 /// input [N, C, L] or [C, L]; weight [O, C / groups, kernel].
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
               IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
-/// The gradient of conv2d with respect to its input, as a layer: input [N, C, H, W] or [C, H, W]; weight
+/// The gradient of conv2d with respect to its input, as an operation: input [N, C, H, W] or [C, H, W]; weight
 /// [C, O / groups, kernel_h, kernel_w] → sizes (H - 1) stride - 2 padding + dilation (kernel - 1) +
 /// output_padding + 1, with output_padding < stride.
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
@@ -30,12 +30,13 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
                         int64_t groups = 1, IntArrayRef dilation = 1);
 
 namespace autograd {
-/// padding "valid" (none) or "same" (output sizes as the input's; stride 1). Declared here because the
+/// padding is "valid" (none) or "same" (the output has the input's size; stride must be 1). Declared here because the
 /// template below, which accepts every kind of string, calls it.
 Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups);
 
-/// d conv2d / d input of shape `sizes`, and d conv2d / d weight of shape `sizes`. Arguments fit together.
+/// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
+/// must be consistent; they are not checked.
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
                              const Conv2dParameters& parameters);
 Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef sizes,

@@ -1,4 +1,4 @@
-// cross, the product of vectors of three elements.
+// cross: the vector product of 3-element vectors.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/flip.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-// a × b = (a₂b₃ - a₃b₂, …): both turned by one and by two.
+// a × b = (a₂b₃ - a₃b₂, …), computed from both vectors rolled by one and by two.
 Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim) {
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), "cross");
   const auto rank = static_cast<int64_t>(sizes.size());

@@ -1,5 +1,5 @@
-// embedding: rows of a matrix. Gradient: zeros with the rows of g added in the order of the indices; the row
-// of padding_idx stays zero.
+// embedding: reads rows of a matrix. Gradient: zeros, to which the rows of g are added in the order of the indices;
+// row padding_idx stays zero.
 #include "tandem/autograd/ops/embedding.h"
 
 #include "tandem/autograd/ops/arithmetic.h"

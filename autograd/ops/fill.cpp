@@ -1,4 +1,4 @@
-// fill_ and zero_. Gradients: 0 for the overwritten tensor, the sum of g for a tensor value.
+// fill_ and zero_. Gradients: 0 for the overwritten tensor, and the sum of g for a tensor value.
 #include "tandem/autograd/ops/fill.h"
 
 #include "tandem/autograd/ops/factories.h"

@@ -1,10 +1,10 @@
-// What operations share that overwrite a tensor with values that do not depend on it: its gradient is 0.
+// Shared code of operations that overwrite a tensor with values that do not depend on it, so its gradient is 0.
 #pragma once
 #include "tandem/autograd/record.h"
 
 namespace tandem::autograd {
 
-/// Gradient 0 of the input's shape.
+/// The gradient is zeros in the input's shape.
 struct ZeroBackward final : Node {
   const char* name() const override { return "ZeroBackward"; }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
@@ -12,12 +12,12 @@ struct ZeroBackward final : Node {
   Dims sizes;
 };
 
-/// `value` as what is about to be assigned to all of `self`, which was `before`: that gets zeros for its
-/// gradient. Of a view it is the base that gets them.
+/// Returns `value`, which is about to replace all elements of `self`, with a history in which `before`, self before
+/// the operation, gets a gradient of zeros. For a view, returns `value` itself: the base gets the zeros.
 Tensor in_place_of(const Tensor& self, const Tensor& before, const Tensor& value);
 
-/// self = whatever `write(out)` puts into a tensor of self's shape, dtype and device: self, or a new one
-/// where self has a history. Throws Error as check_inplace does.
+/// self = the values that `write(out)` writes. `out` is self or, if self has a history, a new tensor of the same
+/// shape, dtype and device. Throws Error as check_inplace does.
 template <class Write>
 Tensor& overwrite(Tensor& self, const char* operation, Write&& write) {
   return inplace(

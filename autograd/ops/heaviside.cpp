@@ -1,4 +1,4 @@
-// heaviside.
+// heaviside, composed of comparisons. It has no gradient.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/promotion.h"

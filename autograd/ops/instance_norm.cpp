@@ -1,4 +1,4 @@
-// instance_norm, by batch_norm.
+// instance_norm, computed as a batch normalisation.
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-// The channels of all images as those of one: batch_norm of [1, N C, ...].
+// Treats the channels of all images as those of a single image: batch_norm of [1, N C, ...].
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                      const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
                      double momentum, double eps) {

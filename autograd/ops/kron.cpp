@@ -1,4 +1,4 @@
-// kron, Kronecker's product: a broadcast product, reshaped.
+// kron, the Kronecker product: a broadcast product, reshaped.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"

@@ -20,7 +20,7 @@ inline Tensor ger(const Tensor& self, const Tensor& other) { return outer(self, 
 /// and its size-1 dimension is dropped. Dimensions before the last two are batch dimensions and broadcast.
 Tensor matmul(const Tensor& self, const Tensor& other);
 
-/// beta self + alpha a b; self broadcasts to [M, N]. With beta 0 self is ignored, NaN included.
+/// beta self + alpha a b; self broadcasts to [M, N]. With beta 0, self is ignored, NaN included.
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
              const Scalar& alpha = 1);
 /// The batched form: a [B, M, K], b [B, K, N].
@@ -31,23 +31,24 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
 /// Throws Error for other shapes, dtypes or devices.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 
-/// The sum over `dims_self` of self and `dims_other` of other; what remains of self, then of other.
+/// Contracts `dims_self` of self with `dims_other` of other. The result has the remaining dimensions of self, then
+/// those of other.
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other);
-/// The sum over both last dimensions; a number multiplies.
+/// Contracts the last dimensions of both; a 0-dim tensor multiplies.
 Tensor inner(const Tensor& self, const Tensor& other);
-/// Kronecker's product: sizes multiply, missing dimensions are 1 in front.
+/// Kronecker product: sizes multiply. The tensor of lower rank gets leading dimensions of size 1.
 Tensor kron(const Tensor& self, const Tensor& other);
-/// Of vectors of 3 along `dim`; without it the first dimension of size 3.
+/// Cross product of 3-element vectors along `dim`, by default the first dimension of size 3.
 Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt);
 inline Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
-/// beta self + alpha mat vec, and beta self + alpha a bᵀ; beta 0 ignores self.
+/// addmv: beta self + alpha mat vec. addr: beta self + alpha a bᵀ. With beta 0, self is ignored.
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
              const Scalar& alpha = 1);
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
             const Scalar& alpha = 1);
-/// Square matrices multiplied n >= 0 times; 0 gives the identity.
+/// The n-th power of square matrices, n >= 0; power 0 is the identity.
 Tensor matrix_power(const Tensor& self, int64_t n);
-/// x1 weight x2 + bias for each output: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
+/// x1ᵀ weight[i] x2 + bias[i] for each output i: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem

@@ -11,8 +11,8 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// log(B^a + B^b) to the base B, 2 or e: the larger, and log(1 + B^-|a - b|). Gradients: 1 / (1 + B^(b - a))
-// and 1 / (1 + B^(a - b)).
+// log(B^a + B^b) to the base B, 2 or e, is max(a, b) + log(1 + B^-|a - b|). Gradients: 1 / (1 + B^(b - a)) and
+// 1 / (1 + B^(a - b)).
 struct LogAddExpBackward final : Node {
   const char* name() const override { return "LogAddExpBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
@@ -39,7 +39,7 @@ Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char*
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), operation);
   const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
   const Tensor x = a.detach(), y = b.detach();
-  // Equal infinities have no difference.
+  // The difference of equal infinities is NaN.
   const Tensor near = where(x == y, 0, -(x - y).abs());
   const Tensor out = maximum(x, y) + (binary ? exp2(near).log1p() / std::numbers::ln2 : exp(near).log1p());
   if (auto* node = record<LogAddExpBackward>(out, a, b)) {

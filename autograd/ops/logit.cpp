@@ -12,8 +12,8 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// x / (1 - x) has its logarithm only inside [0, 1], where the gradient is 1 / (x (1 - x)). Outside of the
-// bounds `low` and 1 - low, or of [0, 1] without any, it is 0 or NaN.
+// log(x / (1 - x)) is defined only in [0, 1], where its derivative is 1 / (x (1 - x)). With `low`, the gradient is 0
+// outside [low, 1 - low]; without it, NaN outside [0, 1].
 struct LogitBackward final : Node {
   const char* name() const override { return "LogitBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {

@@ -1,34 +1,34 @@
-// Normalisation. float32 and float64; weight, bias and running statistics of the input's dtype and device.
+// Normalisation of float32 and float64. weight, bias and running statistics have the input's dtype and device.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// (x - mean) / sqrt(var + eps) weight + bias for each channel of input [N, C, ...]; weight, bias,
-/// running_mean, running_var [C], each may be undefined.
+/// (x - mean) / sqrt(var + eps) weight + bias for each channel of input [N, C, ...]. weight, bias, running_mean and
+/// running_var are [C] or undefined, the running statistics both or neither.
 ///
-/// training: mean and (biased) variance are those of the batch; the running ones, where given, become
-/// (1 - momentum) running + momentum batch, with the unbiased variance. Otherwise the running ones are used
-/// (those of the batch where there are none). Throws Error on shapes and types that do not fit, and in
-/// training for one value a channel. S. Ioffe, C. Szegedy: Batch Normalization, ICML 2015.
+/// In training, mean and (biased) variance are those of the batch. Running statistics, if defined, become
+/// (1 - momentum) running + momentum batch, with the unbiased variance of the batch. Otherwise the running statistics
+/// are used, or those of the batch if undefined. Throws Error on mismatched shapes and types, and in training if
+/// there is only one value per channel. S. Ioffe, C. Szegedy: Batch Normalization, ICML 2015.
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, bool training, double momentum = 0.1, double eps = 1e-5);
 
-/// The same over the last dimensions, which are normalized_shape; weight and bias have that shape.
+/// The same normalisation over the last dimensions, which must be normalized_shape; weight and bias have that shape.
 /// J. L. Ba, J. R. Kiros, G. E. Hinton: Layer Normalization, 2016.
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
-/// The same over each of num_groups groups of channels of input [N, C, ...]; weight and bias [C].
+/// The same normalisation over each of num_groups groups of channels of input [N, C, ...]; weight and bias are [C].
 /// Y. Wu, K. He: Group Normalization, ECCV 2018.
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
-/// batch_norm over each image of input [N, C, ...] by itself; running statistics are means over the images.
+/// batch_norm of each image of input [N, C, ...] separately; running statistics are means over the images.
 Tensor instance_norm(const Tensor& input, const Tensor& weight = {}, const Tensor& bias = {},
                      const Tensor& running_mean = {}, const Tensor& running_var = {},
                      bool use_input_stats = true, double momentum = 0.1, double eps = 1e-5);
-/// input / (k + alpha mean(input² of `size` neighbouring channels))^beta, zeros beyond the ends.
+/// input / (k + alpha mean(input² of `size` neighbouring channels))^beta; channels beyond the ends count as zeros.
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha = 1e-4, double beta = 0.75,
                            double k = 1);
 

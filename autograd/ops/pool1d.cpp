@@ -1,4 +1,4 @@
-// Pooling of rows, as images of one row.
+// 1D pooling, computed as 2D pooling of images with one row.
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/ops/view.h"
 

@@ -1,5 +1,5 @@
-// Type promotion: dimensioned tensors first, then 0-dimensional ones, then numbers; a later group matters
-// only when its category (bool < integer < floating point) is higher. PyTorch's rule.
+// Type promotion by PyTorch's rule: dimensioned tensors come first, then 0-dim tensors, then numbers; a later group
+// matters only if its category (bool < integer < floating point) is higher.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -10,16 +10,16 @@ ScalarType result_type(const Tensor& a, const Scalar& b);
 ScalarType result_type(TensorList tensors);
 
 namespace autograd {
-/// `t` as `type`, itself when it is of that type.
+/// `t` converted to `type`; `t` itself if it already has that type.
 inline Tensor as_type(const Tensor& t, ScalarType type) { return t.dtype() == type ? t : t.to(type); }
-/// Floating point inputs as they are, others as the default dtype: what exp, sqrt, … take.
+/// `t` itself if it is floating point, else converted to the default dtype, as exp, sqrt, … require.
 inline Tensor as_float(const Tensor& t) {
   return is_floating_point(t.dtype()) ? t : t.to(get_default_dtype());
 }
-/// Throws Error for a number outside the range of `type`; fractions are cut, and unsigned types take negative
-/// integers as C++ does.
+/// Throws Error if the number is outside the range of `type`. Fractions are allowed, as are negative integers for
+/// unsigned types: conversion truncates or wraps them as C++ does.
 void check_number_fits(const char* operation, const Scalar& value, ScalarType type);
-/// Throws Error unless all are on one device; a 0-dim CPU tensor may join any.
+/// Throws Error unless both are on the same device; a 0-dim CPU tensor is allowed with any device.
 void check_same_device(const char* operation, const Tensor& a, const Tensor& b);
 }  // namespace autograd
 

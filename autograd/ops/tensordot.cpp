@@ -7,7 +7,7 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Dimensions not in `mask`, with `dims` behind them or before them.
+// The dimensions not in `mask`, followed or preceded by `dims`.
 Dims order_of(int64_t rank, uint32_t mask, IntArrayRef dims, bool behind) {
   Dims out;
   if (!behind)

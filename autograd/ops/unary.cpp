@@ -1,4 +1,4 @@
-// Functions of one tensor without parameters; values and derivatives are in core/formulas/unary_ops.h.
+// Unary functions without parameters. Values and derivatives are in core/formulas/unary_ops.h.
 #include "tandem/autograd/ops/unary.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ const Tensor& not_bool(const Tensor& x, const char* operation) {
   return x;
 }
 
-// Integers are round already.
+// Integers need no rounding.
 template <class Op>
 Tensor rounded(const Tensor& x) {
   return is_integral(x.dtype(), false) ? x.clone() : unary<Op>(x);
@@ -26,7 +26,7 @@ Tensor& rounded_(Tensor& x) {
 
 }  // namespace
 
-// ---- signs, roundings, complements
+// ---- sign, rounding and complement
 Tensor neg(const Tensor& self) { return unary<ops::Neg>(not_bool(self, "neg")); }
 Tensor Tensor::neg() const { return tandem::neg(*this); }
 Tensor& Tensor::neg_() {

@@ -1,5 +1,5 @@
-// Operations on one argument: unary<ops::Exp>(x) runs the kernel and records the node, whose gradient is
-// ops::Exp::gradient, fused or as differentiable operations. An operation with parameters takes two Scalars.
+// Unary operations: unary<ops::Exp>(x) runs the kernel and records a node, which computes ops::Exp::gradient
+// fused or as differentiable operations. An operation with parameters takes two Scalars.
 #pragma once
 #include <array>
 #include <string_view>
@@ -27,7 +27,7 @@ inline constexpr bool has_parameters = !requires {
   Op::apply(0.0f);
 };
 
-/// "ExpBackward" of "exp", "LogSigmoidBackward" of "log_sigmoid".
+/// "ExpBackward" for "exp", "LogSigmoidBackward" for "log_sigmoid".
 template <class Op>
 struct BackwardName {
   static constexpr auto make() {
@@ -47,7 +47,7 @@ struct BackwardName {
 template <class Op>
 inline constexpr const char* inplace_name = tandem::detail::SuffixedName<Op, "_">::text.data();
 
-/// A fused gradient: one pass over g and what the forward saved (one shape). Not recorded.
+/// A fused gradient: one pass over g and the tensor that the forward saved, which has g's shape. Not recorded.
 template <class Op>
 Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
   const Tensor same = as_type(g, saved.dtype());
@@ -78,7 +78,7 @@ struct UnaryNode final : Node {
   [[no_unique_address]] std::conditional_t<has_parameters<Op>, Parameters, NoParameters> parameters;
 };
 
-/// The input's dtype is kept.
+/// Applies Op; the result has the input's dtype.
 template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
@@ -91,7 +91,7 @@ Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
   return out;
 }
 
-/// The same for functions whose values are real: integers are converted to the default dtype.
+/// The same for real-valued functions: integers are converted to the default dtype.
 template <class Op>
 Tensor unary_float(const Tensor& x) {
   return unary<Op>(as_float(x));
@@ -105,7 +105,8 @@ Tensor& unary_(Tensor& x, const Parameters& parameters = {}) {
       [&](const Tensor& before) { return unary<Op>(before, parameters); });
 }
 
-/// For functions with real values: an integer tensor cannot hold the result.
+/// The same in place for real-valued functions. Throws Error unless x is floating point, since other tensors cannot
+/// hold the result.
 template <class Op>
 Tensor& unary_float_(Tensor& x) {
   check(x.is_floating_point(), inplace_name<Op>, ": the result is floating point, the tensor is ", x);

@@ -12,7 +12,7 @@
 namespace tandem {
 using namespace autograd;
 
-// Where the product is 0 whatever the logarithm is, 1 stands in for other.
+// Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
 Tensor xlogy(const Tensor& self, const Tensor& other) {
   const Tensor y = as_float(other);
   const Tensor nothing =

@@ -12,20 +12,20 @@ namespace {
 
 bool differentiable(const Tensor& t) { return t.defined() && t.is_floating_point(); }
 
-// A fresh float64 row-major copy on the host.
+// The elements in row-major order, copied to the host as float64.
 std::vector<double> values(const Tensor& t) {
   const Tensor host = t.detach().to(Device(kCPU, 0), kDouble).contiguous();
   return {host.data_ptr<double>(), host.data_ptr<double>() + host.numel()};
 }
 
-// One element of `t` by its row-major number.
+// A 0-dim alias of element `number` of `t`, counted in row-major order.
 Tensor element(const Tensor& t, int64_t number) {
   int64_t offset = t.storage_offset();
   for (int64_t d = t.dim(); d-- > 0; number /= t.size(d)) offset += number % t.size(d) * t.stride(d);
   return alias(t, {}, {}, offset);
 }
 
-// fn on inputs with one element moved, all outputs as doubles.
+// Calls fn with `delta` added to element `number` of inputs[which]. Returns the differentiable outputs as doubles.
 std::vector<std::vector<double>> evaluate_at(const TensorFn& fn, const Tensors& inputs, std::size_t which,
                                              int64_t number, double delta) {
   NoGradGuard guard;
@@ -53,7 +53,7 @@ void compare(double analytic, double numeric, const Place& at, const GradcheckOp
         at.input_number, "]: backward gives ", analytic, ", differences give ", numeric);
 }
 
-// Row `number` of the Jacobian of outputs[which]: gradients of all inputs.
+// Row `number` of the Jacobian of `output`: one gradient per tensor of `wanted`.
 std::vector<std::vector<double>> jacobian_row(const Tensor& output, int64_t number, const Tensors& wanted) {
   Tensor unit = zeros(output.sizes(), output.options());
   element(unit, number).copy_(full({}, 1.0, output.options()));
@@ -119,7 +119,7 @@ void gradgradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOpt
   std::vector<bool> wants;
   for (const Tensor& t : inputs) wants.push_back(t.defined() && t.requires_grad());
   const TensorFn gradients = [&fn, &wants, count](const Tensors& x) {
-    // Under gradcheck's differences recording is off, but the first gradients need it.
+    // gradcheck evaluates its differences with recording off, but the first gradients need it.
     const bool outer = GradMode::is_enabled();
     AutoGradMode mode(true);
     Tensors in(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(count)), wanted, outputs;

@@ -1,4 +1,4 @@
-// The harness: one description of an operation, run in every mode.
+// The operation test harness: runs one OpTest in every mode.
 #include <cmath>
 #include <cstring>
 
@@ -19,7 +19,7 @@ double uniform(uint64_t seed, uint64_t draw, int64_t element) {
   return uniform_double(block.word[0], block.word[1]);
 }
 
-// k-th of n well separated values of both signs, in an order that Philox shuffles.
+// n well separated values of both signs, shuffled with Philox.
 std::vector<double> separated(int64_t n, uint64_t draw) {
   std::vector<double> out;
   for (int64_t i = 0; i < n; ++i) {
@@ -39,7 +39,7 @@ Tensor make_input(const InputSpec& spec, ScalarType floating, uint64_t draw) {
   for (int64_t i = 0; i < t.numel(); ++i) {
     double value = spec.low + (spec.high - spec.low) * uniform(11, draw, i);
     if (!is_floating_point(type)) value = std::floor(value);
-    // Rounded so that float32 holds it exactly: both precisions then compute with the same numbers.
+    // Rounded to float32, so both precisions compute with the same numbers.
     t.data_ptr<double>()[i] =
         static_cast<double>(static_cast<float>(spec.distinct ? apart[static_cast<std::size_t>(i)] : value));
   }
@@ -48,7 +48,8 @@ Tensor make_input(const InputSpec& spec, ScalarType floating, uint64_t draw) {
   return t;
 }
 
-// The same values with other strides: every dimension stretched, the last two swapped.
+// The same values with other strides: the last two dimensions are swapped in memory, the innermost stride is 2
+// and the storage offset is 1.
 Tensor scattered(const Tensor& t) {
   Dims sizes(t.sizes());
   if (sizes.empty() || t.numel() == 0) return t;
