@@ -1,4 +1,4 @@
-// Tensor: a handle on a strided n-dimensional array (LibTorch's torch::Tensor).
+// Tensor: a handle to a strided n-dimensional array (LibTorch's torch::Tensor).
 //
 // Copying a Tensor copies the handle, not the elements. Methods that compute forward to the free function of
 // the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation.
@@ -139,8 +139,8 @@ class Tensor {
                 optional<TensorList> inputs = nullopt) const;
   Tensor detach() const;
   Tensor& detach_();
-  /// A detached alias (LibTorch's .data()) that does not bump the version counter: when a write overwrites
-  /// what backward needs, backward does not notice. After a write through detach() it throws.
+  /// A detached alias (LibTorch's .data()). Writes through it do not bump the version counter, so backward does
+  /// not notice when they overwrite values it needs. After such a write through detach(), backward throws.
   Tensor data() const;
   Tensor tensor_data() const { return detach(); }
   Tensor variable_data() const { return data(); }
@@ -177,8 +177,8 @@ class Tensor {
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
   Tensor& copy_(const Tensor& source, bool non_blocking = false);
 
-  // The methods from here on forward to the operations in the file of autograd/ops/ that the section names. They are
-  // declared here once, in place of several headers, because a class has one definition.
+  // The methods below forward to the operations in the autograd/ops/ header that the section names. They are
+  // declared here rather than in those headers because a class has a single definition.
 
   // ---- unary.h
   Tensor neg() const;
@@ -454,8 +454,8 @@ class Tensor {
   Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt);
   /// Integers in [0, to).
   Tensor& random_(int64_t to, optional<Generator> generator = nullopt);
-  /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype is
-  /// exact.
+  /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype
+  /// represents integers exactly.
   Tensor& random_(optional<Generator> generator = nullopt);
   Tensor bernoulli(optional<Generator> generator = nullopt) const;
   Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
@@ -597,7 +597,7 @@ class Tensor {
   Tensor select_scatter(const Tensor& src, int64_t dim, int64_t index) const;
   Tensor slice_scatter(const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
                        optional<int64_t> end = nullopt, int64_t step = 1) const;
-  /// Changes the shape in place, row-major, keeping the memory. The storage grows if it is too small; new
+  /// Changes the shape in place, in row-major order, and keeps the memory. The storage grows if it is too small; new
   /// elements are uninitialised. Throws Error if the tensor requires a gradient.
   const Tensor& resize_(IntArrayRef size) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
@@ -677,7 +677,7 @@ class Tensor {
   Tensor hardshrink(const Scalar& lambda = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
-  // ---- other names of the above
+  // ---- aliases of the above
   Tensor absolute() const { return abs(); }
   Tensor& absolute_() { return abs_(); }
   Tensor negative() const { return neg(); }
@@ -776,7 +776,7 @@ inline void append(std::string& out, const Tensor& t) {
   out.append(t.defined() ? t.describe() : "undefined");
 }
 
-/// Uninitialised, without autograd. `device` must have an index.
+/// An uninitialised tensor, without autograd. `device` must have an index.
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);
 /// A view of `base`'s storage, without autograd. The arguments are not checked.
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);

@@ -1,5 +1,5 @@
-// Smooth activation functions. gradient(): g times the derivative, from what the forward saved: its input x
-// or its output y; p and q are the parameters of both.
+// Smooth activation functions. gradient() returns g times the derivative, computed from what the forward saved: its
+// input x or its output y. p and q are the parameters of apply() and gradient().
 #pragma once
 #include <cmath>
 #include "tandem/core/formulas/value.h"
@@ -78,7 +78,7 @@ struct Elu {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
-    const V low = exp(select(x > 0, 0, x));  // of large x it would overflow in the second derivative
+    const V low = exp(select(x > 0, 0, x));  // exp of large x would overflow in the second derivative
     return select(x > 0, g * q, g * (low * (p * q)));
   }
 };
@@ -96,7 +96,7 @@ struct Celu {
     return g * exp(select(x > 0, 0, x) / p);
   }
 };
-/// x Φ(x), Φ the normal distribution (Hendrycks and Gimpel, arXiv:1606.08415).
+/// x Φ(x), where Φ is the standard normal CDF (Hendrycks and Gimpel, arXiv:1606.08415).
 struct Gelu {
   static constexpr const char* name = "gelu";
   using Types = FloatTypes;
@@ -111,7 +111,8 @@ struct Gelu {
     return g * (cdf + x * (Number<V>(0.3989422804014327) * exp(Number<V>(-0.5) * x * x)));
   }
 };
-/// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, as x sigmoid(2 √(2/π) (x + 0.044715 x³)): nothing cancels.
+/// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, computed as x sigmoid(2 √(2/π) (x + 0.044715 x³)) to avoid
+/// cancellation.
 struct GeluTanh {
   static constexpr const char* name = "gelu";
   using Types = FloatTypes;
@@ -131,7 +132,7 @@ struct GeluTanh {
   TANDEM_HD static V inner(const V& x) {
     return Number<V>(1.5957691216057308) * (x + Number<V>(0.044715) * x * x * x);
   }
-  /// From here on the sigmoid is 0 or 1.
+  /// Beyond this |x| the sigmoid is 0 or 1.
   template <class T>
   static constexpr T bound = 30;
 };

@@ -1,4 +1,4 @@
-// Algebraic functions of one argument. gradient(): g times the derivative, from what the forward saved: its
+// Algebraic unary functions. gradient() returns g times the derivative, computed from what the forward saved: its
 // input x or its output y.
 #pragma once
 #include <cmath>
@@ -78,7 +78,7 @@ struct Square {
     return g * (x * 2);
   }
 };
-/// max(x, 0); NaN stays. The gradient is the same from input and output.
+/// max(x, 0); NaN stays. Input and output lead to the same gradient.
 struct Relu {
   static constexpr const char* name = "relu";
   using Types = NumericTypes;
@@ -92,8 +92,8 @@ struct Relu {
     return select(y <= 0, 0, g);
   }
 };
-/// x not below p and not above q, which wins; NaN, also as a bound, stays. The gradient is 0 at the bounds
-/// and for NaN; an infinite bound is none.
+/// min(max(x, p), q); NaN in x or in a bound propagates. The gradient is 0 at the bounds and for NaN, but p = -∞ and
+/// q = ∞ count as no bound.
 struct Clamp {
   static constexpr const char* name = "clamp";
   using Types = NumericTypes;
@@ -110,7 +110,7 @@ struct Clamp {
     return select(above & below, g, 0);
   }
 };
-/// clamp with a gradient that is 0 at the bounds themselves.
+/// clamp with a gradient that is 0 at the bounds, even infinite ones.
 struct Hardtanh {
   static constexpr const char* name = "hardtanh";
   using Types = NumericTypes;
@@ -124,7 +124,7 @@ struct Hardtanh {
     return select((x > p) & (x < q), g, 0);
   }
 };
-/// x above p, else q; NaN stays.
+/// x where it is above p, else q; NaN stays.
 struct Threshold {
   static constexpr const char* name = "threshold";
   using Types = NumericTypes;
@@ -176,7 +176,8 @@ struct Hardswish {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
-    // The second factor is finite: neither an infinite g nor an infinite x becomes NaN, here or in the next derivative.
+    // The second factor is always finite, so neither an infinite g nor an infinite x becomes NaN, here or in the
+    // next derivative.
     return select(x <= -3, 0, g) * select(abs(x) < 3, x / 3 + Number<V>(0.5), 1);
   }
 };

@@ -1,4 +1,4 @@
-// Elementwise operations applied with those parameters that they take: what the loops of both backends call.
+// Applies elementwise operations with the parameters they take. Called by the loops of both backends.
 #pragma once
 #include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"

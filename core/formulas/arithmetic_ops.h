@@ -1,8 +1,8 @@
-// Elementwise arithmetic of two arguments, for host and device; both have the output's type. A third one,
-// `p`, is a parameter of the call (alpha of add).
+// Elementwise binary arithmetic, for host and device. Both arguments have the output's type. A third argument, `p`,
+// is a parameter of the call (alpha in add).
 //
-// Integers wrap around. Ops marked `hot` deserve loops of their own. Ops marked `divides` must not meet an
-// integer zero divisor: backends check first.
+// Integers wrap around. Operations marked `hot` are worth specialised loops. Operations marked `divides` must not be
+// called with an integer divisor of zero: backends check first.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tandem::ops {
 
-/// The type to compute in: unsigned for integers, so that overflow wraps instead of being undefined.
+/// The type to compute in: unsigned for integers, so overflow wraps instead of being undefined.
 template <class T>
 using Wrapping =
     std::conditional_t<!std::is_integral_v<T>, T, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
@@ -69,7 +69,7 @@ struct TruncDivide {
     }
   }
 };
-/// a - trunc(a / b) b: the sign of a.
+/// a - trunc(a / b) b, with the sign of a.
 struct Fmod {
   static constexpr const char* name = "fmod";
   static constexpr bool divides = true;
@@ -82,7 +82,7 @@ struct Fmod {
       return std::fmod(a, b);
   }
 };
-/// a - floor(a / b) b: the sign of b (Python's %).
+/// a - floor(a / b) b, with the sign of b (Python's %).
 struct Remainder {
   static constexpr const char* name = "remainder";
   static constexpr bool divides = true;
@@ -93,7 +93,7 @@ struct Remainder {
     return m != T(0) && (m < T(0)) != (b < T(0)) ? static_cast<T>(m + b) : m;
   }
 };
-/// floor(a / b), exact also where a / b rounds up to an integer (Python's //).
+/// floor(a / b), exact even where a / b rounds up to an integer (Python's //).
 struct FloorDivide {
   static constexpr const char* name = "floor_divide";
   static constexpr bool divides = true;
@@ -111,7 +111,7 @@ struct FloorDivide {
     }
   }
 };
-/// a to the power b. Integers to negative powers: 1 and -1 keep theirs, others give 0.
+/// a to the power b. Negative powers of integers are exact for 1 and -1, and 0 for all others.
 struct Pow {
   static constexpr const char* name = "pow";
   using Types = NumericTypes;
@@ -130,7 +130,7 @@ struct Pow {
     }
   }
 };
-/// NaN if either is.
+/// NaN if either argument is NaN.
 struct Maximum {
   static constexpr const char* name = "maximum";
   using Types = ComputedTypes;

@@ -1,4 +1,4 @@
-// Elementwise operations on the bits of integers; on bool the first three are the logical ones.
+// Elementwise bitwise operations on integers. On bool, the first three are the logical operations.
 #pragma once
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
@@ -29,7 +29,7 @@ struct BitXor {
     return static_cast<T>(a ^ b);
   }
 };
-/// a 2^b, wrapped; 0 where b is negative or not below the number of bits.
+/// a 2^b, wrapped; 0 if b is negative or at least the number of bits.
 struct ShiftLeft {
   static constexpr const char* name = "bitwise_left_shift";
   using Types = IntTypes;
@@ -39,7 +39,7 @@ struct ShiftLeft {
     return inside ? static_cast<T>(static_cast<uint64_t>(a) << static_cast<unsigned>(b)) : T(0);
   }
 };
-/// floor(a / 2^b); the sign's bits (0 or -1) where b is negative or not below the number of bits.
+/// floor(a / 2^b); 0 or -1 by the sign of a if b is negative or at least the number of bits.
 struct ShiftRight {
   static constexpr const char* name = "bitwise_right_shift";
   using Types = IntTypes;

@@ -1,4 +1,4 @@
-// Elementwise functions of two arguments of one computed type with a truth value as result.
+// Elementwise binary operations that return bool. Both arguments have the same computed type.
 #pragma once
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
@@ -68,7 +68,7 @@ struct LogicalXor {
     return (a != T(0)) != (b != T(0));
   }
 };
-/// a is neither NaN nor infinite, for b = infinity.
+/// For b = infinity: a is neither NaN nor infinite.
 struct AbsLt {
   static constexpr const char* name = "isfinite";
   template <class T>

@@ -6,7 +6,7 @@
 
 namespace tandem::ops {
 
-/// Values that an integer type cannot hold become what the processor makes of them, as in PyTorch.
+/// For a value that the integer type cannot hold, the result depends on the processor, as in PyTorch.
 template <class To, class From>
 #ifdef __clang__
 [[clang::no_sanitize("float-cast-overflow")]]

@@ -1,5 +1,5 @@
-// Exponentials, logarithms and the error function. gradient(): g times the derivative, from what the forward
-// saved: its input x or its output y.
+// Exponentials, logarithms and the error function. gradient() returns g times the derivative, computed from what the
+// forward saved: its input x or its output y.
 #pragma once
 #include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"

@@ -1,8 +1,8 @@
-// exp that compilers vectorise: no branch, no call.
+// exp without branches or calls, so compilers vectorise it.
 //
-// exp(x) = 2^n exp(r) with n the nearest integer to x / ln 2. exp(r) = 1 + r + r² q(r), q a minimax
-// polynomial on |r| <= ln 2 / 2. Within 2 units in the last place; overflows to infinity, goes through
-// subnormals to 0, keeps NaN. Device code takes the device's own exp.
+// exp(x) = 2^n exp(r), where n is the nearest integer to x / ln 2. exp(r) = 1 + r + r² q(r), where q is a minimax
+// polynomial on |r| <= ln 2 / 2. The error is within 2 units in the last place. Overflows to infinity, underflows
+// through subnormals to 0 and preserves NaN. Device code calls the device's exp.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -29,7 +29,7 @@ TANDEM_HD inline float fast_exp(float x) {
   q = q * r + 0.166665770f;
   q = q * r + 0.5f;
   const float y = (q * r * r + r) + 1.0f;
-  const int32_t half = n >> 1;  // two steps: 2^n itself may be subnormal or too large
+  const int32_t half = n >> 1;  // in two steps: 2^n itself may be subnormal or too large
   return y * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((n - half + 127) << 23);
 #endif
 }

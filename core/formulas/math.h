@@ -1,8 +1,8 @@
-// Elementary functions without branches or calls, which compilers turn into vector code; within 2 or 3 units
-// in the last place of the true value. Device code takes the device's own.
+// Elementary functions without branches or calls, so compilers vectorise them. Results are within 2 or 3 units in the
+// last place of the true value. Device code calls the device's functions.
 //
-// Method throughout: reduce the argument to a small interval, a polynomial there (Taylor's where nothing else
-// is said), scale back. Every element goes through the same operations, whatever its place in an array.
+// Method: reduce the argument to a small interval, evaluate a polynomial there (a Taylor polynomial unless noted
+// otherwise), and scale back. Every element undergoes the same operations, whatever its position in an array.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace tandem::math {
 
-/// a b + c, rounded once where the machine can.
+/// a b + c, rounded once where the machine supports it.
 template <class T>
 TANDEM_HD inline T fma(T a, T b, T c) {
 #if defined(__FMA__) || defined(__aarch64__) || defined(__CUDA_ARCH__)
@@ -48,7 +48,7 @@ TANDEM_HD inline T polynomial(T x, double c0, Rest... rest) {
   return fma(x, polynomial(x, rest...), static_cast<T>(c0));
 }
 
-/// The layout of floating point numbers, and constants that depend on it.
+/// The layout of a floating point type, and constants that depend on it.
 template <class T>
 struct Float;
 template <>
@@ -73,7 +73,7 @@ template <class T>
 TANDEM_HD inline constexpr T power_of_two(typename Float<T>::Bits n) {
   return std::bit_cast<T>((n + Float<T>::bias) << Float<T>::mantissa);
 }
-/// The integer next to x, as a number and as an integer; |x| < 2^(mantissa - 2).
+/// Returns the integer nearest to x and also stores it in `integer`; |x| < 2^(mantissa - 2).
 template <class T>
 TANDEM_HD inline T round_to(T x, typename Float<T>::Bits& integer) {
   constexpr T shift = Float<T>::round_shift;
@@ -93,13 +93,13 @@ TANDEM_HD inline T expm1_small(T r) {
                           1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800),
                r);
 }
-/// 2^n (1 + m), through the whole range: in two factors, since 2^n alone may overflow.
+/// 2^n (1 + m) over the whole range, with two factors because 2^n alone may overflow.
 template <class T>
 TANDEM_HD inline T scale(T m, typename Float<T>::Bits n) {
   const typename Float<T>::Bits half = n >> 1;
   return (T(1) + m) * power_of_two<T>(half) * power_of_two<T>(n - half);
 }
-/// x between low and high; NaN stays.
+/// x clamped to [low, high]; NaN stays.
 template <class T>
 TANDEM_HD inline T limit(T x, T low, T high) {
   const T y = x < low ? low : x;
@@ -143,18 +143,18 @@ TANDEM_HD inline T expm1(T x) {
   const T r = fma(k, -Float<T>::ln2_low, fma(k, -Float<T>::ln2_high, y));
   const T half = power_of_two<T>(n - 1);  // 2^n may overflow where the result does not
   const T value = T(2) * fma(half, expm1_small(r), half - T(0.5));
-  // What is too small to have a square: x itself, with the sign of zero and all bits of subnormals.
+  // Where x² is negligible, the result is x itself, with the sign of zero and all bits of subnormals.
   return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa - 2) ? x : value;
 #endif
 }
 
-/// x = 2^e (1 + f) with 1 + f in [√½, √2); gives log(1 + f). x positive and finite.
+/// Splits x = 2^e (1 + f) with 1 + f in [√½, √2) and returns log(1 + f). Meaningful only for positive, finite x.
 template <class T>
 TANDEM_HD inline T log_parts(T x, T& e) {
   using Bits = typename Float<T>::Bits;
   constexpr T tiny = std::numeric_limits<T>::min(), up = power_of_two<T>(Float<T>::mantissa + 2);
   const bool subnormal = x < tiny;
-  using Word = std::make_unsigned_t<Bits>;  // wraps for x that is not positive, whose result nobody uses
+  using Word = std::make_unsigned_t<Bits>;  // wraps if x is not positive, where the result is unused
   const Word bits = std::bit_cast<Word>(subnormal ? x * up : x);
   const Bits n = static_cast<Bits>(bits - std::bit_cast<Word>(T(0.70710678118654752))) >> Float<T>::mantissa;
   const T f = std::bit_cast<T>(bits - static_cast<Word>(n) * (Word(1) << Float<T>::mantissa)) - T(1);
@@ -169,7 +169,7 @@ TANDEM_HD inline T log_parts(T x, T& e) {
                           2. / 21);
   return f - (half_square - s * (half_square + rest));
 }
-/// The values of a logarithm outside the positive finite numbers.
+/// The logarithm of x: `inside` if x is positive and finite, else the value at the edge.
 template <class T>
 TANDEM_HD inline T log_edges(T x, T inside) {
   constexpr T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
@@ -206,7 +206,7 @@ TANDEM_HD inline T log1p(T x) {
   const T u = T(1) + x;
   T e;
   const T m = log_parts(u, e);
-  // What 1 + x lost; the larger of both is taken off first.
+  // The rounding error of 1 + x; the larger of the two summands is subtracted first.
   const T lost = x > T(1) ? T(1) - (u - x) : x - (u - T(1));
   const T correction = u > T(0) && u < std::numeric_limits<T>::infinity() ? lost / u : T(0);
   const T value = log_edges(u, fma(e, Float<T>::ln2_high, fma(e, Float<T>::ln2_low, m + correction)));
@@ -233,9 +233,9 @@ TANDEM_HD inline T sinh(T x) {
 #ifdef __CUDA_ARCH__
   return ::sinh(x);
 #else
-  // With m = e^(a/2) - 1: (e^a - 1) / 2 = m (m + 2) / 2, which overflows no earlier than the result.
+  // With a = |x| and m = e^(a/2) - 1: (e^a - 1) / 2 = m (m + 2) / 2, which overflows no earlier than the result.
   const T m = expm1(T(0.5) * std::fabs(x)), q = T(0.5) * m * (m + T(2));
-  const T r = q < T(1e18) ? q : T(1e18);  // q + q / (2 q + 1); for NaN it is q that counts
+  const T r = q < T(1e18) ? q : T(1e18);  // the result is q + q / (2 q + 1); q carries a NaN
   return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa / 2 - 1)
              ? x
              : std::copysign(q + r / (T(2) * r + T(1)), x);

@@ -1,17 +1,17 @@
-// Trigonometric functions and their inverses, and the error function, like those of math.h. float goes
-// through double inside, where that is cheaper than care.
+// Trigonometric functions, their inverses and the error function, in the style of math.h. float is computed as
+// double where that is cheaper than compensating for rounding errors.
 #pragma once
 #include "tandem/core/formulas/math.h"
 
 namespace tandem::math {
 
-/// Arguments up to here are reduced to [-π/4, π/4] without loss; beyond, use the standard library.
+/// Arguments up to this magnitude are reduced to [-π/4, π/4] without loss; beyond it, use the standard library.
 inline constexpr double max_angle = 1e5;
 
 /// x - k π/2 with |result| <= π/4, for |x| <= max_angle.
 TANDEM_HD inline double reduce_angle(double x, int64_t& k) {
   const double n = round_to(x * 0.63661977236758138, k);
-  // π/2 in three parts, the first two of 33 bits: their products with n are exact.
+  // π/2 in three parts. The first two have 33 bits, so their products with n are exact.
   const double r = fma(n, -0x1.921fb544p0, x);
   return fma(n, -0x1.3198a2e037073p-69, fma(n, -0x1.0b4611a6p-34, r));
 }
@@ -69,7 +69,7 @@ TANDEM_HD inline T tan(T x) {
 #endif
 }
 
-/// The angle of a in [0, ∞]: above 1 that of 1/a, then around π/6 so that |t| <= tan(π/12).
+/// atan(a) for a in [0, ∞]. Above 1, it is computed from 1/a; a rotation by π/6 then ensures |t| <= tan(π/12).
 TANDEM_HD inline double atan_positive(double a) {
   const bool large = a > 1;
   const double b = large ? 1 / a : a;
@@ -123,7 +123,7 @@ TANDEM_HD inline T erf_small(T x) {
                           c / 2528170444800, -c / 40537905408000, c / 690452066304000,
                           -c / 12449059983360000);
 }
-/// erfc(a) for a >= 0.5: e^(-a²) t P(t), t = 2 / (2 + a), P fitted at Chebyshev's points for 0.5 <= a <= 28.
+/// erfc(a) = e^(-a²) t P(t) for a >= 0.5, with t = 2 / (2 + a) and P fitted at Chebyshev nodes for 0.5 <= a <= 28.
 template <class T>
 TANDEM_HD inline T erfc_large(T a) {
   const T t = T(2) / (T(2) + a), u = fma(t, T(30. / 11), T(-13. / 11));
@@ -145,7 +145,7 @@ TANDEM_HD inline T erfc_large(T a) {
   const T square = a * a, lost = fma(a, a, -square);
   return exp(-square) * (T(1) - lost) * (t * p);
 }
-/// max(x, 0) and not above `high`, without a comparison with 0, after which compilers split the loop.
+/// min(max(x, 0), high), without a comparison with 0, because compilers would split the loop at it.
 template <class T>
 TANDEM_HD inline T positive_part(T x, T high) {
   const T y = T(0.5) * (x + std::fabs(x));

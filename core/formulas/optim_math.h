@@ -1,5 +1,5 @@
-// The updates of optimizers, for host and device: one element of a parameter p with gradient g and its state.
-// Numbers are computed in double by the host once a step and converted to T.
+// Optimizer updates, for host and device: each handles one element of a parameter p with its gradient g and its
+// state. The host computes the constants in double once per step and converts them to T.
 #pragma once
 #include <cmath>
 
@@ -14,8 +14,8 @@ TANDEM_HD inline T decayed(T g, T p, T decay) {
   return decay == T(0) ? g : g + decay * p;
 }
 
-/// I. Sutskever et al.: On the importance of initialization and momentum in deep learning. 2013; PyTorch's
-/// form: the rate multiplies the buffer.
+/// I. Sutskever et al.: On the importance of initialization and momentum in deep learning. 2013; in PyTorch's form,
+/// where the learning rate multiplies the buffer.
 template <class T>
 struct Sgd {
   explicit Sgd(const SgdStep& s)

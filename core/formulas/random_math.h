@@ -1,8 +1,8 @@
 // Logarithm and circular functions for random numbers, for host and device.
 //
-// Every product with a sum is an explicit fma and all the rest are operations that IEEE 754 rounds correctly,
-// so every compiler and device gives the same bits. Free of branches: loops over them vectorise.
-// Errors: below 2 ulp (float) and 3 ulp (double) of the results' largest value.
+// Every multiply-add is an explicit fma, and all other operations are correctly rounded by IEEE 754, so every
+// compiler and device produces the same bits. There are no branches, so loops vectorise. Errors are below 2 ulp
+// (float) and 3 ulp (double) of the largest result.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -52,8 +52,8 @@ struct SinCos {
   T sin, cos;
 };
 
-/// Sine and cosine of 2 pi turn / 2^32. The nearest quarter turn is taken off, the rest (at most pi/4) goes
-/// into the Taylor series.
+/// Sine and cosine of 2 pi turn / 2^32. The nearest quarter turn is subtracted; the Taylor series takes the remainder
+/// (at most pi/4).
 TANDEM_HD inline SinCos<float> sincos_turn(uint32_t turn) {
   const uint32_t quarter = (turn + 0x20000000u) >> 30;
   const float y = static_cast<float>(static_cast<int32_t>(turn - (quarter << 30))) * 1.4629180792671596e-9f,
@@ -69,13 +69,13 @@ TANDEM_HD inline SinCos<float> sincos_turn(uint32_t turn) {
   c = std::fma(c, z, 1.0f / 24);
   c = std::fma(c, z, -0.5f);
   c = std::fma(c, z, 1.0f);
-  // Quarters 1 and 3 swap; the sine is negative in 2 and 3, the cosine in 1 and 2.
+  // Quarters 1 and 3 swap sine and cosine. The sine is negative in 2 and 3, the cosine in 1 and 2.
   const uint32_t a = std::bit_cast<uint32_t>(s), b = std::bit_cast<uint32_t>(c), swap = 0u - (quarter & 1);
   const uint32_t low = (a & ~swap) | (b & swap), high = (b & ~swap) | (a & swap);
   return {std::bit_cast<float>(low ^ ((quarter & 2) << 30)),
           std::bit_cast<float>(high ^ (((quarter + 1) & 2) << 30))};
 }
-/// The same of 2 pi turn / 2^64.
+/// The same for 2 pi turn / 2^64.
 TANDEM_HD inline SinCos<double> sincos_turn(uint64_t turn) {
   const uint64_t quarter = (turn + 0x2000000000000000u) >> 62;
   const double y = static_cast<double>(static_cast<int64_t>(turn - (quarter << 62))) * 3.4061215800865545e-19,

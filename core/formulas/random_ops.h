@@ -1,8 +1,8 @@
-// Distributions, for host and device: what one Philox block becomes.
+// Random distributions, for host and device: each turns Philox blocks into elements.
 //
-// An op turns block b of a draw into the elements kCount<T> b … kCount<T> b + kCount<T> - 1, numbered in
-// row-major order whatever the strides. Types are those that are stored; float16 and bfloat16 are computed as
-// float. apply() is free of branches where a loop over it should vectorise.
+// An operation turns block b of a draw into the elements kCount<T> b … kCount<T> b + kCount<T> - 1, numbered in
+// row-major order whatever the strides. Types lists the stored types; float16 and bfloat16 are computed as float.
+// apply() has no branches where a loop over it should vectorise.
 #pragma once
 #include "tandem/core/backend/random.h"
 #include "tandem/core/formulas/random_math.h"
@@ -20,7 +20,7 @@ namespace tandem::ops {
 namespace detail {
 template <class T>
 inline constexpr bool kIsDouble = std::is_same_v<T, double>;
-/// Elements of a block: four 32-bit words, or two of 64 bits for float64.
+/// Elements per block: four 32-bit words, or two 64-bit words for float64.
 template <class T>
 inline constexpr int kFloatCount = kIsDouble<T> ? 2 : 4;
 template <class T>
@@ -45,7 +45,7 @@ TANDEM_HD inline uint64_t multiply_high(uint64_t x, uint64_t y) {
 }
 }  // namespace detail
 
-/// Uniform in [a, b): 24 bits, 53 for float64.
+/// Uniform in [a, b), from 24 bits, or 53 for float64.
 struct Uniform {
   static constexpr const char* name = "uniform_";
   using Types = StoredFloatTypes;
@@ -68,7 +68,7 @@ struct Uniform {
   }
 };
 
-/// Normal of mean a and standard deviation b, by G. E. P. Box and M. E. Muller (1958): a pair of uniform
+/// Normal with mean a and standard deviation b, by G. E. P. Box and M. E. Muller (1958): a pair of uniform
 /// numbers u, v becomes sqrt(-2 ln u) (cos 2 pi v, sin 2 pi v).
 struct Normal {
   static constexpr const char* name = "normal_";
@@ -94,7 +94,7 @@ struct Normal {
   }
 };
 
-/// Exponential of rate a: -ln u / a, always above 0.
+/// Exponential with rate a: -ln u / a, always above 0.
 struct Exponential {
   static constexpr const char* name = "exponential_";
   using Types = StoredFloatTypes;
@@ -138,8 +138,8 @@ struct Bernoulli {
   }
 };
 
-/// base + floor(range r), r of 64 bits: some values are likelier than others by range / 2^64 of their
-/// probability at most. For ranges up to 2^32.
+/// base + floor(range r), where r has 64 bits: the relative difference between the probabilities of two values is at
+/// most range / 2^64. For ranges up to 2^32.
 struct RandomInteger {
   static constexpr const char* name = "random_";
   using Types = AllTypes;
@@ -162,7 +162,7 @@ struct RandomInteger {
   }
 };
 
-/// The same with r of 128 bits, for every range; range 0 stands for 2^64.
+/// The same for every range, where r has 128 bits; range 0 stands for 2^64.
 struct RandomWideInteger {
   static constexpr const char* name = "random_";
   using Types = AllTypes;

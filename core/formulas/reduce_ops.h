@@ -1,8 +1,8 @@
-// What reductions fold, for host and device.
+// Reduction operations, for host and device. Their interface, with Sum as the example:
 //
 //   struct Sum {
 //     using In = float; using Acc = float; using Out = float;
-//     static constexpr bool kParameter = false;  // true: map(x, p) and finish(a, p) get the entry of a tensor
+//     static constexpr bool kParameter = false;  // true: map(x, p) and finish(a, p) also take an entry of a tensor
 //                                                // of Out shaped like the output
 //     Acc identity() const; Acc map(In x) const; Acc combine(Acc a, Acc b) const; Out finish(Acc a) const;
 //   };
@@ -19,7 +19,7 @@ namespace tandem::folds {
 
 template <class T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
-/// bool is one byte, 0 or 1, and compilers know how to widen bytes.
+/// bool as a byte, 0 or 1, because compilers know how to widen bytes.
 template <class T>
 using AsBytes = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
@@ -69,8 +69,8 @@ template <class T>
 struct Moments {
   T sum, squares;
 };
-/// Sums of deviations and of their squares. `mean` is rounded, so that the deviations do not add up to 0:
-/// what that adds to the squares, sum² / count, is taken off again.
+/// Sums of deviations and of their squares. `mean` is rounded, so the deviations do not add up to 0; finish()
+/// subtracts what that adds to the squares, sum² / count.
 template <class T>
 struct SquaredDeviation {
   using In = T;
@@ -89,7 +89,7 @@ struct SquaredDeviation {
   }
 };
 
-/// The shift is the largest x; where it is infinite nothing is taken away.
+/// The shift is the largest x; where it is not finite, 0 is used instead.
 template <class T>
 struct LogSumExp : Sum<T> {
   static constexpr bool kParameter = true;
@@ -100,10 +100,10 @@ struct LogSumExp : Sum<T> {
   TANDEM_HD T finish(T a, T shift) const { return std::log(a) + finite(shift); }
 };
 
-/// Orders with NaN as the most extreme of all, for max, min, argmax, …
+/// Orders in which NaN is the most extreme value, for max, min, argmax, …
 template <class T>
 struct Largest {
-  /// Whether b takes the place of a: strictly larger, or a NaN after none.
+  /// Whether b replaces a: it is strictly larger, or it is NaN and a is not.
   TANDEM_HD static bool better(T a, T b) { return bool(b > a) | (bool(b != b) & bool(a == a)); }
   TANDEM_HD static T worst() {
     if constexpr (std::numeric_limits<T>::has_infinity)
@@ -173,7 +173,7 @@ struct NormExtreme : Extreme<T, Order> {
   TANDEM_HD T map(T x) const { return std::abs(x); }
 };
 
-/// One element with a parameter or without.
+/// Calls map or finish, with the parameter if R takes one.
 template <class R>
 TANDEM_HD inline typename R::Acc map_value(const R& r, typename R::In x, [[maybe_unused]] typename R::Out p) {
   if constexpr (R::kParameter)

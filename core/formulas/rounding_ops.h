@@ -1,4 +1,5 @@
-// Signs, roundings and complements: no fused gradient. Where gradient() is missing it is zero.
+// Sign, rounding and complement operations, without fused gradients. Where gradient() is missing, the gradient is
+// zero.
 #pragma once
 #include <cmath>
 #include "tandem/core/formulas/arithmetic_ops.h"
@@ -52,7 +53,7 @@ struct Ceil {
     return std::ceil(x);
   }
 };
-/// To the nearest integer, halves to the even one.
+/// Rounds to the nearest integer, half to even.
 struct Round {
   static constexpr const char* name = "round";
   using Types = FloatTypes;

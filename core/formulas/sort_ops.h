@@ -1,4 +1,4 @@
-// Sorting by unsigned keys, for host and device.
+// Unsigned sort keys, for host and device.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tandem {
 template <class T>
 using SortKey = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-/// An unsigned number that grows with x; NaN has the largest there is; -0 equals 0. ~key sorts downwards.
+/// An unsigned key that increases with x. NaN has the largest key; -0 equals 0. ~key sorts in descending order.
 template <class T>
 TANDEM_HD inline SortKey<T> ascending_key(T x) {
   using Key = SortKey<T>;

@@ -1,4 +1,4 @@
-// Elementwise functions of three arguments of the output's type and a parameter.
+// Elementwise ternary operations: three arguments of the output's type and a parameter.
 #pragma once
 #include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/host_device.h"
@@ -25,7 +25,7 @@ struct Addcdiv {
     return a + p * b / c;
   }
 };
-/// a + c (b - a), from the nearer end.
+/// a + c (b - a), computed from the nearer end.
 struct Lerp {
   static constexpr const char* name = "lerp";
   using Types = FloatTypes;

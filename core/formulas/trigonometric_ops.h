@@ -1,6 +1,6 @@
-// Trigonometric and hyperbolic functions and their inverses. gradient(): g times the derivative, from what
-// the forward saved: its input x or its output y. Where outside(x), exact(x) has to replace apply(x), and
-// exact_gradient(g, x) gradient(g, x).
+// Trigonometric and hyperbolic functions and their inverses. gradient() returns g times the derivative, computed from
+// what the forward saved: its input x or its output y. Where outside(x) is true, exact(x) must replace apply(x), and
+// exact_gradient(g, x) must replace gradient(g, x).
 #pragma once
 #include <cmath>
 #include "tandem/core/formulas/value.h"
@@ -80,7 +80,7 @@ struct Tan {
     return std::tan(x);
   }
 };
-/// 1 - x²: near 1 by its factors, elsewhere as it stands, since the factors' derivatives cancel near 0.
+/// 1 - x²: as (1 - x) (x + 1) near ±1, else as written, since the derivatives of the factors cancel near 0.
 template <class V>
 TANDEM_HD inline V one_minus_square(const V& x) {
   return select(abs(x) < Number<V>(0.5), 1 - x * x, (1 - x) * (x + 1));

@@ -1,5 +1,5 @@
-// The elementwise functions of one argument: value, derivative and what the derivative needs, each in one
-// struct.
+// Elementwise unary operations. One struct per operation defines its value, its derivative and what the derivative
+// needs.
 #pragma once
 #include "tandem/core/formulas/activation_ops.h"
 #include "tandem/core/formulas/algebraic_ops.h"

@@ -1,5 +1,5 @@
-// The vocabulary of derivatives: each is one template for float, double and Tensor, so that the fused kernels
-// and create_graph share it. Names that are not in this file (exp, where, …) are found beside the Tensor.
+// Building blocks of derivatives. Each derivative is one template for float, double and Tensor, which the fused
+// kernels and create_graph share. For a Tensor, functions such as exp and where are found in its namespace.
 #pragma once
 #include <type_traits>
 
@@ -8,15 +8,15 @@
 
 namespace tandem::ops {
 
-/// What the forward saves for the gradient, whose second argument it is.
+/// What the forward saves for gradient(), which takes it as its second argument.
 enum class Saves { kNothing, kInput, kOutput };
 
-/// A constant or parameter in a formula of V: the same type for numbers, double for Tensor.
+/// The type of a constant or parameter in a formula over V: V itself for numbers, double for Tensor.
 template <class V>
 using Number = std::conditional_t<std::is_arithmetic_v<V>, V, double>;
 
-/// condition ? a : b for numbers, where(condition, a, b) for tensors. Both values are computed; join
-/// conditions by & and |, which numbers and tensors share.
+/// condition ? a : b for numbers, where(condition, a, b) for tensors. Both values are computed. Combine conditions
+/// with & and |, which work for numbers and tensors.
 template <class C, class A, class B>
 TANDEM_HD inline auto select(const C& condition, const A& a, const B& b) {
   if constexpr (std::is_arithmetic_v<C>)
