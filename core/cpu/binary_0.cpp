@@ -1,4 +1,4 @@
-// Part 0 of 2 of the functions of two arguments on the CPU.
+// CPU kernels of the binary operations, part 0 of 2.
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/binary_parts.h"
 #include "tandem/core/formulas/binary_ops.h"

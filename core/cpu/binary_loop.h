@@ -1,12 +1,12 @@
-// Functions of two arguments: tensors or numbers on either side. The hot ones (add,
-// mul and div of floating point) have loops of their own for a number on either side and for strides.
+// CPU kernels of binary operations, with a tensor or a number on either side. The hot ones (floating point add, mul
+// and div) have specialised loops for a number on either side and for strides.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/formulas/apply.h"
 
 namespace tandem::cpu {
 
-/// binary_run, compiled once for both ways of getting there.
+/// binary_run, compiled once for the contiguous and the strided path.
 template <class T, class F>
 [[gnu::noinline]] void hot_run(T* out, int64_t so, const T* a, int64_t sa, const T* b, int64_t sb, int64_t n,
                                F f) {
@@ -45,7 +45,7 @@ void hot_binary(const Tensor& out, const Operand& a, const Operand& b, F f) {
   });
 }
 
-/// A UnitLoop; its parameter is one In.
+/// A UnitLoop; `parameters` points to one In or is null.
 template <class Op, class Out, class In>
 void binary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
   Out* out = static_cast<Out*>(to);
@@ -65,7 +65,7 @@ void check_divisor(const Operand& b, const char* operation) {
   check(!zero, operation, ": integer division by zero");
 }
 
-/// Op with a result of the arguments' type.
+/// Applies Op; the result has the arguments' type.
 template <class Op>
 void binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
   dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {

@@ -10,12 +10,12 @@
 namespace tandem::cpu {
 namespace {
 
-// to[c * ld_to + r] = from[r * ld_from + c], nothing else is written.
+// to[c * ld_to + r] = from[r * ld_from + c]; writes nothing else.
 template <class Bits>
 void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_from, Bits* to,
                     int64_t ld_to) {
   int64_t done = 0;
-  if constexpr (sizeof(Bits) >= 4) {  // registers of floats move any bits
+  if constexpr (sizeof(Bits) >= 4) {  // floating point registers move any bits unchanged
     using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
     done = rows / kLanes<Real> * kLanes<Real>;
     transpose(done, columns, reinterpret_cast<const Real*>(from), ld_from, reinterpret_cast<Real*>(to),
@@ -25,7 +25,8 @@ void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_
     for (int64_t r = done; r < rows; ++r) to[c * ld_to + r] = from[r * ld_from + c];
 }
 
-// Copies whose rows lie across one another, by tiles that a cache holds. False when this is not such a copy.
+// Copies between transposed layouts in tiles that fit the cache. Returns false if the layouts are not transposed or
+// the copy is small.
 template <class Bits>
 bool copy_transposed(const LoopPlan<2>& plan) {
   constexpr int64_t kColumns = 64;
@@ -56,7 +57,7 @@ bool copy_transposed(const LoopPlan<2>& plan) {
   return true;
 }
 
-// Bytes of one size, whatever they mean.
+// Copies elements of one size, whatever their dtype.
 template <class Bits>
 void copy_bits(const Tensor& out, const Tensor& in) {
   const LoopPlan<2> plan = make_plan<2>({&out, &in});

@@ -1,4 +1,4 @@
-// Part 1 of 4 of the functions of one argument on the CPU, with their gradients.
+// CPU kernels of the unary operations and their gradients, part 1 of 4.
 #include "tandem/core/cpu/unary_loop.h"
 
 namespace tandem::cpu {

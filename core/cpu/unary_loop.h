@@ -1,4 +1,4 @@
-// Functions of one argument and their gradients. Include it in unary_N.cpp alone.
+// CPU kernels of unary operations and their gradients. Include it only in unary_N.cpp.
 #pragma once
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/unary_parts.h"
@@ -7,14 +7,14 @@
 
 namespace tandem::cpu {
 
-/// UnitLoops; the parameters are two T.
+/// UnitLoops; `parameters` points to two T.
 template <class Op, class T>
 void unary_loop(void* to, const void* const* in, int64_t n, const void* parameters) {
   T* out = static_cast<T*>(to);
   const T *x = static_cast<const T*>(in[0]), *pq = static_cast<const T*>(parameters);
   const T p = pq[0], q = pq[1];
   if constexpr (requires(T value) { Op::outside(value); }) {
-    int any = 0;  // as bool the loop would not be vectorised
+    int any = 0;  // with a bool, the loop would not be vectorised
     for (int64_t i = 0; i < n; ++i) any |= static_cast<int>(Op::outside(x[i]));
     if (any != 0) [[unlikely]] {
       for (int64_t i = 0; i < n; ++i)

@@ -1,4 +1,4 @@
-// Functions of two arguments, tensors or numbers on either side. Include it in binary_N.cu alone.
+// CUDA kernels of binary operations, with a tensor or a number on either side. Include it only in binary_N.cu.
 #pragma once
 #include "tandem/core/formulas/apply.h"
 #include "tandem/cuda/elementwise.h"

@@ -1,4 +1,4 @@
-// Part 0 of 2 of the functions of two arguments on CUDA devices.
+// CUDA kernels of the binary operations, part 0 of 2.
 #include "tandem/core/formulas/binary_ops.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/binary.h"

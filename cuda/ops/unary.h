@@ -1,4 +1,4 @@
-// Functions of one argument and their gradients. Include it in unary_N.cu alone.
+// CUDA kernels of unary operations and their gradients. Include it only in unary_N.cu.
 #pragma once
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
@@ -13,7 +13,7 @@ struct Unary {
   using Out = T;
   T p, q;
   __device__ T operator()(T x) const {
-#ifndef __CUDA_ARCH__  // CUDA's own functions are exact everywhere
+#ifndef __CUDA_ARCH__  // CUDA's functions need no exact() for large arguments
     if constexpr (requires { Op::outside(x); })
       if (Op::outside(x)) return Op::exact(x);
 #endif

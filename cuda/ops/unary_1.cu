@@ -1,4 +1,4 @@
-// Part 1 of 5 of the functions of one argument on CUDA devices, with their gradients.
+// CUDA kernels of the unary operations and their gradients, part 1 of 5.
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/unary.h"
 
