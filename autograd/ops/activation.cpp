@@ -6,6 +6,13 @@
 namespace tandem {
 using namespace autograd;
 
+namespace {
+void check_alpha(const Scalar& alpha) { check(!alpha.equal(0), "celu: alpha must not be 0"); }
+void check_bounds(const Scalar& min, const Scalar& max) {
+  check(min.toDouble() <= max.toDouble(), "hardtanh: min ", min, " is above max ", max);
+}
+}  // namespace
+
 Tensor log_sigmoid(const Tensor& self) { return unary<ops::LogSigmoid>(self); }
 Tensor silu(const Tensor& self) { return unary<ops::Silu>(self); }
 Tensor mish(const Tensor& self) { return unary<ops::Mish>(self); }
@@ -25,14 +32,14 @@ Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale) {
 }
 Tensor selu(const Tensor& self) { return elu(self, 1.6732632423543772, 1.0507009873554805); }
 Tensor celu(const Tensor& self, const Scalar& alpha) {
-  check(!alpha.equal(0), "celu: alpha must not be 0");
+  check_alpha(alpha);
   return unary<ops::Celu>(self, {alpha, 0});
 }
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
   return unary<ops::LeakyRelu>(self, {negative_slope, 0});
 }
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
-  check(min_val.toDouble() <= max_val.toDouble(), "hardtanh: min ", min_val, " is above max ", max_val);
+  check_bounds(min_val, max_val);
   return unary<ops::Hardtanh>(self, {min_val, max_val});
 }
 Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
@@ -48,11 +55,15 @@ Tensor& elu_(Tensor& self, const Scalar& alpha, const Scalar& scale) {
   return unary_<ops::Elu>(self, {alpha, scale});
 }
 Tensor& selu_(Tensor& self) { return elu_(self, 1.6732632423543772, 1.0507009873554805); }
-Tensor& celu_(Tensor& self, const Scalar& alpha) { return unary_<ops::Celu>(self, {alpha, 0}); }
+Tensor& celu_(Tensor& self, const Scalar& alpha) {
+  check_alpha(alpha);
+  return unary_<ops::Celu>(self, {alpha, 0});
+}
 Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope) {
   return unary_<ops::LeakyRelu>(self, {negative_slope, 0});
 }
 Tensor& hardtanh_(Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  check_bounds(min_val, max_val);
   return unary_<ops::Hardtanh>(self, {min_val, max_val});
 }
 Tensor& relu6_(Tensor& self) { return hardtanh_(self, 0, 6); }

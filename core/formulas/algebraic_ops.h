@@ -110,7 +110,7 @@ struct Clamp {
     return select(above & below, g, 0);
   }
 };
-/// clamp with a gradient that is 0 at the bounds, even infinite ones.
+/// clamp with a gradient that is 0 at the bounds, even infinite ones, and g for NaN.
 struct Hardtanh {
   static constexpr const char* name = "hardtanh";
   using Types = NumericTypes;
@@ -121,7 +121,7 @@ struct Hardtanh {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {
-    return select((x > p) & (x < q), g, 0);
+    return select((x <= p) | (x >= q), 0, g);
   }
 };
 /// x where it is above p, else q; NaN stays.

@@ -227,6 +227,9 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
   Tensor y = arange(-1, 2, kFloat).requires_grad_();
   hardtanh(y).sum().backward();
   CHECK(show(y.grad()) == "[3] 0 1 0");
+  Tensor missing = tensor({std::nanf("")}).requires_grad_();
+  hardtanh(missing).sum().backward();
+  CHECK(show(missing.grad()) == "[1] 1");
   const float inf = std::numeric_limits<float>::infinity();
   Tensor w = tensor({-inf, inf, std::nanf("")}).requires_grad_();
   (clamp_min(w, 0) + relu(w)).sum().backward();
@@ -285,4 +288,12 @@ TEST_CASE("clamping to an infinite bound has no gradient, with create_graph or w
     CHECK(show(autograd::grad({clamp(x, Scalar(-inf), Scalar(inf)).sum()}, {x}, {}, nullopt, graph)[0]) ==
           "[2] 1 1");
   }
+}
+
+TEST_CASE("activations check their parameters, in place too") {
+  Tensor x = ones({2});
+  CHECK_THROWS_WITH_AS(celu(x, 0), doctest::Contains("alpha must not be 0"), Error);
+  CHECK_THROWS_WITH_AS(celu_(x, 0), doctest::Contains("alpha must not be 0"), Error);
+  CHECK_THROWS_WITH_AS(hardtanh(x, 2, 1), doctest::Contains("min 2 is above max 1"), Error);
+  CHECK_THROWS_WITH_AS(hardtanh_(x, 2, 1), doctest::Contains("min 2 is above max 1"), Error);
 }
