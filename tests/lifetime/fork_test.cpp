@@ -18,35 +18,12 @@
 using namespace tandem;
 
 namespace {
-bool is_child = false;
-}
-// LeakSanitizer asks. It cannot see what the parent's other threads hold, which the child does not have.
-extern "C" int __lsan_is_turned_off() { return is_child; }
-
-namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kAddressSanitizer = true;
-#elif defined(__has_feature)
-constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
-
-// True, with a message, where the child of a busy process hangs in malloc(): the address sanitizer's allocator keeps the
-// locks that other threads held at the fork.
-bool allocator_hangs() {
-  if (kAddressSanitizer)
-    MESSAGE("skipped: the address sanitizer's allocator does not survive the fork of a busy process");
-  return kAddressSanitizer;
-}
 
 // Forks. `body` runs in the child, within half a minute, and returns whether it succeeded.
 bool child_succeeds(const std::function<bool()>& body, bool by_exit = false) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    is_child = true;
     alarm(30);
     bool right = false;
     try {
@@ -141,7 +118,6 @@ void allocate_much() {
 }  // namespace
 
 TEST_CASE("children of a computing process") {
-  if (allocator_hangs()) return;
   set_num_threads(2);
   const Busy busy(Works{multiply_matrices, differentiate, load_epoch, allocate_much});
   for (int i = 0; i < 200; ++i) {
@@ -167,7 +143,6 @@ TEST_CASE("a child has its own threads, as many as its parent, and may change th
 }
 
 TEST_CASE("a child uses the model that other threads use") {
-  if (allocator_hangs()) return;
   set_num_threads(2);
   nn::Linear model(16, 4);
   const Tensor x = ones({8, 16});
@@ -188,7 +163,6 @@ TEST_CASE("a child uses the model that other threads use") {
 }
 
 TEST_CASE("a child of a profiled process") {
-  if (allocator_hangs()) return;
   const test::TempFolder folder;
   set_num_threads(2);
   profiler::start(folder / "trace.json");
@@ -210,7 +184,6 @@ TEST_CASE("a child of a profiled process") {
 }
 
 TEST_CASE("loaders of the parent") {
-  if (allocator_hangs()) return;  // the loaders' threads read ahead
   auto fresh = loader_of(2), begun = loader_of(2), alone = loader_of(0);
   auto batch = begun->begin();
   auto own = alone->begin();
