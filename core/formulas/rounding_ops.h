@@ -32,7 +32,7 @@ struct Sign {
   static constexpr Saves saves = Saves::kNothing;
   template <class T>
   TANDEM_HD static T apply(T x) {
-    return static_cast<T>((x > T(0)) - (x < T(0)));
+    return math::sign(x);
   }
 };
 struct Floor {
