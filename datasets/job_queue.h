@@ -51,7 +51,7 @@ class JobQueue {
   Result pop(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
   /// Whether the workers belong to the parent of a fork. A child without pending jobs then starts its own.
   bool is_the_parents() const;
-  /// Disgpus all pending jobs; returns when none is running.
+  /// Discards all pending jobs; returns when none is running.
   void cancel();
 
  private:

@@ -72,7 +72,7 @@ Device DataParallelBase::only_device() const {
 
 void DataParallelBase::refresh() { ++asked_; }
 
-// Disgpus replica sets built for other tensors of the module or for another root.
+// Discards replica sets built for other tensors of the module or for another root.
 std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
   std::vector<std::unique_ptr<detail::ReplicaSet>> old;  // freed outside the lock
   {

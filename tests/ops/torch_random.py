@@ -3,7 +3,7 @@
 
   torch_random.py [--extreme | --layers] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
 
-Draws `count` cases of every operation (or of the named ones; * and ? are wildgpus) and runs them in PyTorch and in
+Draws `count` cases of every operation (or of the named ones; * and ? are wildcards) and runs them in PyTorch and in
 BUILD/tests/ops/test_torch, which is built first. --case draws a single case; a failure prints the arguments that repeat
 it. Requires PyTorch 2; Tandem's test suite does not run it. The last line is "N passed, N failed".
 """
