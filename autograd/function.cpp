@@ -75,13 +75,13 @@ void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad
   const variable_list given = function_.backward(&context, std::move(grads));
   std::size_t count = given.size();
   while (count > is_tensor_.size() && !given[count - 1].defined()) --count;
-  check(count == is_tensor_.size(), function_.name(), ": backward gave ", given.size(),
+  check(count == is_tensor_.size(), function_.name(), ": backward returned ", given.size(),
         " gradients, but forward has ", is_tensor_.size(), " arguments");
   std::size_t edge = 0;
   for (std::size_t i = 0; i < is_tensor_.size(); ++i) {
     if (!is_tensor_[i])
-      check(!given[i].defined(), function_.name(), ": backward gave a gradient for argument ", i,
-            ", which is not a Tensor: give Tensor() for it");
+      check(!given[i].defined(), function_.name(), ": backward returned a gradient for argument ", i,
+            ", which is not a Tensor: return Tensor() for it");
     else if (const std::size_t j = edge++; needs(j))
       grad_inputs[j] = given[i];
   }

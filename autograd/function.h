@@ -141,7 +141,7 @@ struct Function {
       return std::move(outputs[0]);
     } else {
       static_assert(std::is_same_v<decltype(result), variable_list>,
-                    "forward must give a Tensor or a variable_list");
+                    "forward must return a Tensor or a variable_list");
       call.finish(result);
       return result;
     }

@@ -16,7 +16,7 @@ void set_pair(const char* operation, const char* what, IntArrayRef value, int64_
         value);
   for (std::size_t d = 0; d < 2; ++d) {
     pair[d] = value[value.size() == 1 ? 0 : d];
-    check(pair[d] >= least, operation, ": ", what, " has to be at least ", least, ", got ", value);
+    check(pair[d] >= least, operation, ": ", what, " must be at least ", least, ", got ", value);
     check(pair[d] <= INT32_MAX, operation, ": ", what, " may be at most ", INT32_MAX, ", got ", value);
   }
 }

@@ -112,7 +112,7 @@ void check_conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
   check(weight.size(2) >= 1 && weight.size(3) >= 1, "conv2d: the kernel is empty\n  weight ", weight);
   check_alike("conv2d", "input ", input, "weight", weight);
   if (!bias.defined()) return;
-  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias has to be [", weight.size(0),
+  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias must be [", weight.size(0),
         "]\n  weight ", weight, "\n  bias   ", bias);
   check_alike("conv2d", "weight", weight, "bias  ", bias);
 }

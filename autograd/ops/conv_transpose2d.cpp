@@ -26,7 +26,7 @@ void check_conv_transpose2d(const Tensor& input, const Tensor& weight, const Ten
         weight);
   check_alike("conv_transpose2d", "input ", input, "weight", weight);
   if (!bias.defined()) return;
-  check(bias.dim() == 1 && bias.size(0) == weight.size(1) * groups, "conv_transpose2d: bias has to be [",
+  check(bias.dim() == 1 && bias.size(0) == weight.size(1) * groups, "conv_transpose2d: bias must be [",
         weight.size(1) * groups, "]\n  weight ", weight, "\n  bias   ", bias);
   check_alike("conv_transpose2d", "weight", weight, "bias  ", bias);
 }
@@ -47,7 +47,7 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   Dims sizes{batched ? input.size(0) : 1, weight.size(1) * groups, 0, 0};
   for (int d = 0; d < 2; ++d) {
     check(extra[d] < p.stride[d], "conv_transpose2d: output_padding ", output_padding,
-          " has to be less than the stride ", stride);
+          " must be less than the stride ", stride);
     const int64_t in = input.size(d - 2);
     const int64_t steps = multiply_sizes("conv_transpose2d", std::max<int64_t>(in - 1, 0), p.stride[d]);
     const int64_t reach = multiply_sizes("conv_transpose2d", p.dilation[d], weight.size(d + 2) - 1);

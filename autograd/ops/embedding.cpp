@@ -46,8 +46,8 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
   check(weight.dim() == 2, "embedding: expected a weight [V, D], got ", weight);
   check(indices.dtype() == kLong || indices.dtype() == kInt,
         "embedding: expected indices of int64 or int32, got ", indices);
-  check(padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx, " lies outside the ",
-        weight.size(0), " rows of the weight");
+  check(padding_idx < weight.size(0), "embedding: padding_idx ", padding_idx,
+        " is out of range for a weight with ", weight.size(0), " rows");
   const Tensor at = indices.to(kLong).reshape({-1});
   Tensor out;
   {

@@ -23,7 +23,7 @@ Dims order_of(int64_t rank, uint32_t mask, IntArrayRef dims, bool behind) {
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
   check(dims_self.size() == dims_other.size(), "tensordot: dimensions ", dims_self, " and ", dims_other,
-        " differ in number");
+        " differ in length");
   const uint32_t mask_self = dim_mask(dims_self, self.dim(), false),
                  mask_other = dim_mask(dims_other, other.dim(), false);
   int64_t summed = 1;

@@ -73,7 +73,7 @@ void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined() || !inputs[i].requires_grad()) continue;
-    check(inputs[i].dtype() == kDouble, "gradcheck: input ", i, " must be float64, it is ", inputs[i]);
+    check(inputs[i].dtype() == kDouble, "gradcheck: input ", i, " must be float64, got ", inputs[i]);
     wanted.push_back(inputs[i]);
     which.push_back(i);
   }

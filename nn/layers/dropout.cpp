@@ -33,7 +33,7 @@ void print_dropout(std::ostream& stream, const char* name, const DropoutOptions&
          << ", inplace=" << (options.inplace() ? "true" : "false") << ")";
 }
 void check_probability(double p) {
-  check(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
+  check(p >= 0 && p <= 1, "dropout probability must be between 0 and 1, but got ", p);
 }
 }  // namespace
 

@@ -141,11 +141,11 @@ TEST_CASE("invalid arguments throw") {
       "cpu:0\n  weight [16, 3, 3, 3] float32 cpu:0",
       Error);
   const Tensor y = ones({1, 3, 4, 4});
-  CHECK_THROWS_WITH_AS(conv2d(y, w, ones({3})), doctest::Contains("bias has to be [16]"), Error);
+  CHECK_THROWS_WITH_AS(conv2d(y, w, ones({3})), doctest::Contains("bias must be [16]"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y, ones({1, 3, 5, 3})), doctest::Contains("height of the kernel"), Error);
-  CHECK_THROWS_WITH_AS(conv2d(y, w, {}, 0), doctest::Contains("stride has to be at least 1"), Error);
+  CHECK_THROWS_WITH_AS(conv2d(y, w, {}, 0), doctest::Contains("stride must be at least 1"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y, w, {}, {1, 1, 1}), doctest::Contains("one or two numbers"), Error);
-  CHECK_THROWS_WITH_AS(conv2d(y, w, {}, 1, -1), doctest::Contains("padding has to be at least 0"), Error);
+  CHECK_THROWS_WITH_AS(conv2d(y, w, {}, 1, -1), doctest::Contains("padding must be at least 0"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y, w, {}, 1, 0, 1, 5), doctest::Contains("groups 5 does not divide"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y, w.to(kDouble)), doctest::Contains("dtypes differ"), Error);
   CHECK_THROWS_WITH_AS(conv2d(y.to(kLong), w.to(kLong)), doctest::Contains("int64"), Error);

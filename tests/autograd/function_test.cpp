@@ -331,7 +331,7 @@ TEST_CASE("saved tensors: overwritten, released, retained") {
 TEST_CASE("errors name the wrong gradient") {
   Tensor x = leaf({1, 2});
   CHECK_THROWS_WITH_AS(Wrong::apply(x, 0).sum().backward(),
-                       "Wrong: backward gave 1 gradients, but forward has 2 arguments", Error);
+                       "Wrong: backward returned 1 gradients, but forward has 2 arguments", Error);
   CHECK_THROWS_WITH_AS(Wrong::apply(x, 1).sum().backward(),
                        doctest::Contains("argument 1, which is not a Tensor"), Error);
   Wrong::apply(x, 2).sum().backward();

@@ -90,7 +90,7 @@ TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({1, 4, 4});
   CHECK_THROWS_WITH_AS(avg_pool2d(x, 2, 2, 2), doctest::Contains("at most half of the kernel"), Error);
   CHECK_THROWS_WITH_AS(avg_pool2d(x, 5), doctest::Contains("no window of [5] fits in [1, 4, 4]"), Error);
-  CHECK_THROWS_WITH_AS(max_pool2d(x, 0), doctest::Contains("kernel_size has to be at least 1"), Error);
+  CHECK_THROWS_WITH_AS(max_pool2d(x, 0), doctest::Contains("kernel_size must be at least 1"), Error);
   CHECK_THROWS_WITH_AS(max_pool2d(x, 2, 2, 0, 4), doctest::Contains("dilation"), Error);
   CHECK_THROWS_WITH_AS(avg_pool2d(x, 2, 2, 0, false, true, 0), doctest::Contains("divisor_override"), Error);
   CHECK_THROWS_WITH_AS(avg_pool2d(ones({4, 4}), 2), doctest::Contains("[N, C, H, W]"), Error);
