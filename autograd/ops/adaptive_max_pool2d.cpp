@@ -27,7 +27,7 @@ std::tuple<Tensor, Tensor> window_max(const Tensor& self, int64_t top, int64_t b
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size) {
   check(self.dim() == 3 || self.dim() == 4, "adaptive_max_pool2d: expected [N, C, H, W] or [C, H, W], got ",
         self);
-  int64_t out[2];
+  std::array<int64_t, 2> out;
   autograd::set_pair("adaptive_max_pool2d", "output_size", output_size, 0, out);
   const int64_t h = self.size(-2), w = self.size(-1);
   check(h > 0 && w > 0, "adaptive_max_pool2d: the planes are empty: ", self);

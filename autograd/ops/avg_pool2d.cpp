@@ -9,20 +9,6 @@
 
 namespace tandem {
 namespace autograd {
-namespace {
-
-// PyTorch's rule: with ceil_mode the last window must begin inside the input or its left padding.
-int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-                    bool ceil) {
-  const int64_t room = add_sizes("pooling", in, 2 * padding) - dilation * (kernel - 1) - 1;
-  if (room < 0 && !ceil) return 0;
-  int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-  if (ceil && (room + stride - 1 < 0 || out < 1)) return 0;
-  if (ceil && (out - 1) * stride >= in + padding) --out;
-  return out;
-}
-
-}  // namespace
 
 Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, IntArrayRef kernel_size,
                                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
@@ -37,11 +23,11 @@ Pool2dParameters pool2d_parameters(const char* operation, const Tensor& self, In
   for (int d = 0; d < 2; ++d) {
     check(p.padding[d] <= p.kernel[d] / 2, operation, ": padding ", padding,
           " must be at most half of the kernel ", kernel_size);
-    const int64_t out =
-        pooled_size(self.size(d - 2), p.kernel[d], p.stride[d], p.padding[d], p.dilation[d], ceil_mode);
-    check(out >= 1 && self.size(d - 2) >= 1, operation, ": no window of ", kernel_size, " fits in ", self,
-          "\n  stride ", stride.empty() ? kernel_size : stride, ", padding ", padding, ", dilation ",
-          dilation);
+    const int64_t in = self.size(d - 2);
+    add_sizes("pooling", in, 2 * p.padding[d]);  // throws if the padded input is too large
+    const int64_t out = p.out_size(d, in);
+    check(out >= 1 && in >= 1, operation, ": no window of ", kernel_size, " fits in ", self, "\n  stride ",
+          stride.empty() ? kernel_size : stride, ", padding ", padding, ", dilation ", dilation);
     out_sizes[out_sizes.size() - 2 + static_cast<std::size_t>(d)] = out;
   }
   return p;
@@ -144,7 +130,7 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
   check(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d: expected [N, C, H, W] or [C, H, W], got ",
         self);
-  int64_t pair[2];
+  std::array<int64_t, 2> pair;
   set_pair("adaptive_avg_pool2d", "output_size", output_size, 0, pair);
   check(self.size(-1) >= 1 && self.size(-2) >= 1, "adaptive_avg_pool2d: the planes are empty: ", self);
   Dims sizes(self.sizes());

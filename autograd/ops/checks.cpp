@@ -11,7 +11,8 @@ void check_alike(const char* operation, const char* first_name, const Tensor& fi
         second_name, " ", second, "\n  move one with .to(device)");
 }
 
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]) {
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,
+              std::array<int64_t, 2>& pair) {
   check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ",
         value);
   for (std::size_t d = 0; d < 2; ++d) {

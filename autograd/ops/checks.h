@@ -1,5 +1,7 @@
 // Argument checks that several operations share. Internal to their sources.
 #pragma once
+#include <array>
+
 #include "tandem/core/tensor.h"
 
 namespace tandem::autograd {
@@ -9,7 +11,8 @@ void check_alike(const char* operation, const char* first_name, const Tensor& fi
                  const Tensor& second);
 /// Sets `pair` from `value`: one number for both, or two with the height first. Throws Error unless value has one or
 /// two numbers, each from `least` to INT32_MAX.
-void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least, int64_t (&pair)[2]);
+void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,
+              std::array<int64_t, 2>& pair);
 
 /// Throws Error unless self is floating point.
 void check_floating_point(const char* operation, const Tensor& self);

@@ -86,7 +86,7 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParamet
     const int64_t reach = multiply_sizes("conv2d", p.dilation[d], weight.size(d + 2) - 1);
     check(padded > reach, "conv2d: the ", d == 0 ? "height" : "width", " of the kernel, dilated, is ", reach,
           " + 1, that of the input, padded, is ", padded, "\n  input  ", input, "\n  weight ", weight);
-    sizes[static_cast<std::size_t>(d + 2)] = (padded - reach - 1) / p.stride[d] + 1;
+    sizes[static_cast<std::size_t>(d + 2)] = p.out_size(d, input.size(d + 2), weight.size(d + 2));
   }
   return sizes;
 }
@@ -121,6 +121,15 @@ void check_conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
 
 namespace autograd {
 
+Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding,
+                                   IntArrayRef dilation, int64_t groups) {
+  Conv2dParameters p{.groups = groups};
+  set_pair(operation, "stride", stride, 1, p.stride);
+  set_pair(operation, "padding", padding, 0, p.padding);
+  set_pair(operation, "dilation", dilation, 1, p.dilation);
+  return p;
+}
+
 Tensor conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef sizes,
                              const Conv2dParameters& p) {
   Tensor out = empty_raw(sizes, weight.dtype(), weight.device());
@@ -144,10 +153,7 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   check_conv2d(input, weight, bias, groups);
-  Conv2dParameters p{.groups = groups};
-  set_pair("conv2d", "stride", stride, 1, p.stride);
-  set_pair("conv2d", "padding", padding, 0, p.padding);
-  set_pair("conv2d", "dilation", dilation, 1, p.dilation);
+  const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
   const Tensor b = bias.defined() ? bias.contiguous() : bias;
   if (input.dim() == 4) return conv2d_forward(input.contiguous(), weight.contiguous(), b, p);
   const Tensor one = input.reshape({1, input.size(0), input.size(1), input.size(2)});
@@ -179,18 +185,16 @@ Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bi
                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
   if (padding == "valid") return conv2d(input, weight, bias, stride, 0, dilation, groups);
   check(padding == "same", "conv2d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
-  int64_t step[2], spread[2], pad[2];
-  set_pair("conv2d", "stride", stride, 1, step);
-  set_pair("conv2d", "dilation", dilation, 1, spread);
-  check(step[0] == 1 && step[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
+  const Conv2dParameters p = conv2d_parameters("conv2d", stride, 0, dilation, groups);
+  check(p.stride[0] == 1 && p.stride[1] == 1, "conv2d: padding \"same\" goes with stride 1, got ", stride);
   check(
       weight.dim() == 4 && input.dim() >= 3,
       "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
       input, "\n  weight ", weight);
   // An odd total requires one more element of padding after the input than before it: pad both sides by the larger
   // amount and drop the first output.
-  for (int d = 0; d < 2; ++d) pad[d] = (spread[d] * (weight.size(d + 2) - 1) + 1) / 2;
-  const Tensor y = conv2d(input, weight, bias, 1, {pad[0], pad[1]}, dilation, groups);
+  const auto pad = [&](int d) { return (p.dilation[d] * (weight.size(d + 2) - 1) + 1) / 2; };
+  const Tensor y = conv2d(input, weight, bias, 1, {pad(0), pad(1)}, dilation, groups);
   Dims sizes(y.sizes());
   int64_t offset = y.storage_offset();
   for (int d = -2; d < 0; ++d) {

@@ -30,6 +30,10 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
                         int64_t groups = 1, IntArrayRef dilation = 1);
 
 namespace autograd {
+/// Returns the parameters; throws Error on a stride, padding or dilation out of range. The caller has checked groups.
+Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, IntArrayRef padding,
+                                   IntArrayRef dilation, int64_t groups);
+
 /// padding is "valid" (none) or "same" (the output has the input's size; stride must be 1). Declared here because the
 /// template below, which accepts every kind of string, calls it.
 Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,

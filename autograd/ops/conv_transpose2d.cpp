@@ -37,11 +37,8 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
   check_conv_transpose2d(input, weight, bias, groups);
-  Conv2dParameters p{.groups = groups};
-  int64_t extra[2];
-  set_pair("conv_transpose2d", "stride", stride, 1, p.stride);
-  set_pair("conv_transpose2d", "padding", padding, 0, p.padding);
-  set_pair("conv_transpose2d", "dilation", dilation, 1, p.dilation);
+  const Conv2dParameters p = conv2d_parameters("conv_transpose2d", stride, padding, dilation, groups);
+  std::array<int64_t, 2> extra;
   set_pair("conv_transpose2d", "output_padding", output_padding, 0, extra);
   const bool batched = input.dim() == 4;
   Dims sizes{batched ? input.size(0) : 1, weight.size(1) * groups, 0, 0};

@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/core/backend/sliding_windows.h"
 #include "tandem/core/checked_sizes.h"
 
 namespace tandem {
@@ -25,7 +26,7 @@ Tensor back(const Tensor& images, const Tensor& self, int64_t c, int64_t h, int6
 }
 
 struct Patches {
-  int64_t kernel[2], dilation[2], padding[2], stride[2], count[2];
+  std::array<int64_t, 2> kernel, dilation, padding, stride, count;
 };
 Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding,
                    IntArrayRef stride, int64_t height, int64_t width) {
@@ -36,10 +37,10 @@ Patches patches_of(const char* operation, IntArrayRef kernel, IntArrayRef dilati
   autograd::set_pair(operation, "stride", stride, 1, p.stride);
   const int64_t size[2] = {height, width};
   for (int d = 0; d < 2; ++d) {
-    const int64_t room =
-        add_sizes(operation, size[d], 2 * p.padding[d]) - p.dilation[d] * (p.kernel[d] - 1) - 1;
-    p.count[d] = room / p.stride[d] + 1;
-    check(room >= 0, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width, "]");
+    add_sizes(operation, size[d], 2 * p.padding[d]);  // throws if the padded image is too large
+    p.count[d] = window_count(size[d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d]);
+    check(p.count[d] >= 1, operation, ": the kernel ", kernel, " does not fit in [", height, ", ", width,
+          "]");
   }
   return p;
 }
@@ -93,7 +94,7 @@ Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_si
   check(self.dim() == 2 || self.dim() == 3, "col2im: expected [N, C kernel, places], got ", self);
   if (self.dim() == 2)
     return col2im(self.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0);
-  int64_t out_size[2];
+  std::array<int64_t, 2> out_size;
   autograd::set_pair("col2im", "output_size", output_size, 1, out_size);
   const Patches p = patches_of("col2im", kernel_size, dilation, padding, stride, out_size[0], out_size[1]);
   const int64_t elements = p.kernel[0] * p.kernel[1], n = self.size(0), c = self.size(1) / elements;

@@ -2,13 +2,9 @@
 // one device. Weights are [out_channels, in_channels / groups, kernel_h, kernel_w].
 #pragma once
 #include "tandem/core/backend/kernel.h"
+#include "tandem/core/backend/sliding_windows.h"
 
 namespace tandem {
-
-/// Height first. The caller has checked: strides, dilations, groups >= 1, padding >= 0.
-struct Conv2dParameters {
-  int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1}, groups = 1;
-};
 
 struct ConvKernels {
   /// out [N, O, P, Q] = input [N, C, H, W] * weight + bias ([O] or undefined).

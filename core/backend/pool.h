@@ -2,17 +2,9 @@
 // dtype. Indices are int64: the position in the input plane, h * width + w.
 #pragma once
 #include "tandem/core/backend/kernel.h"
+#include "tandem/core/backend/sliding_windows.h"
 
 namespace tandem {
-
-/// Height first. The caller has checked: kernel, stride, dilation >= 1, 0 <= padding <= kernel / 2.
-struct Pool2dParameters {
-  int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, padding[2] = {0, 0};
-  int64_t dilation[2] = {1, 1};  // max pooling only
-  bool ceil_mode = false;
-  bool count_include_pad = true;  // average pooling only
-  int64_t divisor_override = 0;   // average pooling only; 0: the window size
-};
 
 struct PoolKernels {
   Kernel<"avg_pool2d", void(const Tensor& out, const Tensor& input, const Pool2dParameters&)> avg_forward;
