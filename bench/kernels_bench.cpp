@@ -39,15 +39,10 @@ const Conv2dShape kConv2{.batch = kBatch,
                          .out_channels = 50,
                          .kernel_h = 5,
                          .kernel_w = 5};
-const Pool2dShape kPool1{.planes = kBatch * 20,
-                         .in_h = 26,
-                         .in_w = 26,
-                         .kernel_h = 2,
-                         .kernel_w = 2,
-                         .stride_h = 2,
-                         .stride_w = 2};
+const Pool2dShape kPool1{
+    .planes = kBatch * 20, .in_h = 26, .in_w = 26, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
 const Pool2dShape kPool2{
-    .planes = kBatch * 50, .in_h = 9, .in_w = 9, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
+    .planes = kBatch * 50, .in_h = 9, .in_w = 9, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
 
 std::vector<float> filled(int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -147,8 +142,7 @@ const Conv2dShape kResnet3x3{.batch = 16,
                              .out_channels = 64,
                              .kernel_h = 3,
                              .kernel_w = 3,
-                             .pad_h = 1,
-                             .pad_w = 1};
+                             .p = {.padding = {1, 1}}};
 const Conv2dShape kResnetLate{.batch = 16,
                               .in_channels = 256,
                               .in_h = 7,
@@ -156,8 +150,7 @@ const Conv2dShape kResnetLate{.batch = 16,
                               .out_channels = 256,
                               .kernel_h = 3,
                               .kernel_w = 3,
-                              .pad_h = 1,
-                              .pad_w = 1};
+                              .p = {.padding = {1, 1}}};
 const Conv2dShape kResnet1x1{.batch = 16, .in_channels = 256, .in_h = 14, .in_w = 14, .out_channels = 128};
 const Conv2dShape kVggOneImage{.batch = 1,
                                .in_channels = 64,
@@ -166,8 +159,7 @@ const Conv2dShape kVggOneImage{.batch = 1,
                                .out_channels = 128,
                                .kernel_h = 3,
                                .kernel_w = 3,
-                               .pad_h = 1,
-                               .pad_w = 1};
+                               .p = {.padding = {1, 1}}};
 const Conv2dShape kDepthwise{.batch = 32,
                              .in_channels = 96,
                              .in_h = 28,
@@ -175,9 +167,7 @@ const Conv2dShape kDepthwise{.batch = 32,
                              .out_channels = 96,
                              .kernel_h = 3,
                              .kernel_w = 3,
-                             .pad_h = 1,
-                             .pad_w = 1,
-                             .groups = 96};
+                             .p = {.padding = {1, 1}, .groups = 96}};
 struct Pool {
   Pool2dShape s;
   std::vector<float> x = filled(s.planes * s.in_h * s.in_w), y = filled(s.planes * s.out_h() * s.out_w());

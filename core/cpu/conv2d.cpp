@@ -30,21 +30,23 @@ Range inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
 // columns[depth][out_plane] of one group of one image.
 template <class T>
 void to_columns(const Conv2dShape& s, const T* x, T* columns) {
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [pad_h, pad_w] = s.p.padding;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
   const int64_t oh = s.out_h(), ow = s.out_w();
   for (int64_t c = 0; c < s.group_in(); ++c, x += s.in_plane()) {
     for (int64_t k = 0; k < s.kernel_size(); ++k) {
-      const int64_t shift_h = k / s.kernel_w * s.dilation_h - s.pad_h,
-                    shift_w = k % s.kernel_w * s.dilation_w - s.pad_w;
-      const Range rows = inside(shift_h, s.stride_h, s.in_h, oh),
-                  cols = inside(shift_w, s.stride_w, s.in_w, ow);
+      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h,
+                    shift_w = k % s.kernel_w * dilation_w - pad_w;
+      const Range rows = inside(shift_h, stride_h, s.in_h, oh), cols = inside(shift_w, stride_w, s.in_w, ow);
       for (int64_t p = 0; p < oh; ++p, columns += ow) {
         if (p < rows.begin || p >= rows.end) {
           std::fill_n(columns, ow, T(0));
           continue;
         }
-        const T* row = x + (p * s.stride_h + shift_h) * s.in_w + shift_w;
+        const T* row = x + (p * stride_h + shift_h) * s.in_w + shift_w;
         std::fill_n(columns, cols.begin, T(0));
-        for (int64_t q = cols.begin; q < cols.end; ++q) columns[q] = row[q * s.stride_w];
+        for (int64_t q = cols.begin; q < cols.end; ++q) columns[q] = row[q * stride_w];
         std::fill(columns + cols.end, columns + ow, T(0));
       }
     }
@@ -54,16 +56,18 @@ void to_columns(const Conv2dShape& s, const T* x, T* columns) {
 // Adds columns[depth][out_plane] to dx of one group of one image.
 template <class T>
 void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [pad_h, pad_w] = s.p.padding;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
   const int64_t oh = s.out_h(), ow = s.out_w();
   for (int64_t c = 0; c < s.group_in(); ++c, dx += s.in_plane()) {
     for (int64_t k = 0; k < s.kernel_size(); ++k, columns += oh * ow) {
-      const int64_t shift_h = k / s.kernel_w * s.dilation_h - s.pad_h,
-                    shift_w = k % s.kernel_w * s.dilation_w - s.pad_w;
-      const Range rows = inside(shift_h, s.stride_h, s.in_h, oh),
-                  cols = inside(shift_w, s.stride_w, s.in_w, ow);
+      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h,
+                    shift_w = k % s.kernel_w * dilation_w - pad_w;
+      const Range rows = inside(shift_h, stride_h, s.in_h, oh), cols = inside(shift_w, stride_w, s.in_w, ow);
       for (int64_t p = rows.begin; p < rows.end; ++p) {
-        T* row = dx + (p * s.stride_h + shift_h) * s.in_w + shift_w;
-        for (int64_t q = cols.begin; q < cols.end; ++q) row[q * s.stride_w] += columns[p * ow + q];
+        T* row = dx + (p * stride_h + shift_h) * s.in_w + shift_w;
+        for (int64_t q = cols.begin; q < cols.end; ++q) row[q * stride_w] += columns[p * ow + q];
       }
     }
   }
@@ -107,7 +111,8 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
     for (int64_t part = begin; part < end; ++part) {
       T* sum = partial + part * weights;
       std::fill_n(sum, weights, T(0));
-      for (int64_t i = part * images * s.groups; i < std::min(s.batch, (part + 1) * images) * s.groups; ++i) {
+      for (int64_t i = part * images * s.p.groups; i < std::min(s.batch, (part + 1) * images) * s.p.groups;
+           ++i) {
         to_columns(s, x + i * s.group_in() * s.in_plane(), columns);
         gemm<T>({.m = s.group_out(),
                  .n = depth,
@@ -117,7 +122,7 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
                  .b = columns,
                  .ldb = plane,
                  .trans_b = true,
-                 .c = sum + i % s.groups * s.group_out() * depth,
+                 .c = sum + i % s.p.groups * s.group_out() * depth,
                  .ldc = depth,
                  .beta = 1});
       }
@@ -146,7 +151,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
   if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
   if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
-  parallel_for(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * plane);
     for (int64_t i = begin; i < end; ++i) {
       T* out = dx + i * s.group_in() * s.in_plane();
@@ -154,7 +159,7 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
       gemm<T>({.m = depth,
                .n = plane,
                .k = s.group_out(),
-               .a = w + i % s.groups * s.group_out() * depth,
+               .a = w + i % s.p.groups * s.group_out() * depth,
                .lda = depth,
                .trans_a = true,
                .b = dy + i * s.group_out() * plane,

@@ -2,32 +2,49 @@
 // double.
 //
 //   y[n, o, p, q] = bias[o] + sum over c, r, s of w[o, c, r, s]
-//                   * x[n, group(o) * C/groups + c, p * stride_h - pad_h + r * dilation_h,
-//                       q * stride_w - pad_w + s * dilation_w]
+//                   * x[n, group(o) * C/groups + c, p * stride[0] - padding[0] + r * dilation[0],
+//                       q * stride[1] - padding[1] + s * dilation[1]]
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero.
-// Callers have checked the shape: groups divides both channel counts, and out_h() and out_w() are not
-// negative. The bits of every result depend only on shape and data, never on the number of threads.
+// Callers have checked the shape: groups divides both channel counts. The bits of every result depend only on shape
+// and data, never on the number of threads.
 #pragma once
 #include <cstdint>
+
+#include "tandem/core/backend/sliding_windows.h"
 
 namespace tandem::cpu {
 
 struct Conv2dShape {
   int64_t batch = 0, in_channels = 0, in_h = 0, in_w = 0;
   int64_t out_channels = 0, kernel_h = 1, kernel_w = 1;
-  int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, dilation_h = 1, dilation_w = 1;
-  int64_t groups = 1;
+  Conv2dParameters p;
 
-  int64_t out_h() const { return (in_h + 2 * pad_h - dilation_h * (kernel_h - 1) - 1) / stride_h + 1; }
-  int64_t out_w() const { return (in_w + 2 * pad_w - dilation_w * (kernel_w - 1) - 1) / stride_w + 1; }
-  int64_t group_in() const { return in_channels / groups; }
-  int64_t group_out() const { return out_channels / groups; }
+  int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }
+  int64_t out_w() const { return p.out_size(1, in_w, kernel_w); }
+  int64_t padded_h() const { return in_h + 2 * p.padding[0]; }
+  int64_t padded_w() const { return in_w + 2 * p.padding[1]; }
+  int64_t group_in() const { return in_channels / p.groups; }
+  int64_t group_out() const { return out_channels / p.groups; }
   int64_t in_plane() const { return in_h * in_w; }
   int64_t out_plane() const { return out_h() * out_w(); }
   int64_t kernel_size() const { return kernel_h * kernel_w; }
   /// Multiplications per output element.
   int64_t depth() const { return group_in() * kernel_size(); }
+
+  /// Whether the gradient of the input is itself a convolution, turned(), of dy with the rotated weights.
+  bool turns() const {
+    return p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] <= p.dilation[0] * (kernel_h - 1) &&
+           p.padding[1] <= p.dilation[1] * (kernel_w - 1);
+  }
+  Conv2dShape turned() const {
+    Conv2dShape shape = *this;
+    shape.in_channels = out_channels, shape.out_channels = in_channels;
+    shape.in_h = out_h(), shape.in_w = out_w();
+    shape.p.padding = {p.dilation[0] * (kernel_h - 1) - p.padding[0],
+                       p.dilation[1] * (kernel_w - 1) - p.padding[1]};
+    return shape;
+  }
 };
 
 /// y [batch, out_channels, out_h, out_w]; bias [out_channels] or null.

@@ -40,19 +40,20 @@ struct Plan {
   }
 };
 
-// to[0, end - begin) = row[q * stride_w] for q in [begin, end); zero where q is outside [low, high), which is
+// to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is
 // outside the input. May write up to one vector past the end.
 template <class T>
 void copy_row(const Plan<T>& plan, const T* row, int64_t low, int64_t high, int64_t begin, int64_t end,
               T* to) {
   const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
-  const T* from = row + first * plan.s.stride_w;
+  const int64_t stride = plan.s.p.stride[1];
+  const T* from = row + first * stride;
   const int64_t count = last - first;
   for (int64_t q = begin; q < first; ++q) *to++ = 0;
-  if (plan.s.stride_w == 1 && from + count + kLanes<T> <= plan.x_end) {
+  if (stride == 1 && from + count + kLanes<T> <= plan.x_end) {
     for (int64_t i = 0; i < count; i += kLanes<T>) store(to + i, load(from + i));
   } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * plan.s.stride_w];
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
   }
   to += count;
   for (int64_t q = last; q < end; ++q) *to++ = 0;
@@ -63,11 +64,14 @@ template <class T>
 void make_line(const Plan<T>& plan, const T* channel, int64_t r, int64_t q, int64_t first, int64_t count,
                T* line) {
   const Conv2dShape& s = plan.s;
-  const int64_t shift = q * s.dilation_w - s.pad_w;
-  const int64_t low = shift >= 0 ? 0 : (-shift + s.stride_w - 1) / s.stride_w;
-  const int64_t high = s.in_w > shift ? (s.in_w - shift + s.stride_w - 1) / s.stride_w : 0;
-  int64_t begin = first % plan.out_w, h = first / plan.out_w * s.stride_h - s.pad_h + r * s.dilation_h;
-  for (; count > 0; h += s.stride_h, begin = 0) {
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [pad_h, pad_w] = s.p.padding;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
+  const int64_t shift = q * dilation_w - pad_w;
+  const int64_t low = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
+  const int64_t high = s.in_w > shift ? (s.in_w - shift + stride_w - 1) / stride_w : 0;
+  int64_t begin = first % plan.out_w, h = first / plan.out_w * stride_h - pad_h + r * dilation_h;
+  for (; count > 0; h += stride_h, begin = 0) {
     const int64_t end = std::min(plan.out_w, begin + count);
     if (h < 0 || h >= s.in_h)
       std::fill_n(line, end - begin, T(0));
@@ -126,7 +130,7 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
 // Packs the weights, given by `weight(group, output channel, depth)`, and the bias.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F weight) {
-  const int64_t tile_size = plan.depth * plan.tile_rows, tiles = plan.s.groups * plan.tiles;
+  const int64_t tile_size = plan.depth * plan.tile_rows, tiles = plan.s.p.groups * plan.tiles;
   T* packed = scratch<T>(Scratch::kConvWeight, tiles * (tile_size + plan.tile_rows));
   T* packed_bias = packed + tiles * tile_size;
   parallel_for(tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
@@ -150,7 +154,7 @@ template <class T>
 void run(const Plan<T>& plan, T* y) {
   const Conv2dShape& s = plan.s;
   const int64_t work = plan.depth * std::min(plan.block, plan.places) * s.group_out();
-  const int64_t tasks = s.batch * s.groups * plan.blocks,
+  const int64_t tasks = s.batch * s.p.groups * plan.blocks,
                 grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
     T* panels = scratch<T>(Scratch::kConvColumns, plan.block * (plan.depth + 1) + kLanes<T>);
@@ -158,7 +162,8 @@ void run(const Plan<T>& plan, T* y) {
       const int64_t image = t / plan.blocks, first = t % plan.blocks * plan.block;
       const int64_t count = std::min(plan.block, plan.places - first);
       make_panels(plan, plan.x + image * s.group_in() * s.in_plane(), first, count, panels);
-      multiply_panels(plan, image % s.groups, panels, count, y + image * s.group_out() * plan.places + first);
+      multiply_panels(plan, image % s.p.groups, panels, count,
+                      y + image * s.group_out() * plan.places + first);
     }
   });
 }
@@ -175,25 +180,13 @@ void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
 }
 
 bool columns_backward_suits(const Conv2dShape& s) {
-  return s.stride_h == 1 && s.stride_w == 1 && s.pad_h <= s.dilation_h * (s.kernel_h - 1) &&
-         s.pad_w <= s.dilation_w * (s.kernel_w - 1) && s.in_plane() * 4 <= s.out_plane() * 5;
+  return s.turns() && s.in_plane() * 4 <= s.out_plane() * 5;
 }
 
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (s.batch == 0) return;
-  const Conv2dShape turned{.batch = s.batch,
-                           .in_channels = s.out_channels,
-                           .in_h = s.out_h(),
-                           .in_w = s.out_w(),
-                           .out_channels = s.in_channels,
-                           .kernel_h = s.kernel_h,
-                           .kernel_w = s.kernel_w,
-                           .pad_h = s.dilation_h * (s.kernel_h - 1) - s.pad_h,
-                           .pad_w = s.dilation_w * (s.kernel_w - 1) - s.pad_w,
-                           .dilation_h = s.dilation_h,
-                           .dilation_w = s.dilation_w,
-                           .groups = s.groups};
+  const Conv2dShape turned = s.turned();
   Plan<T> plan(turned, dy);
   pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t c, int64_t k) {
     const int64_t o = k / s.kernel_size(), tap = s.kernel_size() - 1 - k % s.kernel_size();

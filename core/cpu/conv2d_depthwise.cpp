@@ -18,26 +18,28 @@ constexpr int kMaxTaps = 9;             // of the weight gradient, summed at onc
 template <class T>
 struct Padded {
   const Conv2dShape& s;
-  int64_t width = s.in_w + 2 * s.pad_w, height = s.in_h + 2 * s.pad_h;
+  int64_t width = s.padded_w(), height = s.padded_h();
   T* data = scratch<T>(Scratch::kConvInput, width* height + 2 * kLanes<T>);
   int64_t* offsets = scratch<int64_t>(Scratch::kConvColumns, s.kernel_size());
 
   explicit Padded(const Conv2dShape& shape) : s(shape) {
     std::fill_n(data, width * height + 2 * kLanes<T>, T(0));
+    const auto [dilation_h, dilation_w] = s.p.dilation;
     for (int64_t t = 0; t < s.kernel_size(); ++t)
-      offsets[t] = t / s.kernel_w * s.dilation_h * width + t % s.kernel_w * s.dilation_w;
+      offsets[t] = t / s.kernel_w * dilation_h * width + t % s.kernel_w * dilation_w;
   }
   void fill(const T* x) {
+    const auto [pad_h, pad_w] = s.p.padding;
     for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w)
-      std::copy_n(x, s.in_w, data + (h + s.pad_h) * width + s.pad_w);
+      std::copy_n(x, s.in_w, data + (h + pad_h) * width + pad_w);
   }
-  const T* row(int64_t p) const { return data + p * s.stride_h * width; }
+  const T* row(int64_t p) const { return data + p * s.p.stride[0] * width; }
 };
 
 // Computes one output row; may write up to one vector past its end.
 template <class T>
 void make_row(const Padded<T>& in, int64_t p, const T* w, T bias, int64_t out_w, T* y) {
-  const int64_t taps = in.s.kernel_size(), stride = in.s.stride_w;
+  const int64_t taps = in.s.kernel_size(), stride = in.s.p.stride[1];
   const T* row = in.row(p);
   if (stride == 1) {
     for (int64_t q = 0; q < out_w; q += kLanes<T>) {
@@ -119,22 +121,16 @@ void depthwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bi
 }
 
 bool depthwise_backward_suits(const Conv2dShape& s) {
-  return s.group_in() == 1 && s.group_out() == 1 && s.stride_h == 1 && s.stride_w == 1 &&
-         s.pad_h <= s.dilation_h * (s.kernel_h - 1) && s.pad_w <= s.dilation_w * (s.kernel_w - 1);
+  return s.group_in() == 1 && s.group_out() == 1 && s.turns();
 }
 
 template <class T>
 void depthwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  Conv2dShape turned = s;
-  turned.in_h = s.out_h();
-  turned.in_w = s.out_w();
-  turned.pad_h = s.dilation_h * (s.kernel_h - 1) - s.pad_h;
-  turned.pad_w = s.dilation_w * (s.kernel_w - 1) - s.pad_w;
-  convolve(turned, dy, static_cast<const T*>(nullptr), dx,
+  convolve(s.turned(), dy, static_cast<const T*>(nullptr), dx,
            [&](int64_t channel, int64_t t) { return w[(channel + 1) * s.kernel_size() - 1 - t]; });
 }
 
-bool depthwise_weight_suits(const Conv2dShape& s) { return depthwise_suits(s) && s.stride_w == 1; }
+bool depthwise_weight_suits(const Conv2dShape& s) { return depthwise_suits(s) && s.p.stride[1] == 1; }
 
 template <class T>
 void depthwise_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {

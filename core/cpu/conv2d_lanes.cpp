@@ -45,25 +45,27 @@ struct Axis {
   }
 };
 
-// Forward: result position o reads source position o * stride - pad + k * dilation through tap k.
-Axis forward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
-                  int64_t dilation) {
+// Forward, along axis d: result position o reads source position o * stride - padding + k * dilation through tap k.
+Axis forward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
+  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d],
+                dilation = p.dilation[d];
   Axis axis(slot, out, kernel);
   for (int64_t o = 0; o < out; ++o)
     for (int64_t k = 0; k < kernel; ++k) {
-      const int64_t i = o * stride - pad + k * dilation;
+      const int64_t i = o * stride - padding + k * dilation;
       if (i >= 0 && i < in) axis.add(o, k, i);
     }
   return axis;
 }
 
 // Backward: the source is dy. Taps count from the kernel's end, so they ascend with the source position.
-Axis backward_axis(Scratch slot, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
-                   int64_t dilation) {
+Axis backward_axis(Scratch slot, const Conv2dParameters& p, std::size_t d, int64_t in, int64_t kernel) {
+  const int64_t out = p.out_size(d, in, kernel), stride = p.stride[d], padding = p.padding[d],
+                dilation = p.dilation[d];
   Axis axis(slot, in, kernel);
   for (int64_t i = 0; i < in; ++i)
     for (int64_t k = kernel - 1; k >= 0; --k) {
-      const int64_t o = i + pad - k * dilation;
+      const int64_t o = i + padding - k * dilation;
       if (o >= 0 && o % stride == 0 && o / stride < out) axis.add(i, kernel - 1 - k, o / stride);
     }
   return axis;
@@ -247,12 +249,10 @@ bool lanes_suit(const Conv2dShape& s) {
 
 template <class T>
 void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
-  Plan<T> plan{.rows = forward_axis(Scratch::kConvRows, s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h,
-                                    s.dilation_h),
-               .cols = forward_axis(Scratch::kConvCols, s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w,
-                                    s.dilation_w),
+  Plan<T> plan{.rows = forward_axis(Scratch::kConvRows, s.p, 0, s.in_h, s.kernel_h),
+               .cols = forward_axis(Scratch::kConvCols, s.p, 1, s.in_w, s.kernel_w),
                .batch = s.batch,
-               .groups = s.groups,
+               .groups = s.p.groups,
                .source_channels = s.group_in(),
                .source_plane = s.in_plane(),
                .source_w = s.in_w,
@@ -267,12 +267,10 @@ void lanes_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, 
 
 template <class T>
 void lanes_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  Plan<T> plan{.rows = backward_axis(Scratch::kConvRows, s.in_h, s.out_h(), s.kernel_h, s.stride_h, s.pad_h,
-                                     s.dilation_h),
-               .cols = backward_axis(Scratch::kConvCols, s.in_w, s.out_w(), s.kernel_w, s.stride_w, s.pad_w,
-                                     s.dilation_w),
+  Plan<T> plan{.rows = backward_axis(Scratch::kConvRows, s.p, 0, s.in_h, s.kernel_h),
+               .cols = backward_axis(Scratch::kConvCols, s.p, 1, s.in_w, s.kernel_w),
                .batch = s.batch,
-               .groups = s.groups,
+               .groups = s.p.groups,
                .source_channels = s.group_out(),
                .source_plane = s.out_plane(),
                .source_w = s.out_w(),

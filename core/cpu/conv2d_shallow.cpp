@@ -28,8 +28,8 @@ struct Cut {
     const int64_t row_bytes = s.depth() * s.out_w() * static_cast<int64_t>(sizeof(T));
     rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h());
     width = ceil_div(rows * s.out_w(), 2 * kLanes<T>) * 2 * kLanes<T>;
-    padded_h = s.in_h + 2 * s.pad_h;
-    padded_w = s.in_w + 2 * s.pad_w;
+    padded_h = s.padded_h();
+    padded_w = s.padded_w();
   }
   // Rows are copied in whole vectors: a copy may read and write up to one vector past the end.
   int64_t image_elements(const Conv2dShape& s) const {
@@ -47,31 +47,34 @@ inline void copy_beyond(const T* from, int64_t n, T* to) {
 // to[group_in][padded_h][padded_w] of one group of one image.
 template <class T>
 void pad_image(const Conv2dShape& s, const Cut<T>& cut, const T* x, T* to) {
-  if (s.pad_h == 0 && s.pad_w == 0) {
+  const auto [pad_h, pad_w] = s.p.padding;
+  if (pad_h == 0 && pad_w == 0) {
     std::copy_n(x, s.group_in() * s.in_plane(), to);
     return;
   }
   std::fill_n(to, s.group_in() * cut.padded_h * cut.padded_w, T(0));
   for (int64_t c = 0; c < s.group_in(); ++c)
     for (int64_t h = 0; h < s.in_h; ++h, x += s.in_w)
-      std::copy_n(x, s.in_w, to + (c * cut.padded_h + h + s.pad_h) * cut.padded_w + s.pad_w);
+      std::copy_n(x, s.in_w, to + (c * cut.padded_h + h + pad_h) * cut.padded_w + pad_w);
 }
 
 // columns[depth][width] of output rows [first, first + rows); zero past the last position.
 template <class T>
 void make_columns(const Conv2dShape& s, const Cut<T>& cut, const T* image, int64_t first, int64_t rows,
                   T* columns) {
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
   const int64_t ow = s.out_w();
   for (int64_t k = 0; k < s.depth(); ++k, columns += cut.width) {
     const int64_t c = k / s.kernel_size(), r = k % s.kernel_size() / s.kernel_w, q = k % s.kernel_w;
     const T* from =
-        image + (c * cut.padded_h + first * s.stride_h + r * s.dilation_h) * cut.padded_w + q * s.dilation_w;
+        image + (c * cut.padded_h + first * stride_h + r * dilation_h) * cut.padded_w + q * dilation_w;
     T* to = columns;
-    for (int64_t p = 0; p < rows; ++p, from += s.stride_h * cut.padded_w, to += ow) {
-      if (s.stride_w == 1)
+    for (int64_t p = 0; p < rows; ++p, from += stride_h * cut.padded_w, to += ow) {
+      if (stride_w == 1)
         copy_beyond(from, ow, to);
       else
-        for (int64_t j = 0; j < ow; ++j) to[j] = from[j * s.stride_w];
+        for (int64_t j = 0; j < ow; ++j) to[j] = from[j * stride_w];
     }
     std::fill(to, columns + cut.width, T(0));
   }
@@ -203,8 +206,8 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
   const Cut<T> cut(s);
   const int64_t depth = s.depth(), tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
   const int64_t tile_rows = ceil_div(s.group_out(), tiles), group_size = tiles * tile_rows * (depth + 1);
-  T* packed = scratch<T>(Scratch::kConvWeight, s.groups * group_size);
-  std::fill_n(packed, s.groups * group_size, T(0));
+  T* packed = scratch<T>(Scratch::kConvWeight, s.p.groups * group_size);
+  std::fill_n(packed, s.p.groups * group_size, T(0));
   for (int64_t o = 0; o < s.out_channels; ++o) {
     const int64_t row = o % s.group_out(), tile = row / tile_rows;
     T* to = packed + o / s.group_out() * group_size;
@@ -212,9 +215,9 @@ void shallow_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias
       to[(tile * depth + k) * tile_rows + row % tile_rows] = w[o * depth + k];
     if (bias) to[tiles * tile_rows * depth + row] = bias[o];
   }
-  parallel_for(s.batch * s.groups, 4, [&](int64_t begin, int64_t end) {
+  parallel_for(s.batch * s.p.groups, 4, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const T* mine = packed + i % s.groups * group_size;
+      const T* mine = packed + i % s.p.groups * group_size;
       const Weights<T> weights{tiles, tile_rows, mine, bias ? mine + tiles * tile_rows * depth : nullptr};
       T* out = y + i * s.group_out() * s.out_plane();
       for_columns(s, cut, x + i * s.group_in() * s.in_plane(),
@@ -237,12 +240,12 @@ void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
     auto* sums = scratch<Vec<T>>(Scratch::kConvOutput, elements);
     for (int64_t part = begin; part < end; ++part) {
       std::fill_n(sums, elements, Vec<T>{});
-      for (int64_t i = part * part_images * s.groups;
-           i < std::min(s.batch, (part + 1) * part_images) * s.groups; ++i)
+      for (int64_t i = part * part_images * s.p.groups;
+           i < std::min(s.batch, (part + 1) * part_images) * s.p.groups; ++i)
         for_columns(s, cut, x + i * s.group_in() * s.in_plane(),
                     [&](int64_t first, int64_t rows, const T* columns) {
                       add_piece(s, dy + i * s.group_out() * s.out_plane() + first * s.out_w(), columns,
-                                cut.width, rows * s.out_w(), sums + i % s.groups * s.group_out() * row);
+                                cut.width, rows * s.out_w(), sums + i % s.p.groups * s.group_out() * row);
                     });
       for (int64_t j = 0; j < elements; ++j) {
         T sum = 0;

@@ -14,13 +14,7 @@ Conv2dShape shape_of(const Tensor& input, const Tensor& weight, const Conv2dPara
           .out_channels = weight.size(0),
           .kernel_h = weight.size(2),
           .kernel_w = weight.size(3),
-          .stride_h = p.stride[0],
-          .stride_w = p.stride[1],
-          .pad_h = p.padding[0],
-          .pad_w = p.padding[1],
-          .dilation_h = p.dilation[0],
-          .dilation_w = p.dilation[1],
-          .groups = p.groups};
+          .p = p};
 }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,

@@ -33,9 +33,9 @@ struct Layout {
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     constexpr int64_t kWidth = kLanes<T>;
     channels = s.group_in();
-    padded_w = s.in_w + 2 * s.pad_w;
-    image_size = (s.in_h + 2 * s.pad_h) * padded_w * channels;
-    const bool whole_rows = s.dilation_w == 1;
+    padded_w = s.padded_w();
+    image_size = s.padded_h() * padded_w * channels;
+    const bool whole_rows = s.p.dilation[1] == 1;
     runs = whole_rows ? s.kernel_h : s.kernel_size();
     run_length = whole_rows ? s.kernel_w * channels : channels;
     run_vectors = run_length / kWidth;
@@ -44,7 +44,7 @@ struct Layout {
     tiles = ceil_div(s.group_out(), kMaxTileRows[1]);
     tile_rows = ceil_div(s.group_out(), tiles);
     places = s.out_plane();
-    const int64_t partial = s.groups * partial_size();
+    const int64_t partial = s.p.groups * partial_size();
     const int64_t most =
         std::clamp<int64_t>(kMaxPartialElements / std::max<int64_t>(1, partial), 1, kMaxParts);
     part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
@@ -64,12 +64,13 @@ struct Layout {
   int64_t partial_size() const { return tiles * tile_rows * columns(); }  // of one group
   // Start of a run, relative to the input of an output position's first tap.
   int64_t run_offset(int64_t run) const {
-    const int64_t row = s.dilation_w == 1 ? run : run / s.kernel_w,
-                  col = s.dilation_w == 1 ? 0 : run % s.kernel_w;
-    return (row * s.dilation_h * padded_w + col * s.dilation_w) * channels;
+    const auto [dilation_h, dilation_w] = s.p.dilation;
+    const int64_t row = dilation_w == 1 ? run : run / s.kernel_w,
+                  col = dilation_w == 1 ? 0 : run % s.kernel_w;
+    return (row * dilation_h * padded_w + col * dilation_w) * channels;
   }
   int64_t place_offset(int64_t p, int64_t q) const {
-    return (p * s.stride_h * padded_w + q * s.stride_w) * channels;
+    return (p * s.p.stride[0] * padded_w + q * s.p.stride[1]) * channels;
   }
   // Column of weight element `run_length * run + i` in a partial sum.
   int64_t column(int64_t run, int64_t i) const {
@@ -86,18 +87,18 @@ struct Packed {
   int64_t count;
 };
 
-// to[in_h + 2 pad_h][in_w + 2 pad_w][channels] of one image.
+// to[padded_h][padded_w][channels] of one image.
 template <class T>
 void pack_image(const Layout<T>& l, const T* x, T* to) {
   const Conv2dShape& s = l.s;
-  if (s.pad_h == 0 && s.pad_w == 0)
-    return transpose(l.channels, s.in_plane(), x, s.in_plane(), to, l.channels);
+  const auto [pad_h, pad_w] = s.p.padding;
+  if (pad_h == 0 && pad_w == 0) return transpose(l.channels, s.in_plane(), x, s.in_plane(), to, l.channels);
   T* plain = scratch<T>(Scratch::kConvOutput, s.in_plane() * l.channels);
   transpose(l.channels, s.in_plane(), x, s.in_plane(), plain, l.channels);
   std::fill_n(to, l.image_size, T(0));
   for (int64_t h = 0; h < s.in_h; ++h)
     std::copy_n(plain + h * s.in_w * l.channels, s.in_w * l.channels,
-                to + ((h + s.pad_h) * l.padded_w + s.pad_w) * l.channels);
+                to + ((h + pad_h) * l.padded_w + pad_w) * l.channels);
 }
 
 // Packs the remainders of the runs for every position. Copies whole vectors: elements written past a run are
@@ -147,7 +148,7 @@ void multiply_vector(const Layout<T>& l, const Packed<T>& packed, int64_t v, boo
     const T* a = packed.gradients + tile * packed.count * l.places * l.tile_rows;
     int64_t count = 0, step = l.rest_row();
     if (v < run_vectors) {
-      step = l.s.stride_w * l.channels;
+      step = l.s.p.stride[1] * l.channels;
       const T* first = packed.images + l.run_offset(v / l.run_vectors) + v % l.run_vectors * kLanes<T>;
       for (int64_t i = 0; i < packed.count; ++i)
         for (int64_t p = 0; p < oh; ++p, a += ow * l.tile_rows)
@@ -174,7 +175,7 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
     packed.count = std::min(l.block_images, last - first);
     parallel_for(packed.count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = (first + i) * s.groups + group, next = at + s.groups;
+        const int64_t at = (first + i) * s.p.groups + group, next = at + s.p.groups;
         if (first + i + 1 < s.batch) {
           prefetch(x + next * l.channels * s.in_plane(), l.channels * s.in_plane());
           prefetch(dy + next * s.group_out() * l.places, s.group_out() * l.places);
@@ -200,7 +201,7 @@ void add_parts(const Layout<T>& l, const T* partial, int64_t o, T* dw, T* db) {
   T* sum = scratch<T>(Scratch::kConvColumns, columns);
   std::copy_n(from, columns, sum);
   for (int64_t part = 1; part < l.parts; ++part) {
-    from += s.groups * l.partial_size();
+    from += s.p.groups * l.partial_size();
     for (int64_t i = 0; i < columns; ++i) sum[i] += from[i];
   }
   if (db) db[o] = sum[l.runs * l.run_vectors * kLanes<T> + l.ones_column()];
@@ -226,12 +227,12 @@ template <class T>
 bool weight_rows(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Layout<T> layout(s);
   if (!layout.has_ones()) db = nullptr;
-  const int64_t tasks = layout.parts * s.groups;
+  const int64_t tasks = layout.parts * s.p.groups;
   const Workspace<T> memory(tasks * layout.partial_size());
   T* partial = memory.data();
   const auto sum_tasks = [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
-      sum_part(layout, x, dy, t / s.groups, t % s.groups, partial + t * layout.partial_size());
+      sum_part(layout, x, dy, t / s.p.groups, t % s.p.groups, partial + t * layout.partial_size());
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, sum_tasks) : sum_tasks(0, tasks);
   parallel_for(s.out_channels, std::max<int64_t>(1, 16384 / (layout.columns() * layout.parts)),

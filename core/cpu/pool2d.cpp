@@ -9,15 +9,6 @@
 
 namespace tandem::cpu {
 
-int64_t Pool2dShape::out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad,
-                              int64_t dilation) const {
-  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
-  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  // The last window must begin inside the input or its left padding.
-  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
-  return out;
-}
-
 namespace {
 
 constexpr int64_t kGrainElements = 32768;
@@ -27,30 +18,26 @@ int64_t plane_grain(int64_t elements) {
   return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, elements));
 }
 
-// The window of one output along one axis, clipped to the input, and its length including padding.
+// The window of one output along axis d, clipped to the input, and its length including padding.
 struct Window {
   int64_t begin, end, padded;
 };
-Window window(int64_t out, int64_t in, int64_t kernel, int64_t stride, int64_t pad) {
-  const int64_t begin = out * stride - pad, end = std::min(begin + kernel, in + pad);
+Window window(const Pool2dParameters& p, std::size_t d, int64_t out, int64_t in) {
+  const int64_t begin = out * p.stride[d] - p.padding[d],
+                end = std::min(begin + p.kernel[d], in + p.padding[d]);
   return {std::max<int64_t>(begin, 0), std::min(end, in), end - begin};
 }
 
 int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
-  if (s.divisor_override != 0) return s.divisor_override;
-  if (s.count_include_pad) return h.padded * w.padded;
+  if (s.p.divisor_override != 0) return s.p.divisor_override;
+  if (s.p.count_include_pad) return h.padded * w.padded;
   return (h.end - h.begin) * (w.end - w.begin);
-}
-
-bool halves(const Pool2dShape& s) {
-  return s.kernel_h == 2 && s.kernel_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_h == 0 &&
-         s.pad_w == 0 && s.dilation_h == 1 && s.dilation_w == 1 && !s.ceil_mode;
 }
 
 template <class T>
 void average_halves(const Pool2dShape& s, const T* x, T* y) {
   const int64_t oh = s.out_h(), ow = s.out_w();
-  const T scale = T(1) / static_cast<T>(s.divisor_override != 0 ? s.divisor_override : 4);
+  const T scale = T(1) / static_cast<T>(s.p.divisor_override != 0 ? s.p.divisor_override : 4);
   for (int64_t p = 0; p < oh; ++p, y += ow) {
     const T *top = x + 2 * p * s.in_w, *bottom = top + s.in_w;
     for (int64_t q = 0; q < ow; ++q)
@@ -61,7 +48,7 @@ void average_halves(const Pool2dShape& s, const T* x, T* y) {
 template <class T>
 void spread_halves(const Pool2dShape& s, const T* dy, T* dx) {
   const int64_t oh = s.out_h(), ow = s.out_w();
-  const T scale = T(1) / static_cast<T>(s.divisor_override != 0 ? s.divisor_override : 4);
+  const T scale = T(1) / static_cast<T>(s.p.divisor_override != 0 ? s.p.divisor_override : 4);
   for (int64_t p = 0; p < oh; ++p, dy += ow) {
     T *top = dx + 2 * p * s.in_w, *bottom = top + s.in_w;
     for (int64_t q = 0; q < ow; ++q) {
@@ -79,9 +66,9 @@ void spread_halves(const Pool2dShape& s, const T* dy, T* dx) {
 template <class T>
 void average_plane(const Pool2dShape& s, const T* x, T* y) {
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
-    const Window h = window(p, s.in_h, s.kernel_h, s.stride_h, s.pad_h);
+    const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
-      const Window w = window(q, s.in_w, s.kernel_w, s.stride_w, s.pad_w);
+      const Window w = window(s.p, 1, q, s.in_w);
       T sum = 0;
       for (int64_t i = h.begin; i < h.end; ++i)
         for (int64_t j = w.begin; j < w.end; ++j) sum += x[i * s.in_w + j];
@@ -95,9 +82,9 @@ template <class T>
 void spread_plane(const Pool2dShape& s, const T* dy, T* dx) {
   std::fill_n(dx, s.in_h * s.in_w, T(0));
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
-    const Window h = window(p, s.in_h, s.kernel_h, s.stride_h, s.pad_h);
+    const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q, ++dy) {
-      const Window w = window(q, s.in_w, s.kernel_w, s.stride_w, s.pad_w);
+      const Window w = window(s.p, 1, q, s.in_w);
       if (h.begin >= h.end || w.begin >= w.end) continue;
       const T value = *dy / static_cast<T>(divisor(s, h, w));
       for (int64_t i = h.begin; i < h.end; ++i)
@@ -140,18 +127,22 @@ int64_t first_inside(int64_t begin, int64_t dilation) {
 
 template <class T>
 void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  const auto [kernel_h, kernel_w] = s.p.kernel;
+  const auto [stride_h, stride_w] = s.p.stride;
+  const auto [pad_h, pad_w] = s.p.padding;
+  const auto [dilation_h, dilation_w] = s.p.dilation;
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
-    const int64_t h0 = p * s.stride_h - s.pad_h;
-    const int64_t h1 = std::min(h0 + (s.kernel_h - 1) * s.dilation_h + 1, s.in_h),
-                  hb = first_inside(h0, s.dilation_h);
+    const int64_t h0 = p * stride_h - pad_h;
+    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h),
+                  hb = first_inside(h0, dilation_h);
     for (int64_t q = 0; q < ow; ++q) {
-      const int64_t w0 = q * s.stride_w - s.pad_w;
-      const int64_t w1 = std::min(w0 + (s.kernel_w - 1) * s.dilation_w + 1, s.in_w),
-                    wb = first_inside(w0, s.dilation_w);
+      const int64_t w0 = q * stride_w - pad_w;
+      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w),
+                    wb = first_inside(w0, dilation_w);
       int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
       T best = -INFINITY;
-      for (int64_t i = hb; i < h1; i += s.dilation_h) {
-        for (int64_t j = wb; j < w1; j += s.dilation_w) {
+      for (int64_t i = hb; i < h1; i += dilation_h) {
+        for (int64_t j = wb; j < w1; j += dilation_w) {
           const T value = x[i * s.in_w + j];
           const bool take = (value > best) | (value != value);
           best = take ? value : best;
@@ -184,7 +175,7 @@ void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      halves(s) ? average_halves(s, x + i * in, y + i * out) : average_plane(s, x + i * in, y + i * out);
+      s.p.halves() ? average_halves(s, x + i * in, y + i * out) : average_plane(s, x + i * in, y + i * out);
   });
 }
 
@@ -193,14 +184,14 @@ void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      halves(s) ? spread_halves(s, dy + i * out, dx + i * in) : spread_plane(s, dy + i * out, dx + i * in);
+      s.p.halves() ? spread_halves(s, dy + i * out, dx + i * in) : spread_plane(s, dy + i * out, dx + i * in);
   });
 }
 
 template <class T>
 void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  const auto plane = halves(s) ? maximum_halves<T> : maximum_plane<T>;
+  const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);

@@ -1,25 +1,19 @@
 // 2-d average and maximum pooling and their gradients on raw contiguous memory [planes, in_h, in_w], float
 // and double, with PyTorch's rules for ceil_mode, count_include_pad and divisor_override. A plane is one
-// channel of one image. Callers have checked the shape: kernel, stride and dilation >= 1, 0 <= pad <= kernel
-// / 2, out_h(), out_w() >= 1.
+// channel of one image. Callers have checked the shape: out_h(), out_w() >= 1.
 #pragma once
 #include <cstdint>
+
+#include "tandem/core/backend/sliding_windows.h"
 
 namespace tandem::cpu {
 
 struct Pool2dShape {
   int64_t planes = 0, in_h = 0, in_w = 0;
-  int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
-  int64_t dilation_h = 1, dilation_w = 1;  // maximum only
-  bool ceil_mode = false;
-  bool count_include_pad = true;  // average only
-  int64_t divisor_override = 0;   // average only; 0: the size of the window
+  Pool2dParameters p;
 
-  int64_t out_h() const { return out_size(in_h, kernel_h, stride_h, pad_h, dilation_h); }
-  int64_t out_w() const { return out_size(in_w, kernel_w, stride_w, pad_w, dilation_w); }
-
- private:
-  int64_t out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) const;
+  int64_t out_h() const { return p.out_size(0, in_h); }
+  int64_t out_w() const { return p.out_size(1, in_w); }
 };
 
 /// y [planes, out_h, out_w].

@@ -7,20 +7,7 @@ namespace tandem::cpu {
 namespace {
 
 Pool2dShape shape_of(const Tensor& input, const Pool2dParameters& p) {
-  return {.planes = input.size(0),
-          .in_h = input.size(1),
-          .in_w = input.size(2),
-          .kernel_h = p.kernel[0],
-          .kernel_w = p.kernel[1],
-          .stride_h = p.stride[0],
-          .stride_w = p.stride[1],
-          .pad_h = p.padding[0],
-          .pad_w = p.padding[1],
-          .dilation_h = p.dilation[0],
-          .dilation_w = p.dilation[1],
-          .ceil_mode = p.ceil_mode,
-          .count_include_pad = p.count_include_pad,
-          .divisor_override = p.divisor_override};
+  return {.planes = input.size(0), .in_h = input.size(1), .in_w = input.size(2), .p = p};
 }
 
 AdaptivePool2dShape adaptive_shape(const Tensor& input, const Tensor& output) {

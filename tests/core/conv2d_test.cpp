@@ -19,8 +19,8 @@ void for_products(const Conv2dShape& s, F f) {
         for (int64_t r = 0; r < s.kernel_h; ++r)
           for (int64_t q = 0; q < s.kernel_w; ++q)
             for (int64_t p = 0; p < oh * ow; ++p) {
-              const int64_t h = p / ow * s.stride_h - s.pad_h + r * s.dilation_h;
-              const int64_t w = p % ow * s.stride_w - s.pad_w + q * s.dilation_w;
+              const int64_t h = p / ow * s.p.stride[0] - s.p.padding[0] + r * s.p.dilation[0];
+              const int64_t w = p % ow * s.p.stride[1] - s.p.padding[1] + q * s.p.dilation[1];
               if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
               f(static_cast<std::size_t>(((n * s.in_channels + o / go * gi + c) * s.in_h + h) * s.in_w + w),
                 static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
@@ -49,8 +49,9 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
     db_want[o] += static_cast<double>(dy[i]);
   }
   INFO("batch ", s.batch, " in ", s.in_channels, "x", s.in_h, "x", s.in_w, " out ", s.out_channels,
-       " kernel ", s.kernel_h, "x", s.kernel_w, " stride ", s.stride_h, ",", s.stride_w, " pad ", s.pad_h,
-       ",", s.pad_w, " dilation ", s.dilation_h, ",", s.dilation_w, " groups ", s.groups);
+       " kernel ", s.kernel_h, "x", s.kernel_w, " stride ", s.p.stride[0], ",", s.p.stride[1], " pad ",
+       s.p.padding[0], ",", s.p.padding[1], " dilation ", s.p.dilation[0], ",", s.p.dilation[1], " groups ",
+       s.p.groups);
   const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
   const double limit = tolerance<T> * 5;
   CHECK(worst_error(on_any_threads<T>(
@@ -78,20 +79,20 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
 
 Conv2dShape random_shape(std::mt19937& random) {
   Conv2dShape s;
-  s.groups = pick(random, 0, 2) ? 1 : pick(random, 2, 4);
+  s.p.groups = pick(random, 0, 2) ? 1 : pick(random, 2, 4);
   s.batch = pick(random, 0, 2) ? pick(random, 1, 5) : pick(random, 14, 37);
-  s.in_channels = s.groups * pick(random, 1, 6);
-  s.out_channels = s.groups * pick(random, 1, pick(random, 0, 3) ? 7 : 33);
+  s.in_channels = s.p.groups * pick(random, 1, 6);
+  s.out_channels = s.p.groups * pick(random, 1, pick(random, 0, 3) ? 7 : 33);
   s.kernel_h = pick(random, 1, 5), s.kernel_w = pick(random, 1, 5);
-  s.stride_h = pick(random, 1, 3), s.stride_w = pick(random, 1, 3);
-  s.pad_h = pick(random, 0, 3), s.pad_w = pick(random, 0, 3);
-  s.dilation_h = pick(random, 0, 1) ? 1 : pick(random, 1, 3),
-  s.dilation_w = pick(random, 0, 1) ? 1 : pick(random, 1, 3);
+  s.p.stride[0] = pick(random, 1, 3), s.p.stride[1] = pick(random, 1, 3);
+  s.p.padding[0] = pick(random, 0, 3), s.p.padding[1] = pick(random, 0, 3);
+  s.p.dilation[0] = pick(random, 0, 1) ? 1 : pick(random, 1, 3),
+  s.p.dilation[1] = pick(random, 0, 1) ? 1 : pick(random, 1, 3);
   const auto least = [](int64_t k, int64_t d, int64_t p) {
     return std::max<int64_t>(1, d * (k - 1) + 1 - 2 * p);
   };
-  s.in_h = least(s.kernel_h, s.dilation_h, s.pad_h) + pick(random, 0, 9);
-  s.in_w = least(s.kernel_w, s.dilation_w, s.pad_w) + pick(random, 0, 9);
+  s.in_h = least(s.kernel_h, s.p.dilation[0], s.p.padding[0]) + pick(random, 0, 9);
+  s.in_w = least(s.kernel_w, s.p.dilation[1], s.p.padding[1]) + pick(random, 0, 9);
   return s;
 }
 
@@ -127,9 +128,7 @@ TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one i
                   .out_channels = 48,
                   .kernel_h = 3,
                   .kernel_w = 3,
-                  .pad_h = 1,
-                  .pad_w = 1,
-                  .groups = 24},
+                  .p = {.padding = {1, 1}, .groups = 24}},
                  random);
   check_shape<T>({.batch = 3, .in_channels = 40, .in_h = 7, .in_w = 7, .out_channels = 70}, random);
   check_shape<T>({.batch = 1,
@@ -139,10 +138,7 @@ TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one i
                   .out_channels = 30,
                   .kernel_h = 7,
                   .kernel_w = 7,
-                  .stride_h = 2,
-                  .stride_w = 2,
-                  .pad_h = 3,
-                  .pad_w = 3},
+                  .p = {.stride = {2, 2}, .padding = {3, 3}}},
                  random);
   check_shape<T>({.batch = 33,
                   .in_channels = 16,
@@ -151,10 +147,7 @@ TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one i
                   .out_channels = 32,
                   .kernel_h = 3,
                   .kernel_w = 3,
-                  .stride_h = 2,
-                  .stride_w = 2,
-                  .pad_h = 1,
-                  .pad_w = 1},
+                  .p = {.stride = {2, 2}, .padding = {1, 1}}},
                  random);
 }
 
@@ -162,9 +155,9 @@ TEST_CASE_TEMPLATE("conv2d: depthwise shapes", T, float, double) {
   std::mt19937 random(15);
   for (int round = 0; round < 40; ++round) {
     Conv2dShape s = random_shape(random);
-    s.groups = s.in_channels = pick(random, 1, 6);
-    s.out_channels = s.groups * pick(random, 1, 3);
-    if (round % 2) s.stride_h = s.stride_w = 1;
+    s.p.groups = s.in_channels = pick(random, 1, 6);
+    s.out_channels = s.p.groups * pick(random, 1, 3);
+    if (round % 2) s.p.stride[0] = s.p.stride[1] = 1;
     s.in_w += pick(random, 0, 30);
     check_shape<T>(s, random);
   }
@@ -179,8 +172,7 @@ TEST_CASE("conv2d: an image larger than a block of columns") {
                       .out_channels = 9,
                       .kernel_h = 3,
                       .kernel_w = 3,
-                      .pad_h = 1,
-                      .pad_w = 1},
+                      .p = {.padding = {1, 1}}},
                      random);
 }
 
@@ -194,7 +186,7 @@ TEST_CASE("conv2d: an infinite input reaches only the weights that read it") {
                         .out_channels = 4,
                         .kernel_h = 2,
                         .kernel_w = 2,
-                        .groups = groups};
+                        .p = {.groups = groups}};
     auto x = random_values<float>(s.batch * s.in_channels * s.in_plane(), random);
     const auto dy = random_values<float>(s.batch * s.out_channels * s.out_plane(), random);
     x[0] = INFINITY;  // corner: only tap (0, 0) of channel 0 reads it
@@ -219,8 +211,7 @@ TEST_CASE("conv2d: empty batch, and positions that no output reads") {
                       .out_channels = 3,
                       .kernel_h = 1,
                       .kernel_w = 2,
-                      .stride_h = 3,
-                      .stride_w = 4},
+                      .p = {.stride = {3, 4}}},
                      random);
 }
 

@@ -25,19 +25,20 @@ Pool2dShape random_shape(std::mt19937& random, bool average) {
     Pool2dShape s;
     s.planes = pick(random, 1, 9);
     s.in_h = pick(random, 1, 20), s.in_w = pick(random, 1, 40);
-    s.kernel_h = pick(random, 1, 4), s.kernel_w = pick(random, 1, 4);
-    s.stride_h = pick(random, 1, 4), s.stride_w = pick(random, 1, 4);
-    s.pad_h = pick(random, 0, s.kernel_h / 2), s.pad_w = pick(random, 0, s.kernel_w / 2);
-    if (pick(random, 0, 2) == 0) s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 2, s.pad_h = s.pad_w = 0;
-    s.ceil_mode = pick(random, 0, 1);
+    s.p.kernel[0] = pick(random, 1, 4), s.p.kernel[1] = pick(random, 1, 4);
+    s.p.stride[0] = pick(random, 1, 4), s.p.stride[1] = pick(random, 1, 4);
+    s.p.padding[0] = pick(random, 0, s.p.kernel[0] / 2), s.p.padding[1] = pick(random, 0, s.p.kernel[1] / 2);
+    if (pick(random, 0, 2) == 0)
+      s.p.kernel[0] = s.p.kernel[1] = s.p.stride[0] = s.p.stride[1] = 2, s.p.padding[0] = s.p.padding[1] = 0;
+    s.p.ceil_mode = pick(random, 0, 1);
     if (average) {
-      s.count_include_pad = pick(random, 0, 1);
-      s.divisor_override = pick(random, 0, 3) ? 0 : pick(random, 1, 5);
+      s.p.count_include_pad = pick(random, 0, 1);
+      s.p.divisor_override = pick(random, 0, 3) ? 0 : pick(random, 1, 5);
     } else {
-      s.dilation_h = pick(random, 1, 3), s.dilation_w = pick(random, 1, 3);
+      s.p.dilation[0] = pick(random, 1, 3), s.p.dilation[1] = pick(random, 1, 3);
     }
-    if (s.in_h + 2 * s.pad_h > s.dilation_h * (s.kernel_h - 1) &&
-        s.in_w + 2 * s.pad_w > s.dilation_w * (s.kernel_w - 1))
+    if (s.in_h + 2 * s.p.padding[0] > s.p.dilation[0] * (s.p.kernel[0] - 1) &&
+        s.in_w + 2 * s.p.padding[1] > s.p.dilation[1] * (s.p.kernel[1] - 1))
       return s;
   }
 }
@@ -49,20 +50,20 @@ void for_pairs(const Pool2dShape& s, F f) {
   for (int64_t plane = 0; plane < s.planes; ++plane)
     for (int64_t p = 0; p < s.out_h(); ++p)
       for (int64_t q = 0; q < s.out_w(); ++q) {
-        const int64_t h0 = p * s.stride_h - s.pad_h, w0 = q * s.stride_w - s.pad_w;
+        const int64_t h0 = p * s.p.stride[0] - s.p.padding[0], w0 = q * s.p.stride[1] - s.p.padding[1];
         int64_t inside = 0, counted = 0;
         for (int round = 0; round < 2; ++round)
-          for (int64_t i = 0; i < s.kernel_h; ++i)
-            for (int64_t j = 0; j < s.kernel_w; ++j) {
-              const int64_t h = h0 + i * s.dilation_h, w = w0 + j * s.dilation_w;
+          for (int64_t i = 0; i < s.p.kernel[0]; ++i)
+            for (int64_t j = 0; j < s.p.kernel[1]; ++j) {
+              const int64_t h = h0 + i * s.p.dilation[0], w = w0 + j * s.p.dilation[1];
               const bool in = h >= 0 && h < s.in_h && w >= 0 && w < s.in_w;
               if (round == 0) {
                 inside += in;
-                counted += h < s.in_h + s.pad_h && w < s.in_w + s.pad_w;
+                counted += h < s.in_h + s.p.padding[0] && w < s.in_w + s.p.padding[1];
               } else if (in) {
-                const int64_t divisor = s.divisor_override    ? s.divisor_override
-                                        : s.count_include_pad ? counted
-                                                              : inside;
+                const int64_t divisor = s.p.divisor_override    ? s.p.divisor_override
+                                        : s.p.count_include_pad ? counted
+                                                                : inside;
                 f(static_cast<std::size_t>((plane * s.out_h() + p) * s.out_w() + q),
                   1.0 / static_cast<double>(divisor),
                   static_cast<std::size_t>((plane * s.in_h + h) * s.in_w + w));
@@ -77,7 +78,8 @@ TEST_CASE_TEMPLATE("average pooling and its gradient", T, float, double) {
   std::mt19937 random(21);
   for (int round = 0; round < 150; ++round) {
     const Pool2dShape s = random_shape(random, true);
-    CHECK(s.out_h() == reference_size(s.in_h, s.kernel_h, s.stride_h, s.pad_h, 1, s.ceil_mode));
+    CHECK(s.out_h() ==
+          reference_size(s.in_h, s.p.kernel[0], s.p.stride[0], s.p.padding[0], 1, s.p.ceil_mode));
     const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h() * s.out_w();
     const auto x = random_values<T>(in, random), dy = random_values<T>(out, random);
     std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0);
@@ -134,8 +136,7 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
 }
 
 TEST_CASE("maximum pooling of minus infinity returns an index inside the window") {
-  const Pool2dShape s{
-      .planes = 1, .in_h = 4, .in_w = 4, .kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
+  const Pool2dShape s{.planes = 1, .in_h = 4, .in_w = 4, .p = {.kernel = {2, 2}, .stride = {2, 2}}};
   const std::vector<float> x(16, -INFINITY);
   std::vector<float> y(4);
   std::vector<int64_t> indices(4);
