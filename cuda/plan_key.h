@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "tandem/core/backend/sliding_windows.h"
 #include "tandem/core/dtype.h"
 #include "tandem/core/splitmix64.h"
 
@@ -68,12 +69,11 @@ struct ConvKey {
   ScalarType dtype = kFloat;
   bool tf32 = false, deterministic = true, benchmark = false;
   std::array<int64_t, 4> input{}, weight{}, output{};
-  std::array<int64_t, 2> stride{}, padding{}, dilation{};
-  int64_t groups = 1;
+  Conv2dParameters p;
 
   constexpr auto fields() const {
-    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, stride, padding,
-                    dilation, groups);
+    return std::tie(pass, dtype, tf32, deterministic, benchmark, input, weight, output, p.stride, p.padding,
+                    p.dilation, p.groups);
   }
 };
 

@@ -166,6 +166,7 @@ TensorDescriptor tensor_descriptor(ScalarType dtype, int64_t n, int64_t c, int64
 void describe(const ConvKey& key, ConvPlan& plan) {
   const auto number = [](int64_t value) { return static_cast<int>(value); };
   const auto& [o, i, kh, kw] = key.weight;
+  const Conv2dParameters& p = key.p;
   plan.input = tensor_descriptor(key.dtype, key.input[0], key.input[1], key.input[2], key.input[3]);
   plan.output = tensor_descriptor(key.dtype, key.output[0], key.output[1], key.output[2], key.output[3]);
   plan.bias = tensor_descriptor(key.dtype, 1, o, 1, 1);
@@ -174,12 +175,11 @@ void describe(const ConvKey& key, ConvPlan& plan) {
                                     number(i), number(kh), number(kw)),
          "cudnnSetFilter4dDescriptor");
   plan.conv = create<ConvDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
-  ensure(
-      cudnnSetConvolution2dDescriptor(plan.conv.get(), number(key.padding[0]), number(key.padding[1]),
-                                      number(key.stride[0]), number(key.stride[1]), number(key.dilation[0]),
-                                      number(key.dilation[1]), CUDNN_CROSS_CORRELATION, type_of(key.dtype)),
-      "cudnnSetConvolution2dDescriptor");
-  ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(key.groups)), "cudnnSetConvolutionGroupCount");
+  ensure(cudnnSetConvolution2dDescriptor(plan.conv.get(), number(p.padding[0]), number(p.padding[1]),
+                                         number(p.stride[0]), number(p.stride[1]), number(p.dilation[0]),
+                                         number(p.dilation[1]), CUDNN_CROSS_CORRELATION, type_of(key.dtype)),
+         "cudnnSetConvolution2dDescriptor");
+  ensure(cudnnSetConvolutionGroupCount(plan.conv.get(), number(p.groups)), "cudnnSetConvolutionGroupCount");
   ensure(cudnnSetConvolutionMathType(plan.conv.get(), math_of(key)), "cudnnSetConvolutionMathType");
   plan.identity =
       create<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
@@ -212,10 +212,7 @@ ConvKey conv_key(ConvPass pass, const ConvTensors& t, const Conv2dParameters& p)
           .input = sizes(t.input),
           .weight = sizes(t.weight),
           .output = sizes(t.output),
-          .stride = {p.stride[0], p.stride[1]},
-          .padding = {p.padding[0], p.padding[1]},
-          .dilation = {p.dilation[0], p.dilation[1]},
-          .groups = p.groups};
+          .p = p};
 }
 
 namespace {

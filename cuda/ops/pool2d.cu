@@ -225,12 +225,8 @@ Shape shape_of(const char* operation, const Tensor& input, const Tensor& output,
           divider(output.size(1)),
           divider(output.size(2)),
           p.count_include_pad,
-          false,
+          p.halves(),
           static_cast<int32_t>(std::clamp<int64_t>(p.divisor_override, INT32_MIN, INT32_MAX))};
-  const auto half = [](const PoolAxis& a) {
-    return a.kernel == 2 && a.stride == 2 && a.pad == 0 && a.dilation == 1 && a.out * 2 <= a.in;
-  };
-  s.halves = half(s.h) && half(s.w) && !p.ceil_mode;
   if (s.halves && s.divisor == 0) s.divisor = 4;
   return s;
 }

@@ -12,7 +12,7 @@ struct Range {
   int32_t begin, end;
 };
 
-/// One axis.
+/// One axis of Pool2dParameters and its sizes, in 32 bits, with which the device computes faster.
 struct PoolAxis {
   int32_t in = 0, out = 0, kernel = 1, stride = 1, pad = 0, dilation = 1;
 

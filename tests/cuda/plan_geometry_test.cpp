@@ -124,10 +124,9 @@ TEST_CASE("pooling outputs with an input in their window") {
         for (int32_t pad = 0; pad <= kernel / 2; ++pad)
           for (int32_t dilation = 1; dilation <= 4; ++dilation)
             for (int ceil_mode = 0; ceil_mode <= 1; ++ceil_mode) {
-              const int32_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
-              if (room < 0) continue;
-              int32_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-              if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+              if (in + 2 * pad < dilation * (kernel - 1) + 1) continue;
+              const auto out =
+                  static_cast<int32_t>(window_count(in, kernel, stride, pad, dilation, ceil_mode != 0));
               const PoolAxis axis{in, out, kernel, stride, pad, dilation};
               ++cases;
               for (int32_t o = 0; o < out; ++o) {

@@ -146,10 +146,8 @@ void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64
   CAPTURE(p.groups);
   const Tensor input = randn({3, channels, 9, 8}, dtype),
                weight = randn({outs, channels / p.groups, kernel, 2}, dtype);
-  const auto size = [&](int d, int64_t in, int64_t k) {
-    return (in + 2 * p.padding[d] - p.dilation[d] * (k - 1) - 1) / p.stride[d] + 1;
-  };
-  const Tensor g = randn({3, outs, size(0, 9, kernel), size(1, 8, 2)}, dtype), bias = randn({outs}, dtype);
+  const Tensor g = randn({3, outs, p.out_size(0, 9, kernel), p.out_size(1, 8, 2)}, dtype),
+               bias = randn({outs}, dtype);
   const double near = dtype == kFloat ? 2e-5 : 1e-12;
   for (const Tensor& b : {bias, Tensor()})
     nearly_same(empty(g.sizes(), dtype), {input, weight, b}, near,
@@ -373,16 +371,10 @@ namespace {
 struct Pooled {
   Pool2dParameters p;
   int64_t h, w;
-  int64_t size(int d, int64_t in) const {
-    const int64_t room = in + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1;
-    int64_t out = (room + (p.ceil_mode ? p.stride[d] - 1 : 0)) / p.stride[d] + 1;
-    if (p.ceil_mode && (out - 1) * p.stride[d] >= in + p.padding[d]) --out;
-    return out;
-  }
 };
 
 void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
-  const int64_t oh = c.size(0, c.h), ow = c.size(1, c.w);
+  const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
   Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with ties
   if (with_nan) x.masked_fill_(randint(5, {4, c.h, c.w}) == 0, NAN);
   const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype),
@@ -403,7 +395,7 @@ void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
 }
 
 void check_average(const Pooled& c, ScalarType dtype) {
-  const int64_t oh = c.size(0, c.h), ow = c.size(1, c.w);
+  const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
   same_bits(empty({4, oh, ow}, dtype), {randn({4, c.h, c.w}, dtype)},
             [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_forward(o, in[0], c.p); });
   nearly_same(
