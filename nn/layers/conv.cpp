@@ -66,6 +66,18 @@ void init_bias(const Tensor& weight, const Tensor& bias) {
   init::uniform_(bias, -bound, bound);
 }
 
+// The options of the functional form; `padding` is the part that the layer has not applied itself.
+template <std::size_t D>
+functional::ConvFuncOptions<D> function_options(const ConvOptions<D>& options, const ConvPadding<D>& padding,
+                                                const Tensor& bias) {
+  return functional::ConvFuncOptions<D>()
+      .bias(bias)
+      .stride(options.stride())
+      .padding(padding)
+      .dilation(options.dilation())
+      .groups(options.groups());
+}
+
 const char* name_of(PaddingMode mode) {
   return mode == kReflect ? "reflect" : mode == kReplicate ? "replicate" : "circular";
 }
@@ -138,23 +150,11 @@ template class ConvNdImpl<1, Conv1dImpl>;
 template class ConvNdImpl<2, Conv2dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
-  return functional::conv1d(padded(input), weight,
-                            functional::Conv1dFuncOptions()
-                                .bias(bias)
-                                .stride(options.stride())
-                                .padding(remaining_padding())
-                                .dilation(options.dilation())
-                                .groups(options.groups()));
+  return functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias));
 }
 
 Tensor Conv2dImpl::forward(const Tensor& input) {
-  return functional::conv2d(padded(input), weight,
-                            functional::Conv2dFuncOptions()
-                                .bias(bias)
-                                .stride(options.stride())
-                                .padding(remaining_padding())
-                                .dilation(options.dilation())
-                                .groups(options.groups()));
+  return functional::conv2d(padded(input), weight, function_options(options, remaining_padding(), bias));
 }
 
 ConvTranspose2dImpl::ConvTranspose2dImpl(const ConvTranspose2dOptions& options) : options(options) {
