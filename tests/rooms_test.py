@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
-PARTS = set("""batch columns depthwise extreme index integer lanes loop matrix max_sum multinomial parts plan shallow sort table
+PARTS = set("""batch columns depthwise extreme index integer lanes loop matrix max_sum multinomial plan shallow sort table
     tables weight windows""".split())
 OTHERS = {
     "core/cpu": {

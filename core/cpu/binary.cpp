@@ -1,7 +1,9 @@
 // The table of elementwise kernels of two arguments on the CPU.
-#include "tandem/core/cpu/binary_parts.h"
+#include "tandem/core/backend/elementwise_parts.h"
+#include "tandem/core/cpu/tables.h"
 #include "tandem/core/formulas/binary_ops.h"
 
 namespace tandem::cpu {
-constinit const BinaryKernels binary_kernels{.value = decltype(BinaryKernels::value)::from<BinaryMaker>()};
+struct BinaryLoops;  // binary_loop.h
+constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>();
 }  // namespace tandem::cpu

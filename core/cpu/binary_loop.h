@@ -1,6 +1,7 @@
 // CPU kernels of binary operations, with a tensor or a number on either side. The hot ones (floating point add, mul
 // and div) have specialised loops for a number on either side and for strides.
 #pragma once
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/formulas/apply.h"
 
@@ -65,18 +66,16 @@ void check_divisor(const Operand& b, const char* operation) {
   check(!zero, operation, ": integer division by zero");
 }
 
-/// Applies Op; the result has the arguments' type.
-template <class Op>
-void binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
-  dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+struct BinaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Operand& a, const Operand& b, T p) {
     if constexpr (std::is_integral_v<T> && requires { Op::divides; })
       if (out.numel() != 0) check_divisor<T>(b, Op::name);
-    const T p = parameter.to<T>();
     if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
       hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
     else
       elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
-  });
-}
+  }
+};
 
 }  // namespace tandem::cpu

@@ -1,7 +1,7 @@
 // Elementwise functions of three arguments on the CPU.
 #include "tandem/core/formulas/ternary_ops.h"
 
-#include "tandem/core/backend/ternary.h"
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/cpu/blocks.h"
 #include "tandem/core/cpu/tables.h"
 
@@ -19,22 +19,16 @@ void ternary_loop(void* to, const void* const* in, int64_t n, const void* parame
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i], c[i], p);
 }
 
-struct Maker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
-               const Scalar& parameter) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        const T p = parameter.to<T>();
-        elementwise(out, {a, b, c}, out.dtype(), ternary_loop<Op, T>, &p);
-      });
-    };
+struct TernaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Operand& a, const Operand& b, const Operand& c, T p) {
+    elementwise(out, {a, b, c}, out.dtype(), ternary_loop<Op, T>, &p);
   }
 };
 
 }  // namespace
 
-constinit const TernaryKernels ternary_kernels{.value = decltype(TernaryKernels::value)::from<Maker>(),
-                                               .where = where};
+constinit const TernaryKernels ternary_kernels{
+    .value = decltype(TernaryKernels::value)::from<TernaryMaker<TernaryLoops>>(), .where = where};
 
 }  // namespace tandem::cpu

@@ -2,6 +2,7 @@
 #include "tandem/core/cpu/unary_loop.h"
 
 namespace tandem::cpu {
-[[gnu::used]] constexpr auto kernels = instantiate<UnaryMaker>(part_t<ops::UnaryOps, 2, 4>{});
-[[gnu::used]] constexpr auto gradients = instantiate<GradientMaker>(part_t<ops::GradientOps, 2, 4>{});
+[[gnu::used]] constexpr auto kernels = instantiate<UnaryMaker<UnaryLoops>>(part_t<ops::UnaryOps, 2, 4>{});
+[[gnu::used]] constexpr auto gradients =
+    instantiate<GradientMaker<UnaryLoops>>(part_t<ops::GradientOps, 2, 4>{});
 }  // namespace tandem::cpu

@@ -1,7 +1,7 @@
 // CPU kernels of unary operations and their gradients. Include it only in unary_N.cpp.
 #pragma once
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/cpu/blocks.h"
-#include "tandem/core/cpu/unary_parts.h"
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 
@@ -43,21 +43,15 @@ void gradient_loop(void* to, const void* const* in, int64_t n, const void* param
   for (int64_t i = 0; i < n; ++i) out[i] = ops::apply_gradient<Op>(g[i], saved[i], p, q);
 }
 
-template <class Op>
-void unary(const Tensor& out, const Tensor& in, const Scalar* parameters) {
-  dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-    T pq[2] = {};
-    if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
-    elementwise(out, {in}, in.dtype(), unary_loop<Op, T>, pq);
-  });
-}
-template <class Op>
-void gradient(const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
-  dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
-    T pq[2] = {};
-    if (parameters != nullptr) pq[0] = parameters[0].to<T>(), pq[1] = parameters[1].to<T>();
-    elementwise(out, {g, saved}, out.dtype(), gradient_loop<Op, T>, pq);
-  });
-}
+struct UnaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Tensor& in, std::array<T, 2> parameters) {
+    elementwise(out, {in}, in.dtype(), unary_loop<Op, T>, parameters.data());
+  }
+  template <class Op, class T>
+  static void gradient(const Tensor& out, const Tensor& g, const Tensor& saved, std::array<T, 2> parameters) {
+    elementwise(out, {g, saved}, out.dtype(), gradient_loop<Op, T>, parameters.data());
+  }
+};
 
 }  // namespace tandem::cpu

@@ -1,5 +1,6 @@
 // CUDA kernels of binary operations, with a tensor or a number on either side. Include it only in binary_N.cu.
 #pragma once
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/formulas/apply.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/raise_fault.h"
@@ -28,18 +29,18 @@ struct Division {
   }
 };
 
-template <class Op>
-void binary(const Tensor& out, const Operand& a, const Operand& b, const Scalar& parameter) {
-  dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+struct BinaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Operand& a, const Operand& b, T p) {
     if constexpr (std::is_integral_v<T> && requires { Op::divides; }) {
       if (out.numel() == 0) return;
       check(b.tensor != nullptr || b.scalar.to<T>() != T(0), Op::name, ": integer division by zero");
       const Division<Op, T> f{context(out.device()).fault(), Op::name};
       elementwise(Op::name, f, out, {&a, &b});
     } else {
-      elementwise(Op::name, Binary<Op, T>{parameter.to<T>()}, out, {&a, &b});
+      elementwise(Op::name, Binary<Op, T>{p}, out, {&a, &b});
     }
-  });
-}
+  }
+};
 
 }  // namespace tandem::cuda_impl

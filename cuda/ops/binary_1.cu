@@ -2,8 +2,7 @@
 #include "tandem/core/formulas/binary_ops.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/binary.h"
-#include "tandem/cuda/ops/binary_parts.h"
 
 namespace tandem::cuda_impl {
-[[gnu::used]] constexpr auto kernels = instantiate<BinaryMaker>(part_t<ops::BinaryOps, 1, 2>{});
+[[gnu::used]] constexpr auto kernels = instantiate<BinaryMaker<BinaryLoops>>(part_t<ops::BinaryOps, 1, 2>{});
 }  // namespace tandem::cuda_impl

@@ -1,7 +1,7 @@
 // Comparisons on CUDA devices: arguments of any compute dtype, bool output.
 #include "tandem/core/formulas/compare_ops.h"
 
-#include "tandem/core/backend/comparison.h"
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/tables.h"
@@ -16,21 +16,16 @@ struct Compare {
   __device__ bool operator()(T a, T b) const { return Op::apply(a, b); }
 };
 
-struct Maker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b) {
-      const ScalarType type = a.tensor != nullptr ? a.tensor->dtype() : b.tensor->dtype();
-      dispatch(type, ComputedTypes{}, Op::name, [&]<class T>(Type<T>) {
-        elementwise(Op::name, Compare<Op, T>{}, out, {&a, &b});
-      });
-    };
+struct ComparisonLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Operand& a, const Operand& b) {
+    elementwise(Op::name, Compare<Op, T>{}, out, {&a, &b});
   }
 };
 
 }  // namespace
 
-constinit const ComparisonKernels comparison_kernels{.value =
-                                                         decltype(ComparisonKernels::value)::from<Maker>()};
+constinit const ComparisonKernels comparison_kernels{
+    .value = decltype(ComparisonKernels::value)::from<ComparisonMaker<ComparisonLoops>>()};
 
 }  // namespace tandem::cuda_impl

@@ -1,7 +1,7 @@
 // Elementwise functions of three arguments on CUDA devices.
 #include "tandem/core/formulas/ternary_ops.h"
 
-#include "tandem/core/backend/ternary.h"
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/elementwise.h"
 #include "tandem/cuda/tables.h"
@@ -19,21 +19,16 @@ struct Ternary {
   __device__ T operator()(T a, T b, T c) const { return Op::apply(a, b, c, p); }
 };
 
-struct Maker {
-  template <class Op>
-  static constexpr auto make() {
-    return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
-               const Scalar& parameter) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-        elementwise(Op::name, Ternary<Op, T>{parameter.to<T>()}, out, {&a, &b, &c});
-      });
-    };
+struct TernaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Operand& a, const Operand& b, const Operand& c, T p) {
+    elementwise(Op::name, Ternary<Op, T>{p}, out, {&a, &b, &c});
   }
 };
 
 }  // namespace
 
-constinit const TernaryKernels ternary_kernels{.value = decltype(TernaryKernels::value)::from<Maker>(),
-                                               .where = where};
+constinit const TernaryKernels ternary_kernels{
+    .value = decltype(TernaryKernels::value)::from<TernaryMaker<TernaryLoops>>(), .where = where};
 
 }  // namespace tandem::cuda_impl

@@ -1,9 +1,9 @@
 // CUDA kernels of unary operations and their gradients. Include it only in unary_N.cu.
 #pragma once
+#include "tandem/core/backend/elementwise_kernels.h"
 #include "tandem/core/formulas/apply.h"
 #include "tandem/core/formulas/unary_ops.h"
 #include "tandem/cuda/elementwise.h"
-#include "tandem/cuda/ops/unary_parts.h"
 
 namespace tandem::cuda_impl {
 
@@ -34,23 +34,17 @@ struct Gradient {
   }
 };
 
-template <class Op>
-void unary(const Tensor& out, const Tensor& in, const Scalar* parameters) {
-  dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
-    Unary<Op, T> f{};
-    if (parameters != nullptr) f = {parameters[0].to<T>(), parameters[1].to<T>()};
+struct UnaryLoops {
+  template <class Op, class T>
+  static void value(const Tensor& out, const Tensor& in, std::array<T, 2> parameters) {
     const Operand x(in);
-    elementwise(Op::name, f, out, {&x});
-  });
-}
-template <class Op>
-void gradient(const Tensor& out, const Tensor& g, const Tensor& saved, const Scalar* parameters) {
-  dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
-    Gradient<Op, T> f{};
-    if (parameters != nullptr) f = {parameters[0].to<T>(), parameters[1].to<T>()};
+    elementwise(Op::name, Unary<Op, T>{parameters[0], parameters[1]}, out, {&x});
+  }
+  template <class Op, class T>
+  static void gradient(const Tensor& out, const Tensor& g, const Tensor& saved, std::array<T, 2> parameters) {
     const Operand a(g), b(saved);
-    elementwise(Op::name, f, out, {&a, &b});
-  });
-}
+    elementwise(Op::name, Gradient<Op, T>{parameters[0], parameters[1]}, out, {&a, &b});
+  }
+};
 
 }  // namespace tandem::cuda_impl
