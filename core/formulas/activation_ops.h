@@ -119,12 +119,11 @@ struct GeluTanh {
   static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x) {
-    return x * math::sigmoid(inner(math::limit(x, -bound<T>, bound<T>)));
+    return x * math::sigmoid(inner(limit(x, -bound<T>, bound<T>)));
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
-    const Number<V> high = bound<Number<V>>;
-    const V z = select(x < -high, -high, x), y = select(z > high, high, z), s = sigmoid(inner(y));
+    const V y = limit(x, -bound<Number<V>>, bound<Number<V>>), s = sigmoid(inner(y));
     const V slope = Number<V>(1.5957691216057308) * (Number<V>(0.134145) * y * y + 1);
     return g * (s + y * (s * (1 - s) * slope));
   }

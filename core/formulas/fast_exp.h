@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tandem/core/formulas/math.h"
 #include "tandem/core/host_device.h"
 
 namespace tandem {
@@ -16,8 +17,7 @@ TANDEM_HD inline float fast_exp(float x) {
 #ifdef __CUDA_ARCH__
   return ::exp(x);
 #else
-  x = x > 89.0f ? 89.0f : x;
-  x = x < -104.0f ? -104.0f : x;
+  x = math::limit(x, -104.0f, 89.0f);
   constexpr float kRound = 12582912.0f;  // 1.5 2^23: adding it leaves the integer in the low bits
   const float shifted = x * 1.44269504f + kRound;
   const int32_t n = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
@@ -38,8 +38,7 @@ TANDEM_HD inline double fast_exp(double x) {
 #ifdef __CUDA_ARCH__
   return ::exp(x);
 #else
-  x = x > 710.0 ? 710.0 : x;
-  x = x < -746.0 ? -746.0 : x;
+  x = math::limit(x, -746.0, 710.0);
   constexpr double kRound = 6755399441055744.0;  // 1.5 2^52
   const double shifted = x * 1.4426950408889634 + kRound;
   const int64_t n = std::bit_cast<int64_t>(shifted) - std::bit_cast<int64_t>(kRound);

@@ -25,6 +25,17 @@ TANDEM_HD inline auto select(const C& condition, const A& a, const B& b) {
     return where(condition, a, b);
 }
 
+/// x limited to [low, high]. NaN stays NaN, in the derivatives too, where that of clamp() would be 0.
+template <class V>
+TANDEM_HD inline V limit(const V& x, Number<V> low, Number<V> high) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return math::limit(x, low, high);
+  } else {
+    const V y = select(x < low, low, x);
+    return select(y > high, high, y);
+  }
+}
+
 using math::abs;
 using math::cos;
 using math::cosh;
