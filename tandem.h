@@ -11,7 +11,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/cuda.h"
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/print.h"
 #include "tandem/core/stream.h"

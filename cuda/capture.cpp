@@ -61,8 +61,9 @@ void begin(void* capture) {
   r.calls.clear();
   r.numbers.assign(sizeof(Generator::Draw), 0);
   r.uploaded.clear();
-  if (r.live == nullptr)
-    r.live = static_cast<char*>(c.state().allocator->allocate(Recording::kLiveBytes, r.stream, r.pool));
+  if (r.device_numbers == nullptr)
+    r.device_numbers =
+        static_cast<char*>(c.state().allocator->allocate(Recording::kNumberBytes, r.stream, r.pool));
   r.first_draw = default_generator().take(0);
   r.draws = 0;
   r.outer_stream = c.stream();
@@ -156,7 +157,7 @@ Recording::~Recording() {
     log_failure(wait_for_stream(device, used), "cudaStreamSynchronize");
   if (graph != nullptr) log_failure(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   CachingAllocator& allocator = *device_state(device).allocator;
-  allocator.free(live);
+  allocator.free(device_numbers);
   allocator.free(workspace);
   allocator.retire_pool(pool);
   if (ring_ != nullptr) free_pinned(ring_);
@@ -177,7 +178,7 @@ const void* Recording::number(const void* value, std::size_t bytes, uint64_t sig
     const std::size_t at = (numbers.size() + 15) / 16 * 16;
     if (slot != nullptr)
       refuse("steps an optimizer twice");
-    else if (at + bytes > kLiveBytes)
+    else if (at + bytes > kNumberBytes)
       refuse("has too many optimizer groups");
     if (!refusal.empty()) return nullptr;
     numbers.resize(at + bytes);
@@ -189,23 +190,23 @@ const void* Recording::number(const void* value, std::size_t bytes, uint64_t sig
   }
   slot->written = true;
   std::memcpy(numbers.data() + slot->at, value, bytes);
-  return live + slot->at;
+  return device_numbers + slot->at;
 }
 
 void Recording::upload(cudaStream_t to) {
   if (numbers == uploaded) return;
   const std::size_t bytes = numbers.size();
   if (ring_ == nullptr) {
-    ring_ = static_cast<char*>(allocate_pinned(2 * kHalf * kLiveBytes));
+    ring_ = static_cast<char*>(allocate_pinned(2 * kHalf * kNumberBytes));
     for (cudaEvent_t& event : read_)
       ensure(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   }
   const int half = next_ / kHalf;
   if (next_ % kHalf == 0 && used_[half])  // that was at least 32 copies ago
     ensure(cudaEventSynchronize(read_[half]), "cudaEventSynchronize");
-  char* from = ring_ + static_cast<std::size_t>(next_) * kLiveBytes;
+  char* from = ring_ + static_cast<std::size_t>(next_) * kNumberBytes;
   std::memcpy(from, numbers.data(), bytes);
-  ensure(cudaMemcpyAsync(live, from, bytes, cudaMemcpyHostToDevice, to), "cudaMemcpyAsync");
+  ensure(cudaMemcpyAsync(device_numbers, from, bytes, cudaMemcpyHostToDevice, to), "cudaMemcpyAsync");
   if (next_ % kHalf == kHalf - 1) {
     ensure(cudaEventRecord(read_[half], to), "cudaEventRecord");
     used_[half] = true;
@@ -214,8 +215,8 @@ void Recording::upload(cudaStream_t to) {
   uploaded = numbers;
 }
 
-LiveDraw live_draw(Context& c, const Generator::Draw& draw) {
-  LiveDraw out{draw.seed, draw.offset, nullptr};
+ReplayedDraw replayed_draw(Context& c, const Generator::Draw& draw) {
+  ReplayedDraw out{draw.seed, draw.offset, nullptr};
   if (c.recording == nullptr || c.recording->phase != Recording::Phase::kCapturing) [[likely]]
     return out;
   Recording& r = *c.recording;
@@ -225,7 +226,7 @@ LiveDraw live_draw(Context& c, const Generator::Draw& draw) {
     return out;
   }
   out.offset -= r.first_draw.offset;
-  out.live = reinterpret_cast<const Generator::Draw*>(r.live);
+  out.memory = reinterpret_cast<const Generator::Draw*>(r.device_numbers);
   return out;
 }
 

@@ -1,9 +1,9 @@
-// A captured step: its graph, its memory, and the numbers that stay variable.
+// A captured step: its graph, its memory, and the numbers that differ between replays.
 //
-// While a step is recorded, random kernels and optimizer kernels get a slot in the recording's live memory
-// instead of a number (cuda/live.h). The slots of optimizers are found again by their signature: at a replay,
-// each optimizer kernel call only writes its new numbers on the host, and one small copy sends what has
-// changed to the device.
+// While a step is recorded, random kernels and optimizer kernels get the place of a number in device memory instead of
+// the number (cuda/replayed_value.h). The places of optimizers are found again by their signature: at a replay, each
+// optimizer kernel call only writes its new numbers on the host, and one small copy sends them to the device if any
+// has changed.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
 #include "tandem/cuda/context.h"
-#include "tandem/cuda/live.h"
+#include "tandem/cuda/replayed_value.h"
 
 namespace tandem::cuda_impl {
 
@@ -31,10 +31,10 @@ struct Recording {
 
   /// Records why the step cannot be captured; only the first reason counts.
   void refuse(std::string reason);
-  /// The live-memory slot of the optimizer call with this signature, set to its new value; nullptr if
-  /// refused.
+  /// The place in device memory of the number of the optimizer call with this signature, whose new value the next
+  /// upload() brings there; nullptr if refused.
   const void* number(const void* value, std::size_t bytes, uint64_t signature);
-  /// Updates the device's live memory, in order on `stream`.
+  /// Copies the numbers to the device if any has changed, in order on `stream`.
   void upload(cudaStream_t stream);
 
   int device;
@@ -45,9 +45,9 @@ struct Recording {
   cudaGraphExec_t graph = nullptr;
   std::vector<cudaStream_t> replayed_in;
 
-  // Live memory: a Generator::Draw, then the slots.
-  static constexpr std::size_t kLiveBytes = 16384;
-  char* live = nullptr;
+  // The numbers: a Generator::Draw, then the slots of optimizers.
+  static constexpr std::size_t kNumberBytes = 16384;
+  char* device_numbers = nullptr;
   std::vector<char> numbers, uploaded;
   std::vector<Slot> slots;
   std::vector<OptimizerCall> calls;
@@ -78,16 +78,16 @@ void refuse_in_capture(Context& c, const char* reason);
 uint64_t call_signature(const void* kind, std::initializer_list<TensorList> lists);
 /// The numbers of an optimizer kernel as its parameter; nullopt if the kernel must not be launched.
 template <class T>
-std::optional<Live<T>> live_numbers(Context& c, const T& value, uint64_t signature, TensorList params,
-                                    TensorList grads) {
+std::optional<ReplayedValue<T>> replayed_value(Context& c, const T& value, uint64_t signature,
+                                               TensorList params, TensorList grads) {
   static_assert(std::is_trivially_copyable_v<T>);
   if (c.recording == nullptr) [[likely]]
-    return Live<T>{value};
+    return ReplayedValue<T>{value};
   const bool launch = c.recording->phase == Recording::Phase::kCapturing;
   const void* place = c.recording->number(&value, sizeof(T), signature);
   if (!launch || place == nullptr) return std::nullopt;
   c.recording->calls.push_back({{params.begin(), params.end()}, {grads.begin(), grads.end()}});
-  return Live<T>{value, static_cast<const T*>(place)};
+  return ReplayedValue<T>{value, static_cast<const T*>(place)};
 }
 
 }  // namespace tandem::cuda_impl

@@ -1,6 +1,6 @@
 // A context: what a thread needs to submit work to a logical device, namely its stream, library handles,
 // workspace and plans. There is one per logical device and thread, created on first use, so it needs no
-// locks. DeviceState holds what threads share. tandem::Context (core/math_mode.h) is LibTorch's name for the
+// locks. DeviceState holds what threads share. tandem::Context (core/global_context.h) is LibTorch's name for the
 // process's settings, which kernels read beside this.
 #pragma once
 #include <any>

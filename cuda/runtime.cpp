@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tandem/core/backend/runtime.h"
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/copies.h"

@@ -2,7 +2,7 @@
 #include "tandem/nn/step_signature.h"
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 
 namespace tandem::cuda::detail {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <climits>
 
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 
 namespace tandem::cuda_impl {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/plan_key.h"
 

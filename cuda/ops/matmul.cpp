@@ -5,7 +5,7 @@
 
 #include "tandem/core/backend/binary.h"
 #include "tandem/core/backend/linalg.h"
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/linear_plan.h"

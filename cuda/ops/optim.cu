@@ -124,7 +124,7 @@ __device__ void update_pack(const Update& update, T* const* data, const bool* ha
 
 template <class Update>
 __global__ void __launch_bounds__(kThreads)
-    optim_kernel(const Table<Update::kLists> table, const Live<Update> live,
+    optim_kernel(const Table<Update::kLists> table, const ReplayedValue<Update> replayed,
                  const Others<typename Update::Value> others) {
   using T = typename Update::Value;
   constexpr int L = Update::kLists, kWidth = 16 / sizeof(T);
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const int64_t place = others.count > 0 ? data[1] - others.own : 0;
   for (int k = 0; k < others.count; ++k) bits |= reinterpret_cast<uintptr_t>(others.at[k] + place);
-  const Update update = live.now();
+  const Update update = replayed.now();
   const int packed = bits % 16 == 0 ? count / kWidth * kWidth : 0;
   for (int i = static_cast<int>(threadIdx.x) * kWidth; i < packed; i += kThreads * kWidth)
     update_pack(update, data, has, others, place, i);
@@ -164,21 +164,21 @@ void launch_all(const char* operation, Device device, const Update& update,
                 const TensorList (&lists)[Update::kLists], const Gradients& grads) {
   using T = typename Update::Value;
   static constexpr char kind = 0;  // its address identifies the update
-  static_assert(sizeof(Table<Update::kLists>) + sizeof(Live<Update>) + sizeof(Others<T>) <= 4096);
+  static_assert(sizeof(Table<Update::kLists>) + sizeof(ReplayedValue<Update>) + sizeof(Others<T>) <= 4096);
   Context& c = context(device);
   check(grads.others.size() <= Gradients::kMostOthers, operation, ": gradients of too many devices to sum");
   if (!grads.others.empty()) refuse_in_capture(c, "sums gradients of several devices");
   uint64_t signature = call_signature(&kind, {});
   for (const TensorList& list : lists) signature = signature * 31 + call_signature(&kind, {list});
-  const auto live = live_numbers(c, update, signature, lists[0], lists[1]);
-  if (!live) return;
+  const auto replayed = replayed_value(c, update, signature, lists[0], lists[1]);
+  if (!replayed) return;
   Table<Update::kLists> table;
   Others<T> others;
   if (!grads.others.empty()) others.own = grads.own->ptr<T>();
   for (const Tensor& other : grads.others) others.at[others.count++] = other.ptr<T>();
   uint32_t blocks = 0;
   const auto flush = [&] {
-    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *live, others);
+    launch(operation, c, Grid{blocks, kThreads}, optim_kernel<Update>, table, *replayed, others);
     table.count = 0;
     blocks = 0;
   };

@@ -7,14 +7,14 @@
 #include "tandem/core/formulas/random_ops.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/live.h"
 #include "tandem/cuda/ops/random_tables.h"
+#include "tandem/cuda/replayed_value.h"
 
 namespace tandem::cuda_impl {
 namespace {
 
 template <class Op, class T>
-__global__ void fill_kernel(T* out, int64_t n, LiveDraw from, RandomParameters p) {
+__global__ void fill_kernel(T* out, int64_t n, ReplayedDraw from, RandomParameters p) {
   constexpr int count = Op::template kCount<T>;
   struct alignas(sizeof(T) * count) Block {
     T at[count];
@@ -41,7 +41,7 @@ struct Maker {
       dispatch(out.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
         Context& c = context(out.device());
         launch(Op::name, c, grid_for(out.numel(), Op::template kCount<T>), fill_kernel<Op, T>, out.ptr<T>(),
-               out.numel(), live_draw(c, draw), p);
+               out.numel(), replayed_draw(c, draw), p);
       });
     };
   }

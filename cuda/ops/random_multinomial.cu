@@ -8,9 +8,9 @@
 #include "tandem/core/formulas/random_math.h"
 #include "tandem/core/philox.h"
 #include "tandem/cuda/launch.h"
-#include "tandem/cuda/live.h"
 #include "tandem/cuda/ops/random_tables.h"
 #include "tandem/cuda/raise_fault.h"
+#include "tandem/cuda/replayed_value.h"
 #include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
@@ -75,8 +75,9 @@ __device__ int64_t bisect(const double* sums, int64_t high, double x, bool upper
   return low;
 }
 
-__global__ void __launch_bounds__(kThreads) sample_columns(int64_t* out, const double* sums, int64_t count,
-                                                           int64_t columns, int64_t samples, LiveDraw draw) {
+__global__ void __launch_bounds__(kThreads)
+    sample_columns(int64_t* out, const double* sums, int64_t count, int64_t columns, int64_t samples,
+                   ReplayedDraw draw) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
   const double* row = sums + i / samples * columns;
@@ -94,7 +95,7 @@ __global__ void __launch_bounds__(kThreads) sample_columns(int64_t* out, const d
 // invalid row.
 __global__ void __launch_bounds__(kThreads)
     waiting_times(double* times, const double* weights, const double* sums, int64_t count, int64_t columns,
-                  LiveDraw draw) {
+                  ReplayedDraw draw) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
   const double sum = sums[i / columns * columns + columns - 1], w = weights[i];
@@ -113,13 +114,13 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
          rows, columns, replacement ? 1 : samples, Texts(), c.fault());
   if (replacement) {
     launch("multinomial", c, grid_for(rows * samples, 1, kThreads), sample_columns, out.ptr<int64_t>(),
-           sums.ptr<double>(), rows * samples, columns, samples, live_draw(c, draw));
+           sums.ptr<double>(), rows * samples, columns, samples, replayed_draw(c, draw));
     return;
   }
   const Tensor times = empty_raw({rows, columns}, kDouble, out.device());
   const Tensor smallest = empty_raw({rows, samples}, kDouble, out.device());
   launch("multinomial", c, grid_for(rows * columns, 1, kThreads), waiting_times, times.ptr<double>(), w,
-         sums.ptr<double>(), rows * columns, columns, live_draw(c, draw));
+         sums.ptr<double>(), rows * columns, columns, replayed_draw(c, draw));
   sort_kernels.topk(smallest, out, times, 1, samples, false);
 }
 

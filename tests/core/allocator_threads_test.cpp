@@ -15,13 +15,13 @@ using namespace tandem;
 
 namespace {
 
-struct Live {
+struct Block {
   unsigned char* data;
   std::size_t bytes;
   unsigned char mark;
 };
 
-Live make(std::mt19937& random) {
+Block make(std::mt19937& random) {
   const std::size_t bytes = (std::size_t{16} << random() % 16) + random() % 4096;
   auto* data = static_cast<unsigned char*>(cpu::allocate(bytes));
   const auto mark = static_cast<unsigned char>(random());
@@ -30,22 +30,22 @@ Live make(std::mt19937& random) {
 }
 
 // Frees the block; returns whether it was aligned and still held what was written.
-bool end(const Live& live) {
-  bool good = reinterpret_cast<uintptr_t>(live.data) % 64 == 0;
-  for (std::size_t i = 0; i < live.bytes; ++i) good = good && live.data[i] == live.mark;
-  cpu::deallocate(live.data, live.bytes);
+bool end(const Block& block) {
+  bool good = reinterpret_cast<uintptr_t>(block.data) % 64 == 0;
+  for (std::size_t i = 0; i < block.bytes; ++i) good = good && block.data[i] == block.mark;
+  cpu::deallocate(block.data, block.bytes);
   return good;
 }
 
 // Lets threads pass blocks to each other.
 struct Exchange {
   std::mutex mutex;
-  std::vector<Live> blocks;
+  std::vector<Block> blocks;
 };
 
 bool work(Exchange& exchange, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Live> own;
+  std::vector<Block> own;
   bool good = true;
   for (int i = 0; i < 1500; ++i) {
     own.push_back(make(random));
@@ -79,7 +79,7 @@ TEST_CASE("blocks of random sizes keep their bytes, whichever thread frees them"
     threads.emplace_back([&, i] { good[i] = work(exchange, i + 1); });
   for (std::thread& thread : threads) thread.join();
   for (const bool one : good) CHECK(one);
-  for (const Live& live : exchange.blocks) CHECK(end(live));
+  for (const Block& block : exchange.blocks) CHECK(end(block));
   cpu::empty_cache();
   CHECK(cpu::cached_bytes() < std::size_t{8} << 20);
 }

@@ -5,7 +5,7 @@
 #include "tandem/core/backend/scan.h"
 #include "tandem/core/backend/softmax.h"
 #include "tandem/core/backend/sort.h"
-#include "tandem/tests/cuda/family.h"
+#include "tandem/tests/cuda/compare_devices.h"
 
 using namespace tandem;
 

@@ -2,7 +2,7 @@
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/reduction.h"
-#include "tandem/tests/cuda/family.h"
+#include "tandem/tests/cuda/compare_devices.h"
 
 using namespace tandem;
 

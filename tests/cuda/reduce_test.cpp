@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "tandem/core/backend/reduce.h"
-#include "tandem/tests/cuda/family.h"
+#include "tandem/tests/cuda/compare_devices.h"
 
 using namespace tandem;
 

@@ -1,19 +1,16 @@
-// CUDA's matrix products, convolutions and pooling against the CPU.
+// CUDA's convolutions against the CPU.
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <functional>
 
-#include "tandem/core/backend/capture.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/backend/linalg.h"
-#include "tandem/core/backend/pool.h"
-#include "tandem/core/math_mode.h"
+#include "tandem/core/global_context.h"
 #include "tandem/cuda/plan_key.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 #ifdef TANDEM_CUDA_EMULATION
-#include "tandem/tests/cuda_emulation/emulation.h"
+#include "tandem/tests/cuda/device_calls.h"
 #endif
 
 using namespace tandem;
@@ -22,123 +19,6 @@ using tandem::cuda_impl::ConvPass;
 namespace {
 
 using Inputs = std::vector<Tensor>;
-
-Tensor numbers(IntArrayRef sizes, ScalarType dtype) {
-  return is_floating_point(dtype) ? randn(sizes, dtype) : randint(20, sizes, dtype);
-}
-double tolerance(ScalarType dtype) { return dtype == kFloat ? 1e-5 : dtype == kDouble ? 1e-12 : 0; }
-
-void check_matmul(const Tensor& a, const Tensor& b, double beta, double alpha) {
-  Dims sizes(a.sizes());
-  sizes[sizes.size() - 1] = b.size(-1);
-  CAPTURE(a.describe());
-  CAPTURE(b.describe());
-  nearly_same(numbers(sizes, a.dtype()), {a, b}, tolerance(a.dtype()),
-              [&](const Backend& backend, const Tensor& o, const Inputs& in) {
-                backend.linalg.matmul(o, in[0], in[1], beta, alpha);
-              });
-}
-
-}  // namespace
-
-TEST_CASE("matrix products in any layout") {
-  if (!has_devices(1)) return;
-  for (const ScalarType dtype : {kFloat, kDouble, kInt, kByte, kLong})
-    for (const auto& [m, n, k] :
-         {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {4, 1, 6}, {4, 5, 1}, {1, 1, 1}, {20, 33, 40}}) {
-      const Tensor a = numbers({m, k}, dtype), b = numbers({k, n}, dtype);
-      const Tensor at = numbers({k, m}, dtype).t(), bt = numbers({n, k}, dtype).t();
-      for (const Tensor& x : {a, at, numbers({m, k + 3}, dtype).narrow(1, 1, k)})
-        for (const Tensor& y : {b, bt, numbers({k + 2, n}, dtype).narrow(0, 1, k)}) check_matmul(x, y, 0, 1);
-      check_matmul(a, bt, 2, 3);
-      check_matmul(at, b, 1, -1);
-    }
-}
-
-TEST_CASE("batched and empty products") {
-  if (!has_devices(1)) return;
-  for (const ScalarType dtype : {kFloat, kDouble, kShort}) {
-    const Tensor a = numbers({6, 3, 4}, dtype), b = numbers({6, 4, 5}, dtype);
-    check_matmul(a, b, 0, 1);
-    check_matmul(a, b, 1, 2);
-    check_matmul(a.narrow(0, 0, 1), b.narrow(0, 2, 1), 0, 1);
-    check_matmul(numbers({6, 4, 3}, dtype).transpose(1, 2), numbers({6, 5, 4}, dtype).transpose(1, 2), 0, 1);
-    check_matmul(numbers({3, 4}, dtype).expand({6, 3, 4}), b, 0, 1);
-    check_matmul(numbers({0, 3, 4}, dtype), numbers({0, 4, 5}, dtype), 0, 1);
-    check_matmul(numbers({0, 4}, dtype), numbers({4, 5}, dtype), 0, 1);
-  }
-}
-
-TEST_CASE("linear, with and without bias") {
-  if (!has_devices(1)) return;
-  for (const ScalarType dtype : {kFloat, kDouble})
-    for (const auto& [m, n, k] :
-         {std::array<int64_t, 3>{5, 7, 3}, {1, 4, 6}, {8, 1, 6}, {3, 5, 1}, {128, 10, 84}})
-      for (int twice = 0; twice < 2; ++twice) {  // the plan is created, then found
-        const Tensor x = numbers({m, k}, dtype), bias = numbers({n}, dtype);
-        for (const Tensor& w : {numbers({n, k}, dtype), numbers({k, n}, dtype).t()})
-          for (const Tensor& b : {bias, Tensor()})
-            for (const Tensor& input : {x, numbers({k, m}, dtype).t()})
-              nearly_same(empty({m, n}, dtype), {input, w, b}, tolerance(dtype),
-                          [](const Backend& backend, const Tensor& o, const Inputs& in) {
-                            backend.linalg.linear(o, in[0], in[1], in[2]);
-                          });
-      }
-}
-
-#ifdef TANDEM_CUDA_EMULATION
-TEST_CASE("linear with a bias is one kernel, whatever the layouts") {
-  const Tensor out = empty_raw({5, 7}, kFloat, Device("cuda:0")), bias = on_device(randn({7}));
-  for (const Tensor& x : {randn({5, 3}), randn({3, 5}).t()})
-    for (const Tensor& w : {randn({7, 3}), randn({3, 7}).t()}) {
-      const Tensor a = on_device(x), b = on_device(w);
-      const auto before = cuda_emulation::counters();
-      backend(kCUDA).linalg.linear(out, a, b, bias);
-      const auto after = cuda_emulation::counters();
-      CHECK(after.library_calls == before.library_calls + 1);
-      CHECK(after.launches == before.launches);
-      CHECK(after.syncs == before.syncs);
-    }
-}
-
-namespace {
-
-struct Calls {
-  uint64_t library, kernels;
-  bool operator==(const Calls&) const = default;
-};
-// The calls that f() makes to the device. Leaves no CUDA error behind.
-template <class F>
-Calls calls_of(F f) {
-  const auto before = cuda_emulation::counters();
-  f();
-  const auto after = cuda_emulation::counters();
-  const cudaError_t left = cudaPeekAtLastError();
-  CHECK(left == cudaSuccess);
-  return {after.library_calls - before.library_calls, after.launches - before.launches};
-}
-constexpr Calls kBiasInEpilogue{1, 0}, kBiasFirst{1, 1};
-
-}  // namespace
-
-TEST_CASE("linear adds the bias first where cuBLASLt fails, and for a bias of small alignment") {
-  const auto linear = [](const Tensor& bias) {
-    return calls_of([&] {
-      nearly_same(empty({6, 8}), {randn({6, 3}), randn({8, 3}), bias}, 1e-5,
-                  [](const Backend& backend, const Tensor& o, const Inputs& in) {
-                    backend.linalg.linear(o, in[0], in[1], in[2]);
-                  });
-    });
-  };
-  CHECK(linear(randn({12}).narrow(0, 4, 8)) == kBiasInEpilogue);
-  CHECK(linear(randn({12}).narrow(0, 1, 8)) == kBiasFirst);
-  cuda_emulation::fail_next("cublasLtMatmul", cudaErrorUnknown);
-  CHECK(linear(randn({8})) == kBiasFirst);
-  CHECK(linear(randn({8})) == kBiasFirst);  // permanently
-}
-#endif
-
-namespace {
 
 void check_conv(const Conv2dParameters& p, int64_t channels, int64_t outs, int64_t kernel, ScalarType dtype) {
   CAPTURE(p.stride[0]);
@@ -249,12 +129,6 @@ TEST_CASE("batches too large for cuDNN are split, and the gradients of the parts
 #ifdef TANDEM_CUDA_EMULATION
 namespace {
 
-struct Capture {
-  const CaptureKernels& kernels = backend(kCUDA).capture;
-  void* capture = kernels.create(Device("cuda:0"));
-  ~Capture() { kernels.destroy(capture); }
-};
-
 // A convolution with a bias. Only with the first algorithm does cuDNN add the bias itself, in one library
 // call; otherwise there are two.
 struct Convolution {
@@ -364,84 +238,4 @@ TEST_CASE("empty convolutions") {
   CHECK_THROWS_WITH_AS(
       backend(device).conv.forward(half({2, 5, 7, 6}), half({2, 4, 9, 8}), half({5, 4, 3, 3}), {}, {}),
       doctest::Contains("conv2d"), Error);
-}
-
-namespace {
-
-struct Pooled {
-  Pool2dParameters p;
-  int64_t h, w;
-};
-
-void check_max(const Pooled& c, ScalarType dtype, bool with_nan) {
-  const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
-  Tensor x = randint(6, {4, c.h, c.w}).to(dtype);  // with ties
-  if (with_nan) x.masked_fill_(randint(5, {4, c.h, c.w}) == 0, NAN);
-  const Tensor indices = empty({4, oh, ow}, kLong), out = empty({4, oh, ow}, dtype),
-               g = randn({4, oh, ow}, dtype);
-  same_bits(indices, {x}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.pool.max_forward(empty_raw(o.sizes(), dtype, o.device()), o, in[0], c.p);
-  });
-  nearly_same(out, {x}, 0, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.pool.max_forward(o, {}, in[0], c.p);
-  });
-  backend(kCPU).pool.max_forward(out, indices, x, c.p);
-  same_bits(empty(x.sizes(), dtype), {g, indices}, [&](const Backend& b, const Tensor& o, const Inputs& in) {
-    b.pool.max_backward(o, in[0], in[1], c.p);
-  });
-  same_bits(
-      empty(out.sizes(), dtype), {randn(x.sizes(), dtype), indices},
-      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_gather(o, in[0], in[1], c.p); });
-}
-
-void check_average(const Pooled& c, ScalarType dtype) {
-  const int64_t oh = c.p.out_size(0, c.h), ow = c.p.out_size(1, c.w);
-  same_bits(empty({4, oh, ow}, dtype), {randn({4, c.h, c.w}, dtype)},
-            [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_forward(o, in[0], c.p); });
-  nearly_same(
-      empty({4, c.h, c.w}, dtype), {randn({4, oh, ow}, dtype)}, tolerance(dtype),
-      [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.avg_backward(o, in[0], c.p); });
-}
-
-}  // namespace
-
-TEST_CASE("maximum and average pooling and their gradients") {
-  if (!has_devices(1)) return;
-  const std::vector<Pooled> cases = {
-      {{.kernel = {2, 2}, .stride = {2, 2}}, 8, 6},
-      {{.kernel = {2, 2}, .stride = {2, 2}}, 7, 9},
-      {{.kernel = {2, 2}, .stride = {2, 2}, .ceil_mode = true}, 7, 9},
-      {{.kernel = {3, 2}, .stride = {1, 1}, .padding = {1, 1}}, 7, 9},
-      {{.kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 0}, .count_include_pad = false}, 7, 9},
-      {{.kernel = {2, 2}, .stride = {3, 4}, .divisor_override = 3}, 11, 9},
-      {{.kernel = {2, 2}, .stride = {2, 2}, .divisor_override = 3}, 8, 8},
-      {{.kernel = {5, 5}, .stride = {3, 3}, .padding = {2, 2}, .ceil_mode = true}, 9, 8},
-  };
-  for (const Pooled& c : cases)
-    for (const ScalarType dtype : {kFloat, kDouble}) {
-      check_average(c, dtype);
-      check_max(c, dtype, false);
-    }
-  check_max(cases[0], kFloat, true);
-  check_max(cases[3], kFloat, true);
-  check_max({{.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 3}}, 9, 8}, kFloat,
-            false);
-  check_max(
-      {{.kernel = {2, 2}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {3, 3}, .ceil_mode = true}, 2, 2},
-      kFloat, false);
-}
-
-TEST_CASE("adaptive average pooling and its gradient") {
-  if (!has_devices(1)) return;
-  for (const auto& [h, w, oh, ow] :
-       {std::array<int64_t, 4>{7, 5, 3, 2}, {4, 4, 4, 4}, {3, 2, 5, 7}, {40, 30, 1, 1}, {33, 40, 2, 3}})
-    for (const ScalarType dtype : {kFloat, kDouble}) {
-      nearly_same(
-          empty({5, oh, ow}, dtype), {randn({5, h, w}, dtype)}, tolerance(dtype),
-          [](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.adaptive_avg_forward(o, in[0]); });
-      nearly_same(empty({5, h, w}, dtype), {randn({5, oh, ow}, dtype)}, tolerance(dtype),
-                  [](const Backend& b, const Tensor& o, const Inputs& in) {
-                    b.pool.adaptive_avg_backward(o, in[0]);
-                  });
-    }
 }

@@ -1,6 +1,6 @@
-// Math modes of matrix products and convolutions on CUDA (LibTorch's at::globalContext()). The CPU ignores
-// them. Context is LibTorch's name for these settings; a thread's state on a GPU is cuda_impl::Context
-// (cuda/context.h), which programs do not see.
+// LibTorch's at::globalContext(): the precision and the algorithms of matrix products and convolutions on CUDA, for the
+// whole process. The CPU ignores them. A thread's state on a GPU is cuda_impl::Context (cuda/context.h), which programs
+// do not see.
 #pragma once
 #include <atomic>
 
