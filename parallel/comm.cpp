@@ -21,6 +21,15 @@ std::vector<Device> checked_devices(const char* operation, ArrayRef<Device> devi
   return out;
 }
 
+namespace {
+
+void check_defined(const char* operation, TensorList tensors) {
+  for (std::size_t k = 0; k < tensors.size(); ++k)
+    check(tensors[k].defined(), operation, ": tensor ", k, " of ", tensors.size(), " is undefined");
+}
+
+}  // namespace
+
 std::vector<int64_t> chunk_sizes(int64_t size, std::size_t parts) {
   check(parts > 0, "chunk_sizes: parts must be positive");
   if (size == 0) return {0};
@@ -41,6 +50,7 @@ std::vector<int64_t> balanced_sizes(int64_t size, std::size_t parts) {
 }
 
 Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, int64_t dim) {
+  check(tensor.defined(), "scatter: the tensor is undefined");
   check(tensor.dim() > 0, "scatter: expected at least 1 dimension, got ", tensor);
   const std::vector<int64_t> sizes = chunk_sizes(tensor.size(dim), std::max<std::size_t>(1, devices.size()));
   std::vector<Device> used = checked_devices("scatter", devices);
@@ -49,6 +59,7 @@ Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, int64_t dim) {
 }
 
 Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, IntArrayRef sizes, int64_t dim) {
+  check(tensor.defined(), "scatter: the tensor is undefined");
   const std::vector<Device> to = checked_devices("scatter", devices);
   check(sizes.size() == to.size(), "scatter: ", sizes.size(), " sizes for ", to.size(), " devices");
   check(tensor.dim() > 0, "scatter: expected at least 1 dimension, got ", tensor);
@@ -70,6 +81,7 @@ Tensors scatter(const Tensor& tensor, ArrayRef<Device> devices, IntArrayRef size
 
 Tensor gather(TensorList pieces, Device device, int64_t dim) {
   check(pieces.size() != 0, "gather: no tensors given");
+  check_defined("gather", pieces);
   device = resolve(device);
   Tensors here;
   for (const Tensor& piece : pieces) {
@@ -82,6 +94,7 @@ Tensor gather(TensorList pieces, Device device, int64_t dim) {
 }
 
 Tensors broadcast(const Tensor& tensor, ArrayRef<Device> devices) {
+  check(tensor.defined(), "broadcast: the tensor is undefined");
   Tensors out;
   for (const Device& device : checked_devices("broadcast", devices))
     out.push_back(tensor.to(device, /*non_blocking=*/true));
@@ -126,6 +139,7 @@ void unflatten_into(Tensors& out, const Tensor& flat, TensorList like,
 void check_alike(const char* operation, const std::vector<Tensors>& lists) {
   check(!lists.empty(), operation, ": no lists given");
   for (const Tensors& list : lists) {
+    check_defined(operation, list);
     check(list.size() == lists[0].size(), operation, ": lists differ in length: ", lists[0].size(), " and ",
           list.size(), " tensors");
     for (std::size_t k = 0; k < list.size(); ++k)
@@ -137,6 +151,7 @@ void check_alike(const char* operation, const std::vector<Tensors>& lists) {
 }  // namespace
 
 std::vector<Tensors> broadcast_coalesced(TensorList tensors, ArrayRef<Device> devices) {
+  check_defined("broadcast_coalesced", tensors);
   const std::vector<Device> to = checked_devices("broadcast_coalesced", devices);
   std::vector<Tensors> out(to.size(), Tensors(tensors.size()));
   for (const auto& group : groups_of(tensors)) {
@@ -156,6 +171,7 @@ std::vector<Tensors> broadcast_coalesced(TensorList tensors, ArrayRef<Device> de
 
 Tensor reduce_add(TensorList tensors, Device device) {
   check(tensors.size() != 0, "reduce_add: no tensors given");
+  check_defined("reduce_add", tensors);
   device = resolve(device);
   Tensor sum;
   for (const Tensor& t : tensors) {
@@ -180,6 +196,7 @@ Tensors reduce_add_coalesced(const std::vector<Tensors>& lists, Device device) {
 
 void all_reduce(TensorList tensors) {
   check(tensors.size() != 0, "all_reduce: no tensors given");
+  check_defined("all_reduce", tensors);
   NoGradGuard no_grad;
   const Tensor sum = reduce_add(tensors, tensors[0].device());
   for (const Tensor& t : tensors) Tensor(t).copy_(sum, /*non_blocking=*/true);

@@ -2,8 +2,8 @@
 //
 // Every function is differentiable except all_reduce and all_reduce_coalesced, being composed of
 // differentiable operations. None blocks the host: between CUDA devices, copies are ordered by streams. Sums
-// follow the order of the list, so the bits do not depend on which device finishes first. Names and semantics
-// follow LibTorch's torch::cuda functions and PyTorch's torch.cuda.comm.
+// follow the order of the list, so the bits do not depend on which device finishes first. An undefined tensor throws
+// Error. Names and semantics follow LibTorch's torch::cuda functions and PyTorch's torch.cuda.comm.
 #pragma once
 #include <vector>
 

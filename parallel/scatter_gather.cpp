@@ -13,6 +13,7 @@ Scatter::Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chu
 variable_list Scatter::apply(variable_list inputs) const {
   check(inputs.size() == 1, "Scatter: expected one tensor, got ", inputs.size());
   const Tensor& input = inputs[0];
+  check(input.defined(), "Scatter: the tensor is undefined");
   const Tensor whole = unsqueeze_scalars_ && input.dim() == 0 ? input.unsqueeze(0) : input;
   return sizes_ ? parallel::scatter(whole, devices_, *sizes_, dim_)
                 : parallel::scatter(whole, devices_, dim_);

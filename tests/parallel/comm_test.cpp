@@ -111,6 +111,16 @@ TEST_CASE("errors state the reason") {
   says([&] { scatter(x, cpu_devices(2), Sizes{4}); }, "1 sizes for 2 devices");
   says([&] { scatter(tensor(1.0), cpu_devices(2)); }, "scatter: expected at least 1 dimension");
   says([&] { gather(TensorList(), cpu_device(0)); }, "gather: no tensors");
+  const std::vector<Tensor> second_undefined{x, Tensor()};
+  says([&] { gather(second_undefined, cpu_device(0)); }, "gather: tensor 1 of 2 is undefined");
+  says([&] { scatter(Tensor(), cpu_devices(2)); }, "scatter: the tensor is undefined");
+  says([&] { scatter(Tensor(), cpu_devices(2), {1, 2}); }, "scatter: the tensor is undefined");
+  says([&] { broadcast(Tensor(), cpu_devices(2)); }, "broadcast: the tensor is undefined");
+  says([&] { broadcast_coalesced(second_undefined, cpu_devices(2)); },
+       "coalesced: tensor 1 of 2 is undefined");
+  says([&] { reduce_add(second_undefined, cpu_device(0)); }, "reduce_add: tensor 1 of 2 is undefined");
+  says([&] { reduce_add_coalesced({second_undefined}, cpu_device(0)); }, "tensor 1 of 2 is undefined");
+  says([&] { all_reduce(second_undefined); }, "all_reduce: tensor 1 of 2 is undefined");
   says([&] { reduce_add({x, ones({4})}, cpu_device(0)); }, "reduce_add: tensors differ in shape or dtype");
   says([&] { reduce_add_coalesced({{x}, {}}, cpu_device(0)); }, "lists differ in length: 1 and 0 tensors");
 }

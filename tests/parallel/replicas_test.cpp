@@ -193,6 +193,10 @@ TEST_CASE("LibTorch's Scatter and Gather") {
   autograd::Scatter number({cpu_device(2)}, nullopt, 0, true);
   CHECK(number.apply({tensor(2.0)})[0].sizes() == IntArrayRef({1}));
   says([&] { chunks.apply({x, x}); }, "Scatter: expected one tensor, got 2");
+  says([&] { chunks.apply({Tensor()}); }, "Scatter: the tensor is undefined");
+  says([&] { number.apply({Tensor()}); }, "Scatter: the tensor is undefined");
+  says([&] { joined.apply({x, Tensor()}); }, "gather: tensor 1 of 2 is undefined");
+  says([&] { joined.apply({}); }, "gather: no tensors given");
 }
 
 TEST_CASE("a replica's exception names its device; the other replicas finish") {
