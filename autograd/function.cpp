@@ -10,6 +10,7 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
+#include "tandem/autograd/tasks.h"
 #include "tandem/core/fork.h"
 
 namespace tandem {
@@ -157,7 +158,7 @@ variable_list CustomNode::unpack() const {
 
 variable_list AutogradContext::get_saved_variables() const { return node_->unpack(); }
 bool AutogradContext::needs_input_grad(std::size_t index) const {
-  return index < node_->next.size() && node_->needs(index);
+  return index < node_->next.size() && node_->needs(index) && pass_wants(node_->next[index].node.get());
 }
 
 namespace detail {

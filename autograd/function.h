@@ -53,7 +53,9 @@ class AutogradContext {
   void mark_non_differentiable(variable_list outputs) { non_differentiable_ = std::move(outputs); }
   /// Whether backward receives zeros (the default) or undefined tensors for unused outputs.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
-  /// Whether the gradient of Tensor argument number `index` is needed; only Tensor arguments are counted.
+  /// Whether the gradient of Tensor argument number `index` is needed, in backward by the current pass. Only
+  /// Tensor arguments and the tensors of a TensorList are counted; an optional<Tensor> without a defined tensor is
+  /// not.
   bool needs_input_grad(std::size_t index) const;
 
  private:

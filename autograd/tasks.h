@@ -1,5 +1,6 @@
 // The engine's bookkeeping for the nodes of one pass.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "tandem/autograd/node.h"
@@ -52,5 +53,26 @@ class TaskMap {
   std::vector<Task> slots_;
   std::size_t count_ = 0;
 };
+
+/// The tasks of the pass that runs on this thread, if it has chosen inputs.
+inline constinit thread_local TaskMap* chosen_tasks = nullptr;
+
+class ChosenTasksGuard {
+ public:
+  explicit ChosenTasksGuard(TaskMap* tasks) : outer_(std::exchange(chosen_tasks, tasks)) {}
+  ~ChosenTasksGuard() { chosen_tasks = outer_; }
+  ChosenTasksGuard(const ChosenTasksGuard&) = delete;
+  ChosenTasksGuard& operator=(const ChosenTasksGuard&) = delete;
+
+ private:
+  TaskMap* outer_;
+};
+
+/// Whether the pass that runs on this thread needs gradients that arrive at `node`. True outside of a pass, and for a
+/// node that is not part of it.
+inline bool pass_wants(Node* node) {
+  const Task* task = chosen_tasks != nullptr ? chosen_tasks->get(node) : nullptr;
+  return task == nullptr || task->wanted();
+}
 
 }  // namespace tandem::autograd
