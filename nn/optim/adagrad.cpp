@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/nn/optim/batch.h"
+#include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 
@@ -35,20 +35,20 @@ Tensor Adagrad::step(LossClosure closure) {
   for (auto& group : param_groups()) {
     const auto& o = static_cast<const AdagradOptions&>(group.options());
     AdagradStep step{o.lr(), o.lr_decay(), o.eps(), o.weight_decay(), 0};
-    for_batches(
+    for_update_lists(
         call(), group.params(),
         [&](const Tensor& p) -> int64_t { return state_of<AdagradParamState>(p).step() + 1; },
-        [&](const Tensor& p, Batch& batch) {
+        [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<AdagradParamState>(p);
           ++state.step();
           const bool fresh = !state.sum().defined();
           ensure_state(state.sum(), p);
           if (fresh) fill_raw(state.sum(), o.initial_accumulator_value());
-          batch.first.push_back(state.sum());
+          lists.first.push_back(state.sum());
         },
-        [&](const Batch& batch) {
-          step.step = batch.step;
-          backend(batch.device).optim.adagrad(batch.params, batch.gradients(), batch.first, step);
+        [&](const UpdateLists& lists) {
+          step.step = lists.step;
+          backend(lists.device).optim.adagrad(lists.params, lists.gradients(), lists.first, step);
         });
   }
   return loss;

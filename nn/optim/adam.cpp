@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/nn/optim/batch.h"
+#include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 namespace {
@@ -37,23 +37,23 @@ void step_group(const StepCall& call, OptimizerParamGroup& group, bool decoupled
   AdamStep step{
       o.lr(),      std::get<0>(o.betas()), std::get<1>(o.betas()), o.eps(), o.weight_decay(), 0, decoupled,
       o.maximize()};
-  for_batches(
+  for_update_lists(
       call, group.params(), [&](const Tensor& p) -> int64_t { return state_of(p).step() + 1; },
-      [&](const Tensor& p, Batch& batch) {
+      [&](const Tensor& p, UpdateLists& lists) {
         AdamParamState& state = state_of(p);
         ++state.step();
         ensure_state(state.exp_avg(), p);
         ensure_state(state.exp_avg_sq(), p);
-        batch.first.push_back(state.exp_avg());
-        batch.second.push_back(state.exp_avg_sq());
+        lists.first.push_back(state.exp_avg());
+        lists.second.push_back(state.exp_avg_sq());
         if (!o.amsgrad()) return;
         ensure_state(state.max_exp_avg_sq(), p);
-        batch.third.push_back(state.max_exp_avg_sq());
+        lists.third.push_back(state.max_exp_avg_sq());
       },
-      [&](const Batch& batch) {
-        step.step = batch.step;
-        backend(batch.device)
-            .optim.adam(batch.params, batch.gradients(), batch.first, batch.second, batch.third, step);
+      [&](const UpdateLists& lists) {
+        step.step = lists.step;
+        backend(lists.device)
+            .optim.adam(lists.params, lists.gradients(), lists.first, lists.second, lists.third, step);
       });
 }
 

@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/nn/optim/batch.h"
+#include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 
@@ -39,25 +39,25 @@ Tensor RMSprop::step(LossClosure closure) {
   for (auto& group : param_groups()) {
     const auto& o = static_cast<const RMSpropOptions&>(group.options());
     const RmsPropStep step{o.lr(), o.alpha(), o.eps(), o.weight_decay(), o.momentum()};
-    for_batches(
+    for_update_lists(
         call(), group.params(), [](const Tensor&) -> int64_t { return 0; },
-        [&](const Tensor& p, Batch& batch) {
+        [&](const Tensor& p, UpdateLists& lists) {
           auto& state = state_of<RMSpropParamState>(p);
           ++state.step();
           ensure_state(state.square_avg(), p);
-          batch.first.push_back(state.square_avg());
+          lists.first.push_back(state.square_avg());
           if (o.centered()) {
             ensure_state(state.grad_avg(), p);
-            batch.second.push_back(state.grad_avg());
+            lists.second.push_back(state.grad_avg());
           }
           if (o.momentum() > 0) {
             ensure_state(state.momentum_buffer(), p);
-            batch.third.push_back(state.momentum_buffer());
+            lists.third.push_back(state.momentum_buffer());
           }
         },
-        [&](const Batch& batch) {
-          backend(batch.device)
-              .optim.rmsprop(batch.params, batch.gradients(), batch.first, batch.second, batch.third, step);
+        [&](const UpdateLists& lists) {
+          backend(lists.device)
+              .optim.rmsprop(lists.params, lists.gradients(), lists.first, lists.second, lists.third, step);
         });
   }
   return loss;

@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/nn/optim/batch.h"
+#include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 
@@ -35,20 +35,20 @@ Tensor SGD::step(LossClosure closure) {
     const auto& o = static_cast<const SGDOptions&>(group.options());
     const bool momentum = o.momentum() != 0;
     SgdStep step{o.lr(), o.weight_decay(), o.momentum(), o.dampening(), o.nesterov(), o.maximize(), false};
-    for_batches(
+    for_update_lists(
         call(), group.params(),
         [&](const Tensor& p) -> int64_t {
           return momentum && !state_of<SGDParamState>(p).momentum_buffer().defined() ? 0 : 1;
         },
-        [&](const Tensor& p, Batch& batch) {
+        [&](const Tensor& p, UpdateLists& lists) {
           if (!momentum) return;
           auto& state = state_of<SGDParamState>(p);
           ensure_state(state.momentum_buffer(), p);
-          batch.first.push_back(state.momentum_buffer());
+          lists.first.push_back(state.momentum_buffer());
         },
-        [&](const Batch& batch) {
-          step.first = batch.step == 0;
-          backend(batch.device).optim.sgd(batch.params, batch.gradients(), batch.first, step);
+        [&](const UpdateLists& lists) {
+          step.first = lists.step == 0;
+          backend(lists.device).optim.sgd(lists.params, lists.gradients(), lists.first, step);
         });
   }
   return loss;

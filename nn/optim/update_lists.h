@@ -8,7 +8,7 @@ namespace tandem::optim {
 
 /// Parameters with their gradients and up to three state tensors each. Every step clears and refills the
 /// lists without allocating. One kernel call handles parameters of one backend and one step count.
-struct Batch {
+struct UpdateLists {
   std::vector<Tensor> params, grads, first, second, third;
   const FlatGradients* flat = nullptr;  ///< set within step_with
   int64_t step = 0;
@@ -25,36 +25,36 @@ struct Batch {
   void clear();
 };
 
-/// This thread's batch, emptied.
-Batch& thread_batch();
+/// This thread's lists, emptied.
+UpdateLists& thread_lists();
 
 /// Whether `p` has a gradient to use. Throws Error when its shape, dtype or device differs from p's.
 bool has_gradient(const char* optimizer, const Tensor& p);
 /// Creates the state of p as zeros if undefined, otherwise converts it to p's device and dtype.
 void ensure_state(Tensor& state, const Tensor& p);
 /// Adds p and its gradient: the tensors themselves, or contiguous copies, which put_back writes back.
-void add(Batch& batch, const Tensor& p);
+void add(UpdateLists& lists, const Tensor& p);
 /// After the kernel: copies back the parameters that were copied, and bumps the version of all.
-void put_back(const Batch& batch, const Tensor* originals, std::size_t count, const char* optimizer);
+void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t count, const char* optimizer);
 
 /// Runs the closure with gradient recording enabled.
 Tensor run_closure(const LossClosure& closure);
 void check_not_negative(const char* what, double value);
 void check_unit(const char* what, double value);
 
-/// Steps each parameter of a group. `count(p)` returns p's step count, `prepare(p, batch)` creates p's state
-/// and adds it to the lists, and `run(batch)` is called once per set of parameters with equal step counts.
+/// Steps each parameter of a group. `count(p)` returns p's step count, `prepare(p, lists)` creates p's state
+/// and adds it to the lists, and `run(lists)` is called once per set of parameters with equal step counts.
 template <class Count, class Prepare, class Run>
-void for_batches(const StepCall& call, const std::vector<Tensor>& params, const Count& count,
-                 const Prepare& prepare, const Run& run) {
-  Batch& batch = thread_batch();
-  batch.flat = call.flat;
-  std::size_t begin = 0;  // parameters from here on may be in the batch
+void for_update_lists(const StepCall& call, const std::vector<Tensor>& params, const Count& count,
+                      const Prepare& prepare, const Run& run) {
+  UpdateLists& lists = thread_lists();
+  lists.flat = call.flat;
+  std::size_t begin = 0;  // parameters from here on may be in the lists
   const auto flush = [&](std::size_t end) {
-    if (!batch.empty()) {
-      run(batch);
-      put_back(batch, params.data() + begin, end - begin, call.optimizer);
-      batch.clear();
+    if (!lists.empty()) {
+      run(lists);
+      put_back(lists, params.data() + begin, end - begin, call.optimizer);
+      lists.clear();
     }
     begin = end;
   };
@@ -62,11 +62,11 @@ void for_batches(const StepCall& call, const std::vector<Tensor>& params, const 
     const Tensor& p = params[i];
     if (!has_gradient(call.optimizer, p)) continue;
     const int64_t step = count(p);
-    if (!batch.takes(p, step)) flush(i);
-    batch.step = step;
-    batch.device = p.device().type();
-    add(batch, p);
-    prepare(p, batch);
+    if (!lists.takes(p, step)) flush(i);
+    lists.step = step;
+    lists.device = p.device().type();
+    add(lists, p);
+    prepare(p, lists);
   }
   flush(params.size());
 }

@@ -1,5 +1,5 @@
 // Gathers parameters for the fused steps.
-#include "tandem/nn/optim/batch.h"
+#include "tandem/nn/optim/update_lists.h"
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
@@ -7,14 +7,14 @@
 
 namespace tandem::optim {
 
-void Batch::clear() {
+void UpdateLists::clear() {
   for (auto* list : {&params, &grads, &first, &second, &third}) list->clear();
 }
 
-Batch& thread_batch() {
-  Batch& batch = tandem::detail::of_thread<Batch>();
-  batch.clear();
-  return batch;
+UpdateLists& thread_lists() {
+  UpdateLists& lists = tandem::detail::of_thread<UpdateLists>();
+  lists.clear();
+  return lists;
 }
 
 bool has_gradient(const char* optimizer, const Tensor& p) {
@@ -34,20 +34,20 @@ void ensure_state(Tensor& state, const Tensor& p) {
     state = state.to(p.device(), p.dtype());
 }
 
-void add(Batch& batch, const Tensor& p) {
-  batch.params.push_back(p.is_contiguous() ? p : p.detach().contiguous());
+void add(UpdateLists& lists, const Tensor& p) {
+  lists.params.push_back(p.is_contiguous() ? p : p.detach().contiguous());
   const Tensor& grad = p.grad();
-  batch.grads.push_back(grad.is_contiguous() ? grad : grad.detach().contiguous());
+  lists.grads.push_back(grad.is_contiguous() ? grad : grad.detach().contiguous());
 }
 
-void put_back(const Batch& batch, const Tensor* originals, std::size_t count, const char* optimizer) {
+void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t count, const char* optimizer) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& p = originals[i];
     if (!p.defined() || !p.grad().defined()) continue;
-    if (!p.is_contiguous()) copy_raw(p, batch.params[at]);
+    if (!p.is_contiguous()) copy_raw(p, lists.params[at]);
     autograd::wrote(p, optimizer);
-    if (batch.flat != nullptr) autograd::wrote(p.grad(), optimizer);
+    if (lists.flat != nullptr) autograd::wrote(p.grad(), optimizer);
     ++at;
   }
 }
