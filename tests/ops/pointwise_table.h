@@ -26,6 +26,8 @@ struct Parameter {
   optional<Scalar> number;
   optional<std::string> text;
 };
+/// In Python.
+std::string python(const Parameter& parameter);
 /// All of a function's parameters, or none of them for the defaults.
 using Parameters = std::vector<Parameter>;
 
@@ -94,6 +96,11 @@ struct BinaryFunction {
 const std::vector<UnaryFunction>& unary_functions();
 const std::vector<BinaryFunction>& binary_functions();
 
+/// In Python.
+template <class F>
+std::string torch_name(const F& f) {
+  return f.torch.empty() ? "torch." + f.name : f.torch;
+}
 /// The harness's tests of all variants; without a gradient where there is none.
 std::vector<OpTest> tests_of(const UnaryFunction& f);
 std::vector<OpTest> tests_of(const BinaryFunction& f);

@@ -2,16 +2,17 @@
 #include "tandem/tests/ops/pointwise_table.h"
 
 namespace tandem::testing {
-namespace {
 
 std::string python(const Parameter& p) {
   return p.text ? concat("'", *p.text, "'") : p.number ? concat(*p.number) : "None";
 }
 
+namespace {
+
 /// "torch.exp(x0)"
 template <class F>
 std::string expression(const F& f, const char* tensors, const Parameters& parameters) {
-  std::string text = concat(f.torch.empty() ? "torch." + f.name : f.torch, "(", tensors);
+  std::string text = concat(torch_name(f), "(", tensors);
   for (const Parameter& p : parameters)
     text += concat(", ", f.keyword, f.keyword.empty() ? "" : "=", python(p));
   return text + ")";

@@ -11,33 +11,9 @@ namespace tandem::testing {
 namespace {
 
 void add_elementwise(Table& table) {
-  BOTH(copysign, CT);
-  BOTH(copysign, CS);
-  TWO(fmax);
-  TWO(fmin);
-  BOTH(xlogy, CT);
-  table.give<T(CT, CS)>("xlogy", xlogy);
-  table.give<T(CS, CT)>("xlogy", xlogy);
-  TWO(logaddexp);
-  TWO(logaddexp2);
-  TWO(heaviside);
-  TWO(float_power);
-  table.give<T(CT, CS)>("float_power", float_power);
-  BOTH(logit, optional<double>);
-  BOTH(sinc);
-  BOTH(deg2rad);
-  BOTH(rad2deg);
-  ONE(signbit);
-  ONE(isposinf);
-  ONE(isneginf);
-  using Real = optional<double>;
-  table.write<Real, Real, Real>("nan_to_num_", &T::nan_to_num_);
   table.write<CT, CT>("clamp_", &T::clamp_);
   BOTH(clamp_min, CT);
   BOTH(clamp_max, CT);
-  ONE(tanhshrink);
-  table.give<T(CT, CS)>("hardshrink", hardshrink);
-  table.give<T(CT, CS)>("softshrink", softshrink);
   TWO(prelu);
   table.give<T(CT, I)>("glu", glu);
 }
@@ -120,27 +96,12 @@ void add_products(Table& table) {
 
 }  // namespace
 
-#define COMPARES(f)                  \
-  table.write<CT>(#f "_", &T::f##_); \
-  table.write<CS>(#f "_", &T::f##_)
-
 void add_composites(Table& table) {
   add_elementwise(table);
   add_diagonals(table);
   add_joins(table);
   add_statistics(table);
   add_products(table);
-  COMPARES(eq);
-  COMPARES(ne);
-  COMPARES(lt);
-  COMPARES(le);
-  COMPARES(gt);
-  COMPARES(ge);
-  COMPARES(bitwise_left_shift);
-  COMPARES(bitwise_right_shift);
-  table.write<CT>("logical_and_", &T::logical_and_);
-  table.write<CT>("logical_or_", &T::logical_or_);
-  table.write<CT>("logical_xor_", &T::logical_xor_);
 }
 
 }  // namespace tandem::testing

@@ -29,7 +29,7 @@ if int(torch.__version__.split(".")[0]) < 2:
     sys.exit(f"{sys.argv[0]}: requires PyTorch 2, found {torch.__version__}")
 
 import torch_extreme
-from torch_cases import CASES, EXTREMES, LAYERS
+from torch_cases import CASES, EXTREMES, LAYERS, add_described
 from torch_draw import Draw, Index, Input, INTEGERS
 from torch_references import read, write
 
@@ -358,17 +358,18 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "build")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
+    program = str(args.build / "tests/ops/test_torch")
+    built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit(f"{built.stdout}{built.stderr}test_torch could not be built in {args.build}; "
+                 "create a build there first (./run test)")
+    add_described(program)
     cases = MODES[args.mode]
     names = [n for n in cases if not args.names or any(fnmatch.fnmatch(n, pattern) for pattern in args.names)]
     if not names:
         sys.exit(f"no operation matches {' '.join(args.names)}; available: {' '.join(cases)}")
     warnings.simplefilter("ignore")
     numbers = [args.case] if args.case is not None else range(args.count)
-    program = str(args.build / "tests/ops/test_torch")
-    built = subprocess.run(["ninja", "-C", args.build, "tests/ops/test_torch"], capture_output=True, text=True)
-    if built.returncode != 0:
-        sys.exit(f"{built.stdout}{built.stderr}test_torch could not be built in {args.build}; "
-                 "create a build there first (./run test)")
     passed = failed = refused = checks = 0
     apart = []
     for name in names:

@@ -1,4 +1,5 @@
 // Answers the requests of torch_random.py:  test_torch REQUESTS ANSWERS  (safetensors files).
+//   test_torch --describe             prints the elementwise functions (pointwise_table.h)
 //
 // Request i: metadata "i" is an operation and its arguments (torch_table.h); tensors "i/x0", … hold the
 // storages of its inputs, with metadata "sizes strides offset mode". Modes: c is a constant; g is a leaf that
@@ -79,6 +80,7 @@ struct Inputs {
 class Server {
  public:
   explicit Server(const std::string& path) : file_(serialize::load_safetensors(path)) {
+    add_described(table_);
     add_pointwise(table_);
     add_pairs(table_);
     add_reductions(table_);
@@ -192,6 +194,7 @@ class Server {
 }  // namespace tandem::testing
 
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string_view(argv[1]) == "--describe") return tandem::testing::print_described(), 0;
   if (argc != 3) throw std::invalid_argument("usage: test_torch REQUESTS ANSWERS");
   tandem::testing::Server server(argv[1]);
   server.answer_all();

@@ -134,6 +134,7 @@ struct Overload {
 
 class Table {
  public:
+  void add(const std::string& name, Overload overload) { overloads_[name].push_back(std::move(overload)); }
   /// A function, or a function object, with this signature.
   template <class R, class... A, class F>
   void add(const std::string& name, std::type_identity<R(A...)>, F f) {
@@ -178,6 +179,10 @@ class Table {
 };
 
 void add_pointwise(Table& table);
+/// The functions of pointwise_table.h.
+void add_described(Table& table);
+/// Prints these functions as JSON, for torch_cases/described.py.
+void print_described();
 void add_pairs(Table& table);
 void add_reductions(Table& table);
 void add_shapes(Table& table);

@@ -4,8 +4,22 @@ All arguments are given, in the order of Tandem's declarations. When PyTorch doe
 elements is selected (unstable sort, topk, kthvalue, median), the values are distinct. max, argmax and stable sorting
 guarantee the first one, so ties are drawn for them.
 """
-from torch_cases import (composites, factories, images, indexing, matmul, networks, pairs, pointwise, programs,  # noqa: F401
-                         reductions, shapes)
+import json
+import subprocess
+
+from torch_cases import (composites, extreme, factories, images, indexing, matmul, networks, pairs, pointwise,  # noqa: F401
+                         programs, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
+from torch_cases.described import split
 from torch_cases.extreme import EXTREMES  # noqa: F401
 from torch_cases.layers import LAYERS  # noqa: F401
+
+
+def add_described(program):
+    """Adds the functions that test_torch describes."""
+    functions = json.loads(subprocess.run([program, "--describe"], check=True, capture_output=True).stdout)
+    for kind, tensors, module in (("unary", 1, pointwise), ("binary", 2, pairs)):
+        for function in functions[kind]:
+            extreme.described(function, tensors)
+            for part in split(function):
+                module.described(part)

@@ -11,60 +11,13 @@ def elementwise():
         shapes = d.broadcast(2)
         return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
                                                                         other or kind)]
-    # PyTorch's gradient is NaN at NaN, and its second gradient is NaN at 0.
-    both("copysign", lambda d, make: (lambda s: [make(s[0], grad=not d.special and not d.grid),
-                                                   d.constant(s[1])])(d.broadcast(2)),
-         label="tensors")
-    both("copysign", lambda d, make: [make(d.shape(), grad=not d.special and not d.grid), d.real()], label="number")
-    for name in ("fmax", "fmin"):
-        case(name, lambda d: pair(d, d.tensor))
-
-    def logarithm(d, make):
-        d.second = not d.grid and not d.special
-        return pair(d, make, "positive", INTEGERS + FLOATS)  # not bool: avoids 0 times the infinite logarithm of False
-    both("xlogy", logarithm, label="tensors")
-    case("xlogy", lambda d: [d.tensor(d.shape()), d.pick(0.5, 2, 3.5)], label="number")
-    case("xlogy", lambda d: [d.pick(0, 0.5, 2), d.tensor(d.shape(), kind="positive")], label="from number")
-    # At infinities PyTorch's gradients are NaN.
-    for name in ("logaddexp", "logaddexp2"):
-        case(name, lambda d: pair(d, d.tensor, "finite", FLOATS))
-    case("heaviside", lambda d: (lambda t, s: [d.constant(s[0], t), d.constant(s[1], t)])(d.dtype(), d.broadcast(2)))
-    case("float_power", lambda d: (lambda p: setattr(d, "second", not d.grid) or p)(pair(d, d.tensor, "positive")),
-         label="tensors")
-    case("float_power", lambda d: [d.tensor(d.shape(), kind="positive"), d.pick(2, 0.5, -1, 3)], label="number")
-    both("logit", lambda d, make: [make(d.shape(), d.float(), "unit"), d.pick(None, 0.1, 1e-6)], torch.logit,
-         tolerance=10)
-    both("sinc", lambda d, make: [make(d.shape(), kind="nonzero")], tolerance=10)
-    both("deg2rad", lambda d, make: [make(d.shape())])
-    both("rad2deg", lambda d, make: [make(d.shape())])
-    for name in ("signbit", "isposinf", "isneginf"):
-        case(name, lambda d: [d.tensor(d.shape())])
-    case("nan_to_num_", lambda d: [d.written(d.shape()), *(d.pick(None, 1.5, 7.0) for _ in range(3))])
     case("clamp_", lambda d: (lambda s: [d.written(s[0], kind="finite"), *(d.tensor(n, kind="finite") for n in s[1:])])(
         d.broadcast(3)), torch.Tensor.clamp_, "tensors")
     for name in ("clamp_min", "clamp_max"):
         both(name, lambda d, make: pair(d, make), label="tensor")
-    def with_constant(d):
-        shapes = d.broadcast(2)
-        return [d.written(shapes[0]), d.constant(shapes[1])]
-    for name in "eq ne lt le gt ge".split():
-        case(name + "_", with_constant, label="tensors")
-        case(name + "_", lambda d: [d.written(d.shape()), d.number()], label="number")
-    for name in "logical_and logical_or logical_xor".split():
-        case(name + "_", lambda d: pair(d, lambda s, t, k: d.written(s, t, k, False)))
-    for name in "bitwise_left_shift bitwise_right_shift".split():
-        case(name + "_", lambda d: pair(d, d.written, "positive", INTEGERS), label="tensors")
-        case(name + "_", lambda d: [d.written(d.shape(), d.pick(*INTEGERS)), d.whole(0, 9)], label="number")
 
 
 def bends():
-    def number(d):
-        # At NaN PyTorch's scalar and vector code produce different gradients.
-        return [d.tensor(d.shape(), d.float(), grad=not d.special), d.pick(0.5, 0.0, 1.3)]
-    case("hardshrink", number, F.hardshrink)
-    case("softshrink", number, F.softshrink)
-    case("tanhshrink", lambda d: [d.tensor(d.shape(), d.float())], F.tanhshrink)
-
     def parametric(d):
         shape, t = d.shape(), d.float()
         channels = 1 if len(shape) < 2 else shape[1]

@@ -1,10 +1,12 @@
 """Functions of one and two arguments, and losses, for the sweep over extreme values (torch_extreme.py)."""
+import ast
 import math
 
 import torch
 import torch.nn.functional as F
 
 from torch_cases.case import Case
+from torch_cases.described import called
 from torch_draw import Input
 
 EXTREMES = {}
@@ -120,43 +122,32 @@ def modulo(f):
     return of
 
 
-def one_argument():
-    cancels = dict(tanh=1, expm1=1, sinc=1, tanhshrink=1, mish=1, sigmoid=0.1)
-    exact = dict(silu=lambda x: x * sigmoid(x), sigmoid=sigmoid, softsign=lambda x: x.sign() * (1 - 1 / (1 + x.abs())),
-                 mish=lambda x: x * mish_factor(x))
-    for name in ("neg abs sign square relu floor ceil round trunc frac exp exp2 expm1 log log2 log10 log1p erf erfc sqrt "
-                 "rsqrt reciprocal sigmoid sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh isnan isinf isfinite "
-                 "signbit isposinf isneginf sinc deg2rad rad2deg silu mish selu relu6 hardsigmoid hardswish softsign "
-                 "tanhshrink").split():
-        function = getattr(torch, name, None) or getattr(F, name)
-        sweep(name, lambda d: [d.line()], function, cancels=cancels.get(name, 0), exact=exact.get(name),
-              tolerance=100 if name == "silu" else 1)
-    sweep("log_sigmoid", lambda d: [d.line()], F.logsigmoid)
-    sweep("gelu", lambda d: [d.line(), "none"], lambda x, a: F.gelu(x), "none", cancels=1,
-          exact=lambda x, a: x * 0.5 * torch.erfc(x * -math.sqrt(0.5)))
-    sweep("gelu", lambda d: [d.line(), "tanh"], lambda x, a: F.gelu(x, approximate="tanh"), "tanh", cancels=1)
-    for eps in (None, 0.0, 1e-6, 0.1):
-        sweep("logit", lambda d, e=eps: [d.line(), e], torch.logit, str(eps))
-    for beta, threshold in ((1, 20), (2, 20), (0.5, 1.5)):
-        sweep("softplus", lambda d, b=beta, t=threshold: [d.line(), b, t], F.softplus, f"{beta} {threshold}")
-    for p in ((1, 1), (0.5, 2)):
-        sweep("elu", lambda d, p=p: [d.line(), *p], torch._C._nn.elu, str(p))
-    for alpha in (1, 0.5, 2):
-        sweep("celu", lambda d, a=alpha: [d.line(), a], torch.celu, str(alpha))
-    sweep("leaky_relu", lambda d: [d.line(), 0.25], F.leaky_relu)
-    sweep("hardtanh", lambda d: [d.line(), -1, 1], F.hardtanh)
-    sweep("threshold", lambda d: [d.line(), 1, -2], F.threshold)
-    for name in ("hardshrink", "softshrink"):
-        sweep(name, lambda d: [d.line(), 0.5], getattr(F, name))
-    sweep("clamp", lambda d: [d.line(), -1, 2])
-    sweep("clamp_min", lambda d: [d.line(), 0.5])
-    sweep("clamp_max", lambda d: [d.line(), 0.5])
-    sweep("nan_to_num", lambda d: [d.line(), None, None, None])
-
-
 def mish_factor(x):
     e = torch.exp(torch.where(x < 20, x, 20))
     return torch.where(x < 20, e * (e + 2) / (e * (e + 2) + 2), 1)
+
+
+# The magnitude of the numbers that cancel in a function's formula, more accurate formulas, and factors of the bound.
+CANCELS = dict(tanh=1, expm1=1, sinc=1, tanhshrink=1, mish=1, sigmoid=0.1, gelu=1, logaddexp=1, logaddexp2=1)
+EXACT = {"silu": lambda x: x * sigmoid(x), "sigmoid": sigmoid, "softsign": lambda x: x.sign() * (1 - 1 / (1 + x.abs())),
+         "mish": lambda x: x * mish_factor(x), "gelu none": lambda x, a: x * 0.5 * torch.erfc(x * -math.sqrt(0.5))}
+TOLERANCE = dict(silu=100)
+
+
+def described(function, tensors):
+    """The sweeps of a function of one or two tensors."""
+    name, kind = function["name"], function["kind"]
+    if function.get("types") == "integers" or kind in ("bits", "shift"):
+        return
+    sets = [ast.literal_eval(text) for text in function["extremes"]]
+    for parameters in sets:
+        label = " ".join(map(str, parameters)) if len(sets) > 1 else None
+
+        def draw(d, parameters=parameters):
+            mode = "c" if kind == "constants" else "g"
+            return ([d.line()] if tensors == 1 else d.pairs(first=mode, second=mode)) + parameters
+        sweep(name, draw, called(function, tensors), label, cancels=CANCELS.get(name, 0),
+              exact=EXACT.get(name if label is None else f"{name} {label}"), tolerance=TOLERANCE.get(name, 1))
 
 
 def with_numbers():
@@ -211,15 +202,7 @@ def apart(d):
     return [x, y]
 
 
-def two_arguments():
-    for name in ("mul", "div", "floor_divide", "fmod", "remainder", "pow", "maximum", "minimum", "atan2", "hypot", "copysign",
-                 "fmax", "fmin", "xlogy", "logaddexp", "logaddexp2", "float_power", "eq", "ne", "lt", "le", "gt", "ge"):
-        sweep(name, lambda d: d.pairs(), cancels=1 if name.startswith("logadd") else 0)
-    sweep("heaviside", lambda d: [x for x in d.pairs(first="c", second="c")])
-    for alpha in (1, 2):
-        for name in ("add", "sub"):
-            sweep(name, lambda d, a=alpha: d.pairs() + [a], lambda x, y, a, f=getattr(torch, name): f(x, y, alpha=a),
-                  str(alpha))
+def others():
     sweep("prelu", lambda d: [d.line(), d.chosen([0.25], "c")], F.prelu)
     for w in (0.25, 0.5, 2):
         sweep("lerp", lambda d, w=w: d.pairs() + [w], label=str(w))
@@ -282,8 +265,7 @@ def signs(d):
     return Input(torch.tensor([d.pick(-1.0, 1.0) for _ in range(d.count)], dtype=d.type), [d.count], [1], 0, "c")
 
 
-one_argument()
 with_numbers()
 reductions()
-two_arguments()
+others()
 losses()

@@ -1,73 +1,184 @@
-"""Elementwise operations on several tensors."""
+"""Elementwise operations on several tensors: those of pointwise_table.h, and others."""
+import operator
+
 import torch
 
 from torch_cases.case import both, case, value_for
+from torch_cases.described import called, in_place, parameters
 from torch_draw import COMPUTED, FLOATS, INTEGERS
 
 
-def arithmetic():
-    def tensors(d, make, kind="any", count=2, types=None):
-        shapes = d.broadcast(count)
-        d.above_least = int(kind == "nonzero")  # PyTorch crashes when the smallest integer is divided by -1
-        first = make(shapes[0], types and d.pick(*types))
-        return [first] + [d.tensor(s, types and d.pick(*types), kind) for s in shapes[1:]]
+def tensors(d, make, kind="any", count=2, types=None, first="any"):
+    shapes = d.broadcast(count)
+    d.above_least = int(kind == "nonzero")  # PyTorch crashes when the smallest integer is divided by -1
+    x = make(shapes[0], types and d.pick(*types), first)
+    return [x] + [d.tensor(s, types and d.pick(*types), kind) for s in shapes[1:]]
 
-    def with_number(d, make, kind="any"):
+
+class Any:
+    """The arguments of a function of two: two tensors, a tensor and a number, or a number and a tensor. A class for each
+    `drawn` of pointwise_table.h."""
+    kind, types, first = "any", None, "any"
+
+    def tensors(self, d, make):
+        return tensors(d, make, self.kind, types=self.types, first=self.first)
+
+    def right(self, d, make):
         number = d.number()
-        d.above_least = int(kind == "nonzero")
-        return [make(d.shape()), 2 if kind == "nonzero" and number == 0 else number]
+        d.above_least = int(self.kind == "nonzero")
+        return [make(d.shape()), 2 if self.kind == "nonzero" and number == 0 else number]
 
-    def alpha(d):
-        return d.pick(1, 1, 2, -3, 0.5)
+    def left(self, d, make):
+        return [d.number(), make(d.shape(), kind=self.kind)]
 
-    for name in ("add", "sub"):
-        method = getattr(torch, name)
-        for draw, label in ((tensors, "tensors"), (with_number, "number")):
-            case(name, lambda d, w=draw: w(d, d.tensor) + [alpha(d)], lambda a, b, s, f=method: f(a, b, alpha=s), label)
-            case(name + "_", lambda d, w=draw: w(d, d.written) + [alpha(d)],
-                 lambda a, b, s, f=getattr(torch.Tensor, name + "_"): f(a, b, alpha=s), label)
-    for draw, label in ((tensors, "tensors"), (with_number, "number")):
-        case("rsub", lambda d, w=draw: w(d, d.tensor) + [alpha(d)], lambda a, b, s: torch.rsub(a, b, alpha=s), label)
-    for name in "mul div fmod remainder floor_divide".split():
-        kind = "any" if name == "mul" else "nonzero"
 
-        def with_tensor(d, make, kind=kind, name=name):
-            # For an infinite self, the gradient of a remainder's divisor may be either NaN or infinite.
-            d.special = d.special and name not in ("fmod", "remainder")
-            return tensors(d, make, kind)
-        both(name, with_tensor, label="tensors")
-        both(name, lambda d, make, k=kind: with_number(d, make, k), label="number")
-    def real(d):
+class Nonzero(Any):
+    kind = "nonzero"
+
+
+class Modulo(Nonzero):
+    def tensors(self, d, make):
+        d.special = False  # for an infinite self, the gradient of the divisor may be either NaN or infinite
+        return super().tensors(d, make)
+
+
+class Finite(Any):
+    """At infinities PyTorch's gradients are NaN."""
+    kind, first, types = "finite", "finite", FLOATS
+
+
+class Power(Any):
+    def of(self, d, *arguments):
+        d.second = not d.grid and not d.special  # PyTorch's second gradients are NaN for base 0
+        return list(arguments)
+
+    def real(self, d):
         # not bool: PyTorch's gradients do not treat False as 0
         number = d.number()
         return int(number) if isinstance(number, bool) else number
 
-    def power(d, *arguments):
-        d.second = not d.grid and not d.special  # PyTorch's second gradients are NaN for base 0
-        return list(arguments)
-    both("pow", lambda d, make: power(d, make(d.shape(), kind=d.pick("positive", "any")), real(d)), label="number")
-    both("pow", lambda d, make: (lambda s: power(d, make(s[0], kind=d.pick("positive", "any")), d.tensor(
-        s[1], kind="positive")))(d.broadcast(2)), label="tensors")
-    for mode in (None, "trunc", "floor"):
-        case("div", lambda d, m=mode: tensors(d, d.tensor, "nonzero") + [m],
-             lambda a, b, m: torch.div(a, b, rounding_mode=m), f"tensors {mode}")
-        case("div_", lambda d, m=mode: tensors(d, d.written, "nonzero") + [m],
-             lambda a, b, m: a.div_(b, rounding_mode=m), f"tensors {mode}")
-        case("div", lambda d, m=mode: with_number(d, d.tensor, "nonzero") + [m],
-             lambda a, b, m: torch.div(a, b, rounding_mode=m), f"number {mode}")
-        case("div_", lambda d, m=mode: with_number(d, d.written, "nonzero") + [m],
-             lambda a, b, m: a.div_(b, rounding_mode=m), f"number {mode}")
-    case("div", lambda d: [d.number(), d.tensor(d.shape(), kind="nonzero")], lambda a, b: a / b, "from number")
-    case("remainder", lambda d: [d.number(), d.tensor(d.shape(), kind="nonzero")], label="from number")
-    case("pow", lambda d: power(d, real(d), d.tensor(d.shape(), kind=d.pick("positive", "any"))), label="from number")
-    for name in ("maximum", "minimum"):
-        case(name, lambda d: tensors(d, d.tensor))
-    for name in ("atan2", "hypot"):
-        def legs(d, make):
-            d.second = not d.grid and not d.special  # there is no second derivative at the origin
-            # PyTorch's gradient squares integers in their original dtype.
-            return tensors(d, make, types=d.pick(FLOATS, FLOATS, INTEGERS))
-        both(name, legs)
+    def tensors(self, d, make):
+        shapes = d.broadcast(2)
+        return self.of(d, make(shapes[0], kind=d.pick("positive", "any")), d.tensor(shapes[1], kind="positive"))
+
+    def right(self, d, make):
+        return self.of(d, make(d.shape(), kind=d.pick("positive", "any")), self.real(d))
+
+    def left(self, d, make):
+        return self.of(d, self.real(d), make(d.shape(), kind=d.pick("positive", "any")))
+
+
+class Root(Any):
+    kind, first = "positive", "positive"
+
+    def tensors(self, d, make):
+        d.second = not d.grid
+        return super().tensors(d, make)
+
+    def right(self, d, make):
+        return [make(d.shape(), kind="positive"), d.pick(2, 0.5, -1, 3)]
+
+
+class Legs(Any):
+    def tensors(self, d, make):
+        d.second = not d.grid and not d.special  # there is no second derivative at the origin
+        # PyTorch's gradient squares integers in their original dtype.
+        return tensors(d, make, types=d.pick(FLOATS, FLOATS, INTEGERS))
+
+
+class Sign(Any):
+    """PyTorch's gradient is NaN at NaN, and its second gradient is NaN at 0."""
+
+    def tensors(self, d, make):
+        shapes = d.broadcast(2)
+        return [make(shapes[0], grad=not d.special and not d.grid), d.constant(shapes[1])]
+
+    def right(self, d, make):
+        return [make(d.shape(), grad=not d.special and not d.grid), d.real()]
+
+
+class Logarithm(Any):
+    kind, first = "positive", "positive"
+    types = INTEGERS + FLOATS  # not bool: avoids 0 times the infinite logarithm of False
+
+    def tensors(self, d, make):
+        d.second = not d.grid and not d.special
+        return super().tensors(d, make)
+
+    def right(self, d, make):
+        return [make(d.shape()), d.pick(0.5, 2, 3.5)]
+
+    def left(self, d, make):
+        return [d.pick(0, 0.5, 2), make(d.shape(), kind="positive")]
+
+
+class Constants(Any):
+    def tensors(self, d, make):
+        dtype, shapes = d.dtype(), d.broadcast(2)
+        return [make(shapes[0], dtype, grad=False), d.constant(shapes[1], dtype)]
+
+
+class Compared(Any):
+    types = COMPUTED
+
+    def tensors(self, d, make):
+        x, y = super().tensors(d, make)
+        if make == d.written and y.mode == "g":
+            y.mode = "c"
+        return [x, y]
+
+
+class Logic(Any):
+    def tensors(self, d, make):
+        shapes = d.broadcast(2)
+        return [make(shapes[0], grad=make == d.tensor), d.tensor(shapes[1])]
+
+
+class Bits(Any):
+    def dtypes(self, d):
+        return INTEGERS + [torch.bool] if d.chance(0.9) else COMPUTED
+
+    def tensors(self, d, make):
+        return tensors(d, make, self.kind, types=self.dtypes(d))
+
+    def right(self, d, make):
+        return [make(d.shape(), d.pick(*self.dtypes(d))), d.pick(d.whole(-3, 5), d.chance(0.5))]
+
+
+class Shift(Bits):
+    kind = "positive"
+
+    def right(self, d, make):
+        return [make(d.shape(), d.pick(*self.dtypes(d))), d.whole(0, 9)]
+
+
+PAIRS = {c.__name__.lower(): c() for c in (Any, Nonzero, Modulo, Finite, Power, Root, Legs, Sign, Logarithm, Constants,
+                                            Compared, Logic, Bits, Shift)}
+
+
+# PyTorch's functions of a number and a tensor that are only operators.
+OPERATORS = dict(div=operator.truediv)
+
+
+def described(function):
+    name, pair = function["name"], PAIRS[function["kind"]]
+    apart = function["right"] or function["left"]
+
+    def give(name, draw, made, equivalent, kind):
+        label = " ".join(filter(None, [kind if apart else None, function.get("label")]))
+        case(name, lambda d: draw(d, getattr(d, made)) + parameters(d, function), equivalent, label or None)
+    give(name, pair.tensors, "tensor", called(function, 2), "tensors")
+    if function["right"]:
+        give(name, pair.right, "tensor", called(function, 2), "number")
+    if function["left"]:
+        give(name, pair.left, "tensor", OPERATORS.get(name) or called(function, 2), "from number")
+    if function["in_place"]:
+        give(name + "_", pair.tensors, "written", in_place(function, 2), "tensors")
+    if function["in_place_right"]:
+        give(name + "_", pair.right, "written", in_place(function, 2), "number")
+
+
+def three():
     for name in ("addcmul", "addcdiv"):
         def draw(d, make, kind="nonzero"):
             one = [d.dtype()] if d.chance(0.8) else None
@@ -94,26 +205,6 @@ def arithmetic():
 
 
 def comparison():
-    for name in "eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split():
-        bits = name.startswith("bitwise")
-        kind = "positive" if name.endswith("shift") else "any"
-
-        def draw(d, make, bits=bits, kind=kind):
-            types = INTEGERS + [torch.bool] if bits and d.chance(0.9) else COMPUTED
-            shapes = d.broadcast(2)
-            return [make(shapes[0], d.pick(*types)), d.tensor(shapes[1], d.pick(*types), kind)]
-
-        def number(d, make, bits=bits, kind=kind):
-            types = INTEGERS + [torch.bool] if bits and d.chance(0.9) else COMPUTED
-            value = d.whole(0, 9) if kind == "positive" else d.pick(d.whole(-3, 5), d.chance(0.5)) if bits else d.number()
-            return [make(d.shape(), d.pick(*types)), value]
-        for f, label in ((draw, "tensors"), (number, "number")):
-            if bits and kind == "any":
-                both(name, f, label=label)
-            else:
-                case(name, lambda d, f=f: f(d, d.tensor), label=label)
-    for name in "logical_and logical_or logical_xor".split():
-        case(name, lambda d: [d.tensor(s) for s in d.broadcast(2)])
     case("result_type", lambda d: [d.tensor(s) for s in d.broadcast(2)], label="tensors")
     case("result_type", lambda d: [d.tensor(d.shape()), d.number()], label="number")
     for name in ("isclose", "allclose"):
@@ -137,6 +228,6 @@ def where():
     case("masked_select", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1], torch.bool)])(d.broadcast(2)))
 
 
-arithmetic()
+three()
 comparison()
 where()

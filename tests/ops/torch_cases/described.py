@@ -1,0 +1,49 @@
+"""The elementwise functions of pointwise_table.h, as `test_torch --describe` prints them."""
+import ast
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def split(function):
+    """One function for each text of a parameter, with the text as label."""
+    values = function["parameters"] and function["parameters"][0].split(", ")
+    if not any(v.startswith("'") for v in values):
+        return [function]
+    return [dict(function, parameters=[v], label=v.strip("'")) for v in values]
+
+
+def bound(d):
+    """Not infinite: an infinite value is not a bound here, but PyTorch treats it as one for infinite elements."""
+    number = d.number()
+    return number if abs(number) != math.inf else 0.5
+
+
+def parameters(d, function):
+    """Draws a value of each parameter."""
+    drawn = [d.pick(*values.split(", ")) for values in function["parameters"]]
+    return [bound(d) if v == "number" else ast.literal_eval(v) for v in drawn]
+
+
+def with_keyword(f, function, tensors):
+    keyword = function["keyword"]
+    return (lambda *a: f(*a[:tensors], **{keyword: a[tensors]})) if keyword and function["parameters"] else f
+
+
+def torch_function(function):
+    return eval(function["torch"], dict(torch=torch, F=F))
+
+
+def called(function, tensors=1):
+    """PyTorch's function of the tensors and the parameters."""
+    return with_keyword(torch_function(function), function, tensors)
+
+
+def in_place(function, tensors=1):
+    name = function["name"] + "_"
+    for place in (torch.Tensor, F, torch):
+        if hasattr(place, name):
+            return with_keyword(getattr(place, name), function, tensors)
+    f = torch_function(function)
+    return lambda *a: f(*a, inplace=True)
