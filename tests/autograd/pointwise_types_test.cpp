@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/where.h"
+#include "tandem/tests/ops/pointwise_table.h"
 #include "values.h"
 
 using namespace tandem;
@@ -42,6 +43,31 @@ TEST_CASE("result dtypes") {
   CHECK(((where(ints({1}, kBool), ones({1}, kFloat), ones({1}, kDouble)).dtype() == kDouble)));
   CHECK(((clamp(ints({3}), Scalar(0.5)).dtype() == kFloat)));
   CHECK(((div(ints({7}), 2, "floor").dtype() == kLong)));
+}
+
+TEST_CASE("dtypes of functions of one argument") {
+  for (const UnaryFunction& f : unary_functions())
+    for (const OpTest& test : tests_of(f)) {
+      CAPTURE(test.name);
+      for (const ScalarType type : {kFloat, kDouble})
+        if (f.types != Drawn::kIntegers)
+          CHECK((test.fn({ones({3}, type)})[0].dtype() ==
+                 (f.integers == Integers::kBecomeBool ? kBool : type)));
+      for (const ScalarType type : kIntegers) {
+        CAPTURE(std::string(name(type)));
+        const Tensor x = ones({3}, type);
+        if (f.integers == Integers::kRejected) {
+          CHECK_THROWS_AS(test.fn({x}), Error);
+          continue;
+        }
+        const bool to_float = f.integers == Integers::kBecomeFloat;
+        CHECK((test.fn({x})[0].dtype() == (to_float                              ? kFloat
+                                           : f.integers == Integers::kBecomeBool ? kBool
+                                                                                 : type)));
+        if (to_float && f.in_place != nullptr && f.parameters.empty())
+          CHECK_THROWS_WITH_AS(f.in_place(x, {}), doctest::Contains((f.name + "_").c_str()), Error);
+      }
+    }
 }
 
 TEST_CASE("integer arithmetic for every type") {

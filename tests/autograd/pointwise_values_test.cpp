@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/random.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/tests/ops/pointwise_table.h"
 #include "values.h"
 
 using namespace tandem;
@@ -20,63 +21,22 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity(),
                  kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Case {
-  const char* name;
-  Tensor (*function)(const Tensor&);
-  double (*reference)(double);
-  double low, high;
-};
-
-#define STD(f) [](double x) -> double { return std::f(x); }
-const Case kCases[] = {
-    {"exp", exp, STD(exp), -87, 88},
-    {"exp near 0", exp, STD(exp), -1, 1},
-    {"exp2", exp2, STD(exp2), -125, 127},
-    {"expm1", expm1, STD(expm1), -20, 80},
-    {"expm1 near 0", expm1, STD(expm1), -1e-3, 1e-3},
-    {"log", log, STD(log), 1e-30, 1e30},
-    {"log near 1", log, STD(log), 0.5, 2},
-    {"log2", log2, STD(log2), 0.1, 1e6},
-    {"log10", log10, STD(log10), 0.1, 1e6},
-    {"log1p", log1p, STD(log1p), -0.99, 10},
-    {"log1p near 0", log1p, STD(log1p), -1e-4, 1e-4},
-    {"sin", sin, STD(sin), -10, 10},
-    {"sin far", sin, STD(sin), -1e6, 1e6},
-    {"cos", cos, STD(cos), -10, 10},
-    {"cos far", cos, STD(cos), -1e6, 1e6},
-    {"tan", tan, STD(tan), -10, 10},
-    {"asin", asin, STD(asin), -1, 1},
-    {"acos", acos, STD(acos), -1, 1},
-    {"atan", atan, STD(atan), -20, 20},
-    {"sinh", sinh, STD(sinh), -20, 20},
-    {"cosh", cosh, STD(cosh), -20, 20},
-    {"tanh", tanh, STD(tanh), -10, 10},
-    {"asinh", asinh, STD(asinh), -1e4, 1e4},
-    {"acosh", acosh, STD(acosh), 1, 1e4},
-    {"atanh", atanh, STD(atanh), -1, 1},
-    {"erf", erf, STD(erf), -4, 4},
-    {"erfc", erfc, STD(erfc), -4, 9},
-    {"sqrt", sqrt, STD(sqrt), 0, 1e4},
-    {"floor", floor, STD(floor), -9, 9},
-    {"round", round, STD(nearbyint), -9, 9},
-};
-#undef STD
-
-// n irregular values from low to high.
-Tensor values_between(double low, double high, int64_t n, ScalarType type) {
+// n irregular values.
+Tensor values_between(Interval interval, int64_t n, ScalarType type) {
   Tensor x = rand({n}, TensorOptions(kDouble));
-  return (x * (high - low) + low).to(type);
+  return (x * (interval.high - interval.low) + interval.low).to(type);
 }
 
-void compare(const Case& c, ScalarType type, double units) {
-  CAPTURE(c.name);
+// Compares with the standard library on one interval.
+void compare(const UnaryFunction& f, Interval interval, ScalarType type, double units) {
+  CAPTURE(f.name);
   CAPTURE(name(type));
-  const Tensor x = values_between(c.low, c.high, 3001, type);
-  const std::vector<double> in = values(x), out = values(c.function(x));
+  const Tensor x = values_between(interval, 3001, type);
+  const std::vector<double> in = values(x), out = values(f.function(x, {}));
   const double epsilon =
       type == kFloat ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const double expected = c.reference(in[i]);
+    const double expected = f.exact(in[i]);
     if (!(std::fabs(out[i] - expected) <= units * epsilon * std::fabs(expected) + 1e-37)) {
       FAIL_CHECK("at " << in[i] << ": " << out[i] << ", expected " << expected);
       return;
@@ -96,23 +56,32 @@ double at(Tensor (*f)(const Tensor&), double x, ScalarType type) {
 }  // namespace
 
 TEST_CASE("functions match the standard library to a few units in the last place") {
-  for (const Case& c : kCases) {
-    compare(c, kFloat, 7);
-    compare(c, kDouble, 7);
+  for (const UnaryFunction& f : unary_functions()) {
+    CHECK((f.exact == nullptr) == f.intervals.empty());
+    for (const Interval& interval : f.intervals)
+      for (const ScalarType type : {kFloat, kDouble}) compare(f, interval, type, 7);
   }
 }
 
 TEST_CASE("an element's value does not depend on its position") {
+  const auto check = [](const OpTest& test, Interval interval, ScalarType type) {
+    CAPTURE(test.name);
+    const auto f = [&](const Tensor& t) { return test.fn({t})[0]; };
+    const Tensor x = values_between(interval, 4096, type);
+    const Tensor y = f(x);
+    // Tails of all lengths, and elements with stride two.
+    for (int64_t n : {1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 33, 63})
+      CHECK(same_bits(f(x.as_strided({n}, {1}, 64 - n)), y.as_strided({n}, {1}, 64 - n)));
+    CHECK(same_bits(f(x.as_strided({2000}, {2}, 1)), y.as_strided({2000}, {2}, 1)));
+    CHECK(same_bits(f(x.as_strided({64, 64}, {1, 64}, 0)), y.as_strided({64, 64}, {1, 64}, 0)));
+  };
   for (ScalarType type : {kFloat, kDouble})
-    for (const Case& c : kCases) {
-      CAPTURE(c.name);
-      const Tensor x = values_between(c.low, c.high, 4096, type);
-      const Tensor y = c.function(x);
-      // Tails of all lengths, and elements with stride two.
-      for (int64_t n : {1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 33, 63})
-        CHECK(same_bits(c.function(x.as_strided({n}, {1}, 64 - n)), y.as_strided({n}, {1}, 64 - n)));
-      CHECK(same_bits(c.function(x.as_strided({2000}, {2}, 1)), y.as_strided({2000}, {2}, 1)));
-      CHECK(same_bits(c.function(x.as_strided({64, 64}, {1, 64}, 0)), y.as_strided({64, 64}, {1, 64}, 0)));
+    for (const UnaryFunction& f : unary_functions()) {
+      if (f.types == Drawn::kIntegers) continue;
+      for (const OpTest& test : tests_of(f)) {
+        check(test, {f.domain.low, f.domain.high}, type);
+        for (const Interval& interval : f.intervals) check(test, interval, type);
+      }
     }
 }
 
