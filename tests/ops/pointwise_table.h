@@ -104,5 +104,7 @@ std::string torch_name(const F& f) {
 /// The harness's tests of all variants; without a gradient where there is none.
 std::vector<OpTest> tests_of(const UnaryFunction& f);
 std::vector<OpTest> tests_of(const BinaryFunction& f);
+/// Functions of a tensor and a fixed number.
+std::vector<OpTest> tests_with_numbers();
 
 }  // namespace tandem::testing
