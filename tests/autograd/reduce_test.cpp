@@ -1,4 +1,4 @@
-// Reductions: every mode of the harness, empty tensors, NaN, ties, dtypes, errors, threads.
+// Reductions: empty tensors, NaN, ties, dtypes, errors, threads.
 #include <cmath>
 #include <limits>
 
@@ -26,80 +26,7 @@ Tensor values(std::initializer_list<double> list, ScalarType type = kDouble) {
 }
 double at(const Tensor& t, int64_t i) { return t.to(kDouble).contiguous().data_ptr<double>()[i]; }
 
-using Shapes = std::vector<std::vector<InputSpec>>;
-const Shapes kShapes = {{real({3, 4})}, {real({2, 3, 2})}, {real({5, 1})}, {real({1, 1, 3})}};
-const Shapes kDistinct = {{distinct({3, 4})}, {distinct({2, 3, 2})}, {distinct({5, 1})}};
-
-#define TENSORS(...) [](const Tensors& x) { return Tensors{__VA_ARGS__}; }
-
 }  // namespace
-
-TEST_CASE("sum, nansum, mean, prod") {
-  check_op({.name = "sum",
-            .torch = "x0.sum()",
-            .fn = TENSORS(sum(x[0])),
-            .cases = {{real({3, 4})}, {real({})}, {real({0})}}});
-  check_op({.name = "sum dim", .torch = "x0.sum(1)", .fn = TENSORS(sum(x[0], 1)), .cases = kShapes});
-  check_op({.name = "sum dims",
-            .torch = "x0.sum([0, -1], True)",
-            .fn = TENSORS(sum(x[0], {0, -1}, true)),
-            .cases = kShapes});
-  check_op(
-      {.name = "nansum", .torch = "x0.nansum()", .fn = TENSORS(nansum(x[0])), .cases = {{real({3, 4})}}});
-  check_op({.name = "mean",
-            .torch = "x0.mean()",
-            .fn = TENSORS(mean(x[0])),
-            .cases = {{real({3, 4})}, {real({})}}});
-  check_op({.name = "mean dim", .torch = "x0.mean(0)", .fn = TENSORS(mean(x[0], 0)), .cases = kShapes});
-  check_op({.name = "prod",
-            .torch = "x0.prod()",
-            .fn = TENSORS(prod(x[0])),
-            .cases = {{real({2, 3})}, {real({})}, {real({0})}}});
-  check_op({.name = "prod dim", .torch = "x0.prod(1)", .fn = TENSORS(prod(x[0], 1)), .cases = kShapes});
-}
-
-TEST_CASE("max, min, amax, amin") {
-  check_op({.name = "max", .torch = "x0.max()", .fn = TENSORS(max(x[0])), .cases = kDistinct});
-  check_op({.name = "min", .torch = "x0.min()", .fn = TENSORS(min(x[0])), .cases = kDistinct});
-  check_op({.name = "max dim",
-            .torch = "x0.max(1)[0]",
-            .fn = TENSORS(std::get<0>(max(x[0], 1))),
-            .cases = kDistinct});
-  check_op({.name = "min dim",
-            .torch = "x0.min(0, True)[0]",
-            .fn = TENSORS(std::get<0>(min(x[0], 0, true))),
-            .cases = kDistinct});
-  check_op(
-      {.name = "amax", .torch = "x0.amax([0, 1])", .fn = TENSORS(amax(x[0], {0, 1})), .cases = kDistinct});
-  check_op(
-      {.name = "amin", .torch = "x0.amin(1, True)", .fn = TENSORS(amin(x[0], 1, true)), .cases = kDistinct});
-}
-
-TEST_CASE("var, std, norm, logsumexp") {
-  check_op({.name = "var", .torch = "x0.var()", .fn = TENSORS(var(x[0])), .cases = {{real({3, 4})}}});
-  check_op({.name = "var dim",
-            .torch = "x0.var([1], False)",
-            .fn = TENSORS(var(x[0], {1}, false)),
-            .cases = {{real({3, 4})}, {real({2, 3, 2})}}});
-  check_op({.name = "std dim",
-            .torch = "x0.std([0, 1], True, True)",
-            .fn = TENSORS(tandem::std(x[0], {0, 1}, true, true)),
-            .cases = {{real({3, 4})}, {real({2, 3, 2})}}});
-  check_op({.name = "norm", .torch = "x0.norm()", .fn = TENSORS(norm(x[0])), .cases = {{real({3, 4})}}});
-  check_op(
-      {.name = "norm 1", .torch = "x0.norm(1, [1])", .fn = TENSORS(norm(x[0], 1, {1})), .cases = kDistinct});
-  check_op(
-      {.name = "norm 3", .torch = "x0.norm(3, [1])", .fn = TENSORS(norm(x[0], 3, {1})), .cases = kDistinct});
-  check_op({.name = "norm 1.5", .torch = "x0.norm(1.5)", .fn = TENSORS(norm(x[0], 1.5)), .cases = kDistinct});
-  check_op({.name = "norm inf",
-            .torch = "x0.norm(float('inf'), [0])",
-            .fn = TENSORS(norm(x[0], kInf, {0})),
-            .cases = kDistinct});
-  check_op({.name = "logsumexp",
-            .torch = "x0.logsumexp([0, 1])",
-            .fn = TENSORS(logsumexp(x[0], {0, 1})),
-            .cases = kShapes});
-}
 
 TEST_CASE("empty tensors: the identity, or an error") {
   const Tensor none = empty({0, 3}, kDouble);

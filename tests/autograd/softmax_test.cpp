@@ -1,4 +1,4 @@
-// Softmax: every mode of the harness, references in double, extreme values, errors, threads.
+// Softmax: references in double, extreme values, errors, threads.
 #include "tandem/autograd/ops/softmax.h"
 
 #include <cmath>
@@ -12,22 +12,6 @@
 
 using namespace tandem;
 using namespace tandem::testing;
-
-TEST_CASE("softmax and log_softmax") {
-  for (int64_t dim : {0, 1, -1}) {
-    const std::string d = std::to_string(dim);
-    const std::vector<std::vector<InputSpec>> shapes = {
-        {real({3, 4})}, {real({2, 3, 2})}, {real({1, 5})}, {real({0, 4})}};
-    check_op({.name = "softmax " + d,
-              .torch = "torch.softmax(x0, " + d + ")",
-              .fn = [=](const Tensors& x) { return Tensors{softmax(x[0], dim)}; },
-              .cases = shapes});
-    check_op({.name = "log_softmax " + d,
-              .torch = "torch.log_softmax(x0, " + d + ")",
-              .fn = [=](const Tensors& x) { return Tensors{log_softmax(x[0], dim)}; },
-              .cases = shapes});
-  }
-}
 
 // Both layouts of the kernel, lengths around the vector length, forward and backward without create_graph.
 TEST_CASE("rows and columns of any length match a naive softmax") {

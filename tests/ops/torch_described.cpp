@@ -1,7 +1,8 @@
-// The elementwise functions of pointwise_table.h: their overloads, and their descriptions for Python.
+// The functions of pointwise_table.h: their overloads; and the descriptions of all tables for Python.
 #include <cstdio>
 
 #include "tandem/tests/ops/pointwise_table.h"
+#include "tandem/tests/ops/reduction_table.h"
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {
@@ -87,6 +88,10 @@ std::string description(const BinaryFunction& f) {
                 ", \"in_place_right\": ", flag(f.in_place_right != nullptr), "}");
 }
 
+std::string description(const ReductionFunction& f) {
+  return concat("{\"name\": ", quoted(f.name), ", \"drawn\": ", quoted(f.drawn), "}");
+}
+
 }  // namespace
 
 void add_described(Table& table) {
@@ -106,8 +111,9 @@ void add_described(Table& table) {
 
 void print_described() {
   const auto text = [](const auto& f) { return description(f); };
-  std::printf("{\"unary\": %s,\n\"binary\": %s}\n", list_of(unary_functions(), text).c_str(),
-              list_of(binary_functions(), text).c_str());
+  std::printf("{\"unary\": %s,\n\"binary\": %s,\n\"reductions\": %s}\n",
+              list_of(unary_functions(), text).c_str(), list_of(binary_functions(), text).c_str(),
+              list_of(reduction_functions(), text).c_str());
 }
 
 }  // namespace tandem::testing

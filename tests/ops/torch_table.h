@@ -184,7 +184,6 @@ void add_described(Table& table);
 /// Prints these functions as JSON, for torch_cases/described.py.
 void print_described();
 void add_pairs(Table& table);
-void add_reductions(Table& table);
 void add_shapes(Table& table);
 void add_indexing(Table& table);
 void add_networks(Table& table);

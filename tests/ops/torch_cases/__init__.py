@@ -23,3 +23,6 @@ def add_described(program):
             extreme.described(function, tensors)
             for part in split(function):
                 module.described(part)
+    for function in functions["reductions"]:
+        extreme.described_reduction(function)
+        reductions.described(function)

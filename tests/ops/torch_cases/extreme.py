@@ -173,24 +173,27 @@ def rows(d):
     return a
 
 
-def reductions():
-    """Reductions of every pair of extreme values."""
-    sweep("softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.softmax(x, n), cancels=1)
-    sweep("log_softmax", lambda d: [rows(d), 1, None], lambda x, n, t: torch.log_softmax(x, n), cancels=1)
-    sweep("logsumexp", lambda d: [rows(d), [1], False], lambda x, n, k: torch.logsumexp(x, n, k), cancels=1)
-    for name in ("sum", "mean", "nansum"):
-        sweep(name, lambda d: [rows(d), [1], False, None], lambda x, n, k, t, f=getattr(torch, name): f(x, n, k))
-    for name in ("amax", "amin"):
-        sweep(name, lambda d: [rows(d), [1], False])
-    for name in ("max", "min"):
+def described_reduction(function):
+    """The sweep of a reduction of every pair of extreme values."""
+    name, drawn = function["name"], function["drawn"]
+    f = getattr(torch, name)
+    if drawn == "sums":
+        dims = 1 if name == "prod" else [1]
+        sweep(name, lambda d: [rows(d), dims, False, None], lambda x, n, k, t: f(x, n, k))
+    if drawn in ("bounds", "logsumexp"):
+        sweep(name, lambda d: [rows(d), [1], False], cancels=int(drawn == "logsumexp"))
+    if drawn == "extremes":
         sweep(name, lambda d: [rows(d), 1, False])
-    sweep("prod", lambda d: [rows(d), 1, False, None], lambda x, n, k, t: torch.prod(x, n, k))
-    for name in ("cumsum", "cumprod"):
-        sweep(name, lambda d: [rows(d), 1, None], lambda x, n, t, f=getattr(torch, name): f(x, n), cancels=1)
-    for name in ("var", "std"):
-        sweep(name, lambda d: [rows(d), [1], False, False], lambda x, n, u, k, f=getattr(torch, name): f(x, n, u, k))
-    for p in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
-        sweep("norm", lambda d, p=p: [rows(d), p, [1], False, None], lambda x, p, n, k, t: torch.norm(x, p, n, k), str(p))
+    if drawn == "scans":
+        sweep(name, lambda d: [rows(d), 1, None], lambda x, n, t: f(x, n), cancels=1)
+    if drawn == "moments" and not name.endswith("mean"):
+        sweep(name, lambda d: [rows(d), [1], False, False], lambda x, n, u, k: f(x, n, u, k))
+    if drawn == "norm":
+        for p in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
+            sweep(name, lambda d, p=p: [rows(d), p, [1], False, None], lambda x, p, n, k, t: f(x, p, n, k), str(p))
+
+
+def distances():
     for p in (1.0, 2.0, 3.0):
         sweep("pairwise_distance", lambda d, p=p: apart(d) + [p, 1e-6, False], F.pairwise_distance, str(p))
     sweep("cosine_similarity", lambda d: apart(d) + [1, 1e-8], F.cosine_similarity, cancels=1)
@@ -266,6 +269,6 @@ def signs(d):
 
 
 with_numbers()
-reductions()
+distances()
 others()
 losses()
