@@ -52,7 +52,7 @@ const Cases kReals = {{real({3, 4, 5})}, {real({1, 6, 2})}},
             kTruth = {{booleans({3, 4})}, {booleans({1, 4})}, {integers({2, 3}, 0, 2)}},
             kIntegers = {{integers({3, 4}, 1, 5)}, {integers({6}, 1, 5, kByte)}};
 
-std::vector<ReductionFunction> extremes() {
+std::vector<ReductionFunction> sums() {
   return {
       {"sum",
        "sums",
@@ -254,7 +254,7 @@ std::vector<ReductionFunction> sorts() {
 const std::vector<ReductionFunction>& reduction_functions() {
   static const std::vector<ReductionFunction> all = [] {
     std::vector<ReductionFunction> list;
-    for (const auto family : {extremes, moments, scans, sorts})
+    for (const auto family : {sums, moments, scans, sorts})
       for (ReductionFunction& f : family()) list.push_back(std::move(f));
     return list;
   }();
