@@ -15,7 +15,7 @@ namespace {
 
 template <class... Ops>
 void check_described(TypeList<Ops...>, const std::set<std::string>& names) {
-  for (const char* name : {Ops::name...})
+  for (const std::string name : {Ops::name...})
     CHECK_MESSAGE(names.contains(name), name,
                   " needs a line in tests/ops/unary_table.cpp or binary_table.cpp");
 }
