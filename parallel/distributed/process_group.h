@@ -1,0 +1,131 @@
+// Process groups: collective communication between processes. Names and semantics follow torch.distributed.
+//
+//   auto group = init_process_group();             // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, or the launcher's
+//   group->all_reduce(gradient, ReduceOp::AVG)->wait();
+//
+// Every process of a group makes the same calls in the same order. A call returns at once with its Work; the
+// tensors must not be used until wait() has returned. On CPU tensors a thread of the group does the
+// communication; on CUDA tensors (NCCL) wait() only orders the current stream after it, and does not block.
+//
+// Failures. Every collective carries a sequence number and a fingerprint (operation, shape, dtype, root), which
+// all ranks compare before its first use (always with TANDEM_DISTRIBUTED_DEBUG=1). When ranks differ, or when one
+// fails or does not arrive within the timeout, wait() throws DistributedError that says which rank did what, on
+// every other rank; the group then refuses further calls with the same message.
+#pragma once
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+#include "tandem/parallel/distributed/engine.h"
+#include "tandem/parallel/distributed/environment.h"
+#include "tandem/parallel/distributed/store.h"
+
+namespace tandem::distributed {
+
+using Tensors = std::vector<Tensor>;
+
+/// An operation in progress.
+class Work {
+ public:
+  virtual ~Work();
+  /// Blocks until the result may be used. Throws DistributedError on failure, or after `timeout` (0: the group's),
+  /// which fails the group.
+  virtual void wait(Milliseconds timeout = Milliseconds(0)) = 0;
+  virtual bool is_completed() = 0;
+  /// Null while it runs and when it succeeded.
+  virtual std::exception_ptr exception() = 0;
+};
+using WorkPtr = std::shared_ptr<Work>;
+
+struct ProcessGroupOptions {
+  std::string backend = {};  ///< "gloo", "mpi", "nccl"; empty: "gloo"
+  Milliseconds timeout{30'000};
+  /// Network interface or local address; by default TANDEM_INTERFACE, else the one that reaches the master.
+  std::string interface = {};
+  optional<Device> device = {};  ///< for NCCL: the device of this rank; default cuda:LOCAL_RANK
+};
+
+class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
+ public:
+  /// Connects `size` processes that call this with the same store. Throws DistributedError that names the ranks that are
+  /// missing after the timeout, and Error if the backend is not installed (with what to install).
+  static std::shared_ptr<ProcessGroup> make(std::shared_ptr<Store> store, int rank, int size,
+                                            const ProcessGroupOptions& options = {});
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  int rank() const;
+  int size() const;
+  const std::string& backend() const;
+  Milliseconds timeout() const;
+  const std::shared_ptr<Store>& store() const;
+
+  /// Tensors must be contiguous and on the backend's kind of device, with the same shape and dtype on every rank; throws Error
+  /// otherwise. `bucket` labels the call in messages (-1: none). Reductions accept every dtype that has the operation:
+  /// integers and bool (as logical or/and) included; float16 and bfloat16 are summed in float32 and rounded per addition.
+  WorkPtr all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, int bucket = -1);
+  /// The order of summation depends on the backend, the size and the number of ranks.
+  WorkPtr reduce(const Tensor& tensor, int root, ReduceOp op = ReduceOp::SUM);
+  WorkPtr broadcast(const Tensor& tensor, int root);
+  /// outputs[i] receives rank i's input.
+  WorkPtr all_gather(const Tensors& outputs, const Tensor& input);
+  /// `output` [P·n, …] receives every rank's `input` [n, …] in rank order (all_gather_into_tensor).
+  WorkPtr all_gather(const Tensor& output, const Tensor& input);
+  /// `output` [n, …] receives the sum, over ranks in rank order, of block `rank` of `input` [P·n, …].
+  WorkPtr reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM);
+  /// Rows input_splits[i] of `input` go to rank i; `output` receives output_splits[i] rows from rank i. Empty splits: equal
+  /// parts.
+  WorkPtr all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits = {},
+                     IntArrayRef input_splits = {});
+  /// outputs[i] (on the root only) receives rank i's input.
+  WorkPtr gather(const Tensors& outputs, const Tensor& input, int root);
+  /// Rank i receives inputs[i] (given on the root only).
+  WorkPtr scatter(const Tensor& output, const Tensors& inputs, int root);
+  /// Point to point, matched by `tag`, concurrent with each other and with collectives.
+  WorkPtr send(const Tensor& tensor, int to, int tag = 0);
+  WorkPtr recv(const Tensor& tensor, int from, int tag = 0);
+  WorkPtr barrier();
+
+  /// A group of some ranks of this one, in the order given; every rank of this group calls it. Returns null on a rank that
+  /// is not among them.
+  std::shared_ptr<ProcessGroup> new_group(const std::vector<int>& ranks);
+  /// Fails running and later calls, here at once and on the other ranks as soon as they notice. For error handling.
+  void abort(const std::string& reason);
+
+  /// The last 256 collectives, one per line, oldest first: sequence number, operation, shape, state and seconds.
+  std::string recent_calls() const;
+
+ private:
+  struct Impl;
+  explicit ProcessGroup(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Connects this process as the environment says (see Environment) and makes the result the default group. Without
+/// a launcher the group has one rank and needs no backend. Throws Error when there is a default group.
+std::shared_ptr<ProcessGroup> init_process_group(const ProcessGroupOptions& options = {});
+/// The same with an explicit store, rank and size.
+std::shared_ptr<ProcessGroup> init_process_group(std::shared_ptr<Store> store, int rank, int size,
+                                                 const ProcessGroupOptions& options = {});
+/// Ends the default group; a barrier first makes sure that nobody still needs it, unless it has failed.
+void destroy_process_group();
+bool is_initialized();
+/// The default group. Throws Error when there is none.
+std::shared_ptr<ProcessGroup> default_group();
+/// Of the default group; 0 and 1 without one.
+int get_rank();
+int get_world_size();
+
+struct BackendInfo {
+  std::string name;         ///< "gloo"
+  std::string description;  ///< what the plugin says, e.g. "Gloo 0.5.0"; empty if it is not available
+  std::string missing;      ///< why it is not available and what to install
+};
+/// All backends that Tandem knows, available or not.
+std::vector<BackendInfo> backends();
+bool is_backend_available(const std::string& name);
+
+}  // namespace tandem::distributed
