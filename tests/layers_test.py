@@ -37,7 +37,7 @@ LAYERS = {
                  "core autograd nn nn/files nn/optim"),
     "nn.h": ("nn/nn.h", "core nn/basics nn/options nn/functional nn/files nn nn/layers nn/optim nn/steps"),
     "datasets": ("datasets/", "core"),
-    "parallel": ("parallel/", "core autograd nn nn/optim"),
+    "parallel": ("parallel/ parallel/distributed/", "core autograd nn nn/optim"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/torch/ compat/ATen/", "tandem.h"),

@@ -24,18 +24,28 @@ struct Environment {
   int restart = 0;
 
   /// Reads the environment. Where several launchers have set their variables, RANK and WORLD_SIZE decide, and
-  /// the others must agree. MASTER_ADDR and MASTER_PORT are common to all; under Slurm the first host of
-  /// SLURM_STEP_NODELIST is the default address and the port is derived from SLURM_JOB_ID; on a single
-  /// machine (local_world_size == world_size) the default address is 127.0.0.1. Throws Error that names the
-  /// variables if one is not a number, is out of range, is missing while its siblings are set, or contradicts
-  /// another.
+  /// those of MPI must agree. Slurm's count only if no other launcher's are set, because torchrun and mpirun start
+  /// their daemons with srun; and below torchrun (a variable TORCHELASTIC_… is set) nobody else's count.
+  ///
+  /// LOCAL_RANK and LOCAL_WORLD_SIZE (and their siblings) may be missing together: then all ranks are on one machine
+  /// if MASTER_ADDR is a loopback address, and each has a machine of its own otherwise.
+  ///
+  /// MASTER_ADDR and MASTER_PORT are common to all. Under Slurm the default address is the first host of
+  /// SLURM_STEP_NODELIST (or SLURM_JOB_NODELIST), and the default port 15000 + (SLURM_JOB_ID + 1009 SLURM_STEP_ID)
+  /// mod 10000. SLURM_PROCID counts only with the SLURM_STEP_ID of a step of srun: the shell of salloc or sbatch is
+  /// no rank. On a single machine (local_world_size == world_size > 1) the default address is 127.0.0.1.
+  ///
+  /// Throws Error that names the variables and their values if one is not a number, is out of range, is missing
+  /// while its siblings are set, or contradicts another.
   static Environment read();
   /// Whether a launcher started this process as one of several or of one.
   bool launched() const { return launcher != "none"; }
 };
 
-/// The store that `environment` describes: rank 0 (or the launcher) serves it. Throws Error when the address or the port
-/// is missing, and DistributedError as TCPStore does.
+/// The store that `environment` describes: rank 0 (or the launcher) serves it, and listens on master_addr only. If
+/// the job spans machines and master_addr is a name that means a loopback address on rank 0's own machine
+/// (/etc/hosts), rank 0 listens on every interface. A single process without a master gets a HashStore. Throws Error
+/// when the address or the port is missing, and DistributedError as TCPStore does.
 std::shared_ptr<Store> make_store(const Environment& environment,
                                   Milliseconds timeout = Store::kDefaultTimeout);
 

@@ -1,6 +1,7 @@
 // Stores: where the processes of a job find each other. A store maps keys to byte strings that every process
 // of the job can read and write. Names follow torch.distributed.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -16,11 +17,13 @@ using Milliseconds = std::chrono::milliseconds;
 
 /// Processes or engines could not communicate: a rank failed, did not answer in time, or did something else.
 class DistributedError : public Error {
+ public:
   using Error::Error;
 };
 
-/// Keys of at most 1 KiB, values of at most 1 MiB. Every function may be called from several threads at a
-/// time, and throws DistributedError if the store cannot be reached.
+/// Keys of at most 1 KiB, values of at most 1 MiB, at most 256 MiB altogether. Every function may be called from
+/// several threads at a time. It throws Error for a key or a value that is too long, and DistributedError if the
+/// store is full or cannot be reached.
 class Store {
  public:
   static constexpr std::size_t kMaxKey = 1 << 10, kMaxValue = 1 << 20;
@@ -32,7 +35,8 @@ class Store {
   /// The value; waits until the key exists. Throws DistributedError that names the key after `timeout`.
   virtual std::string get(const std::string& key, Milliseconds timeout) = 0;
   std::string get(const std::string& key) { return get(key, timeout()); }
-  /// Adds to the decimal number stored under the key (0 if there is none) and returns the sum.
+  /// Adds to the decimal number stored under the key (0 if there is none) and returns the sum. Throws Error if
+  /// the value is not a number or the sum is not an int64.
   virtual int64_t add(const std::string& key, int64_t amount) = 0;
   /// Whether all keys exist.
   virtual bool check(const std::vector<std::string>& keys) = 0;
@@ -51,10 +55,10 @@ class Store {
   virtual void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
 
  private:
-  Milliseconds timeout_ = kDefaultTimeout;
+  std::atomic<Milliseconds> timeout_ = kDefaultTimeout;
 };
 
-/// Within one process: its threads act as ranks, mostly in tests.
+/// Within one process: its threads act as ranks, mostly in tests. A forked child must make its own.
 class HashStore final : public Store {
  public:
   HashStore();
@@ -64,6 +68,8 @@ class HashStore final : public Store {
   std::string get(const std::string& key, Milliseconds timeout) override;
   int64_t add(const std::string& key, int64_t amount) override;
   bool check(const std::vector<std::string>& keys) override;
+  using Store::wait;
+  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
   std::string compare_set(const std::string& key, std::string_view expected,
                           std::string_view desired) override;
   bool delete_key(const std::string& key) override;
@@ -74,7 +80,8 @@ class HashStore final : public Store {
 };
 
 /// A file that all processes can reach (on one machine, or on a shared file system with working locks). The
-/// file is a log, guarded by flock; it must be empty or absent when a job starts.
+/// file is a log, guarded by flock; it must be empty or absent when a job starts. A forked child may go on using
+/// the store.
 class FileStore final : public Store {
  public:
   /// Throws DistributedError if the file cannot be opened or was not written by a FileStore.
@@ -104,7 +111,8 @@ struct TCPStoreOptions {
   Milliseconds timeout = Store::kDefaultTimeout;  ///< also how long a client tries to connect
 };
 
-/// One process (usually rank 0, or `tandem launch`) serves the others over TCP.
+/// One process (usually rank 0, or `tandem launch`) serves the others over TCP. Nothing is encrypted. The data is
+/// gone, and calls of the others fail, once the server's TCPStore has been destroyed. A forked child must make its own.
 class TCPStore final : public Store {
  public:
   /// Connects to host:port, after starting the server if this process is to have it. Throws DistributedError
@@ -118,6 +126,8 @@ class TCPStore final : public Store {
   std::string get(const std::string& key, Milliseconds timeout) override;
   int64_t add(const std::string& key, int64_t amount) override;
   bool check(const std::vector<std::string>& keys) override;
+  using Store::wait;
+  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
   std::string compare_set(const std::string& key, std::string_view expected,
                           std::string_view desired) override;
   bool delete_key(const std::string& key) override;
@@ -137,6 +147,7 @@ class PrefixStore final : public Store {
   std::string get(const std::string& key, Milliseconds timeout) override;
   int64_t add(const std::string& key, int64_t amount) override;
   bool check(const std::vector<std::string>& keys) override;
+  using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
   std::string compare_set(const std::string& key, std::string_view expected,
                           std::string_view desired) override;
