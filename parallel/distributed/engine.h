@@ -1,6 +1,6 @@
 // The interface of a communication engine, which moves bytes between processes: Gloo, MPI or NCCL. Each is a
 // shared library of its own (libtandem_gloo.so, …) that is loaded when it is asked for, so neither the library
-// nor programs link it. A plugin includes this header and no other of tandem's besides core/dtype.h.
+// nor programs link it. A plugin includes this header, reduce_loops.h and core/dtype.h, and no other of tandem's.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tandem/core/dtype.h"
 
@@ -76,6 +77,8 @@ class Engine {
                                               const CallOptions&) = 0;
   virtual std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
                                               const CallOptions&) = 0;
+  /// Ranks whose connection is known to be closed. For messages, after a call has thrown.
+  virtual std::vector<int> lost() { return {}; }
   /// Makes running and later calls fail as soon as the engine can. For a failure that is already known.
   virtual void abort() noexcept = 0;
   /// Whether data is CUDA memory and calls are ordered by streams; otherwise data is host memory.

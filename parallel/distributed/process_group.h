@@ -99,6 +99,7 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   std::string recent_calls() const;
 
  private:
+  friend void destroy_process_group();
   struct Impl;
   explicit ProcessGroup(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -1,0 +1,148 @@
+#include "tandem/parallel/distributed/call_record.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tandem/core/clock.h"
+#include "tandem/core/error.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+constexpr const char* kOperations[] = {"all_reduce",     "reduce",     "broadcast", "all_gather",
+                                       "reduce_scatter", "all_to_all", "gather",    "scatter",
+                                       "barrier",        "send",       "recv"};
+constexpr const char* kReduceOps[] = {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
+
+// The finaliser of SplitMix64, chained.
+uint64_t mix(uint64_t hash, int64_t value) {
+  hash = (hash ^ static_cast<uint64_t>(value)) + 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+  return hash ^ (hash >> 31);
+}
+
+template <class T>
+T clamped(int64_t value, int64_t low, int64_t high) {
+  return static_cast<T>(std::clamp(value, low, high));
+}
+
+}  // namespace
+
+const char* name(Operation operation) { return kOperations[static_cast<int>(operation)]; }
+const char* name(ReduceOp op) { return kReduceOps[static_cast<int>(op)]; }
+
+void CallRecord::set_shape(IntArrayRef shape) {
+  ndim = static_cast<int>(std::min<std::size_t>(shape.size(), 1000));
+  numel = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    numel *= shape[i];
+    if (i < kDims)
+      sizes[i] = shape[i];
+    else
+      sizes[kDims - 1] *= shape[i];
+  }
+}
+
+std::string CallRecord::label() const {
+  if (operation == Operation::SEND) return concat("send to rank ", root, " (tag ", bucket, ")");
+  if (operation == Operation::RECV) return concat("recv from rank ", root, " (tag ", bucket, ")");
+  std::string out = concat(name(operation), " ", sequence);
+  if (bucket >= 0) out += concat(" (bucket ", bucket, ")");
+  return out;
+}
+
+std::string CallRecord::description() const {
+  std::string out = name(operation);
+  if (operation == Operation::BARRIER) return out;
+  const auto shown = static_cast<std::size_t>(std::clamp(ndim, 0, kDims));
+  const IntArrayRef shape(sizes.data(), shown);
+  out += concat(operation == Operation::ALL_TO_ALL ? " rows of " : " ", shape, " ", dtype);
+  if (splits) out += " with splits";
+  if (reduces) out += concat(" ", name(reduce_op));
+  if (root >= 0) {
+    const bool from =
+        operation == Operation::BROADCAST || operation == Operation::SCATTER || operation == Operation::RECV;
+    out += concat(from ? " from rank " : " to rank ", root);
+  }
+  return out;
+}
+
+CallRecord::Words CallRecord::words() const {
+  Words out{static_cast<int64_t>(operation),
+            sequence,
+            static_cast<int64_t>(dtype),
+            reduces,
+            static_cast<int64_t>(reduce_op),
+            root,
+            bucket,
+            splits,
+            ndim};
+  std::copy(sizes.begin(), sizes.end(), out.begin() + 9);
+  out[15] = numel;
+  return out;
+}
+
+CallRecord CallRecord::from(const Words& words) {
+  CallRecord out;
+  out.operation = clamped<Operation>(words[0], 0, static_cast<int64_t>(Operation::RECV));
+  out.sequence = words[1];
+  out.dtype = clamped<ScalarType>(words[2], 0, static_cast<int64_t>(ScalarType::Undefined));
+  out.reduces = words[3] != 0;
+  out.reduce_op = clamped<ReduceOp>(words[4], 0, static_cast<int64_t>(ReduceOp::BXOR));
+  out.root = clamped<int>(words[5], -1, INT32_MAX);
+  out.bucket = clamped<int>(words[6], -1, INT32_MAX);
+  out.splits = words[7] != 0;
+  out.ndim = clamped<int>(words[8], 0, 1000);
+  std::copy(words.begin() + 9, words.begin() + 9 + kDims, out.sizes.begin());
+  out.numel = words[15];
+  return out;
+}
+
+uint64_t CallRecord::fingerprint() const {
+  const Words all = words();
+  uint64_t hash = 1;
+  for (std::size_t i = 0; i < kWords; ++i)
+    if (i != 1) hash = mix(hash, all[i]);
+  return hash;
+}
+
+uint32_t CallRecord::tag() const {
+  // A send and its recv are the same call, of which only the number of bytes and the tag must agree.
+  if (point_to_point())
+    return static_cast<uint32_t>(mix(mix(mix(2, bucket), numel), static_cast<int>(dtype)));
+  return static_cast<uint32_t>(mix(fingerprint(), sequence));
+}
+
+void CallHistory::add(const CallRecord& call) {
+  const std::lock_guard lock(mutex_);
+  entries_[static_cast<std::size_t>(count_++) % kCalls] = {call, State::QUEUED, nanoseconds_now(), 0};
+}
+
+void CallHistory::set(const CallRecord& call, State state) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[static_cast<std::size_t>(call.sequence) % kCalls];
+  if (entry.call.sequence != call.sequence) return;  // overwritten by later calls
+  entry.state = state;
+  (state == State::RUNNING ? entry.began : entry.ended) = nanoseconds_now();
+}
+
+std::string CallHistory::text() const {
+  static constexpr const char* kStates[] = {"queued", "running", "done", "failed"};
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  const int64_t now = nanoseconds_now();
+  for (int64_t i = std::max<int64_t>(0, count_ - static_cast<int64_t>(kCalls)); i < count_; ++i) {
+    const Entry& entry = entries_[static_cast<std::size_t>(i) % kCalls];
+    const int64_t end = entry.ended == 0 ? now : entry.ended;
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.4f", 1e-9 * static_cast<double>(end - entry.began));
+    out += concat(entry.call.sequence, " ", entry.call.description(),
+                  entry.call.bucket >= 0 ? concat(" (bucket ", entry.call.bucket, ")") : "", ": ",
+                  kStates[static_cast<int>(entry.state)], ", ", seconds, " s\n");
+  }
+  return out;
+}
+
+}  // namespace tandem::distributed

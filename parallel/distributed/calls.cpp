@@ -1,0 +1,382 @@
+// The public calls of a process group: argument checks, and what the engine has to do.
+#include <cstring>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/parallel/distributed/process_group_impl.h"
+#include "tandem/parallel/distributed/reduce_loops.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+// ---- arguments
+
+class Arguments {
+ public:
+  Arguments(GroupState& group, Operation operation) : group_(group), name_(name(operation)) {
+    call.operation = operation;
+  }
+  /// A contiguous tensor where the engine can use it.
+  void use(const char* what, const Tensor& tensor) const {
+    check(tensor.defined(), name_, ": ", what, " is undefined");
+    check(tensor.is_contiguous(), name_, ": ", what, " must be contiguous, got ", tensor, " with strides ",
+          tensor.strides(), "; call contiguous()");
+    if (group_.size == 1) return;
+    const std::string& backend = group_.options.backend;
+    if (group_.on_device())
+      check(tensor.is_cuda(), name_, ": backend ", backend, " works on CUDA tensors, ", what, " is ", tensor,
+            "; use backend gloo");
+    else
+      check(tensor.is_cpu(), name_, ": backend ", backend, " works on CPU tensors, ", what, " is ", tensor,
+            "; use backend nccl, or copy the tensor to the CPU");
+  }
+  /// The same, for a tensor that is written.
+  void write(const char* what, const Tensor& tensor) const {
+    use(what, tensor);
+    if (!tensor.is_inference()) tensor.impl()->versions().bump_version(name_);
+  }
+  void same(const char* what, const Tensor& tensor, const Tensor& as) const {
+    check(tensor.dtype() == as.dtype() && tensor.sizes() == as.sizes(), name_, ": ", what,
+          " must have the shape and dtype of the other tensors\n  expected ", as, "\n  got      ", tensor);
+  }
+  void list(const char* what, const Tensors& tensors, const Tensor& as, bool here, bool writes) const {
+    const std::size_t expected = here ? static_cast<std::size_t>(group_.size) : 0;
+    check(tensors.size() == expected, name_, ": expected ", expected, " ", what, " on rank ", group_.rank,
+          ", got ", tensors.size());
+    for (const Tensor& tensor : tensors) {
+      writes ? write(what, tensor) : use(what, tensor);
+      same(what, tensor, as);
+    }
+  }
+  void shape(const Tensor& tensor) {
+    call.set_shape(tensor.sizes());
+    call.dtype = tensor.dtype();
+  }
+  void root(int rank) {
+    check(rank >= 0 && rank < group_.size, name_, ": root ", rank, " is not in the group of ", group_.size);
+    call.root = rank;
+  }
+  void reduces(const Tensor& tensor, ReduceOp op) {
+    const ReduceOp basic = op == ReduceOp::AVG ? ReduceOp::SUM : op;
+    const bool has = reduce_function(tensor.dtype(), basic) != nullptr;
+    check(has && (op != ReduceOp::AVG || tensor.is_floating_point()), name_, ": ", tensor.dtype(), " has no ",
+          name(op), op == ReduceOp::AVG ? "; use sum, or a floating point dtype" : "");
+    call.reduces = true;
+    call.reduce_op = op;
+  }
+  /// The tensor whose first dimension holds one block per rank.
+  void blocks(const char* what, const Tensor& whole, const Tensor& block) const {
+    bool good = whole.dtype() == block.dtype() && whole.dim() == block.dim() && whole.dim() > 0;
+    for (int64_t d = 0; good && d < whole.dim(); ++d)
+      good = whole.size(d) == block.size(d) * (d == 0 ? group_.size : 1);
+    check(good, name_, ": ", what, " must hold ", group_.size, " blocks along dimension 0\n  block ", block,
+          "\n  whole ", whole);
+  }
+
+  CallRecord call;
+
+ private:
+  GroupState& group_;
+  const char* const name_;
+};
+
+// ---- arithmetic on host or device memory
+
+ReduceOp engine_op(ReduceOp op) { return op == ReduceOp::AVG ? ReduceOp::SUM : op; }
+
+template <class T>
+void divide_loop(void* data, int64_t n, float divisor) {
+  using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  auto* at = static_cast<T*>(data);
+  for (int64_t i = 0; i < n; ++i)
+    at[i] = static_cast<T>(static_cast<Computed>(at[i]) / static_cast<Computed>(divisor));
+}
+
+void divide(Tensor tensor, int size) {
+  if (size == 1) return;
+  if (!tensor.is_cpu()) {
+    const NoGradGuard guard;
+    tensor.div_(size);
+    return;
+  }
+  dispatch(tensor.dtype(), TypeList<float, double, Half, BFloat16>{}, "avg", [&]<class T>(Type<T>) {
+    divide_loop<T>(tensor.data_ptr(), tensor.numel(), static_cast<float>(size));
+  });
+}
+
+void fold_into(Tensor out, const Tensor& block, ReduceOp op) {
+  if (out.is_cpu()) {
+    void* to = out.data_ptr();
+    return reduce_function(out.dtype(), op)(to, to, block.data_ptr(), static_cast<std::size_t>(out.numel()));
+  }
+  const NoGradGuard guard;
+  switch (op) {
+    case ReduceOp::SUM:
+      out.add_(block);
+      return;
+    case ReduceOp::PRODUCT:
+      out.mul_(block);
+      return;
+    case ReduceOp::MIN:
+      out.copy_(minimum(out, block));
+      return;
+    case ReduceOp::MAX:
+      out.copy_(maximum(out, block));
+      return;
+    default:
+      fail("reduce_scatter: backends on devices have no ", name(op));
+  }
+}
+
+void copy(Tensor to, const Tensor& from) {
+  const NoGradGuard guard;
+  to.copy_(from.view(to.sizes()));
+}
+
+/// [P, …] for P tensors like `like`.
+Tensor stack_for(const Tensor& like, int size) {
+  const NoGradGuard guard;
+  return empty({size, like.numel()}, like.options());
+}
+
+std::vector<std::size_t> split_bytes(const std::vector<int64_t>& rows, int64_t row_bytes) {
+  std::vector<std::size_t> out;
+  for (const int64_t n : rows) out.push_back(static_cast<std::size_t>(n * row_bytes));
+  return out;
+}
+
+std::vector<int64_t> full_splits(const char* what, const Tensor& tensor, IntArrayRef given, int size) {
+  check(tensor.dim() > 0, "all_to_all: ", what, " needs at least 1 dimension, got ", tensor);
+  const int64_t rows = tensor.size(0);
+  if (given.empty()) {
+    check(rows % size == 0, "all_to_all: ", what, " ", tensor, " cannot be split into ", size,
+          " equal parts; give splits");
+    return std::vector<int64_t>(static_cast<std::size_t>(size), rows / size);
+  }
+  int64_t sum = 0;
+  bool good = given.size() == static_cast<std::size_t>(size);
+  for (const int64_t n : given) {
+    good = good && n >= 0 && n <= rows;
+    sum += good ? n : 0;
+  }
+  check(good && sum == rows, "all_to_all: expected ", size, " splits of ", what, " ", tensor,
+        " that sum to its rows, got ", given);
+  return given.vec();
+}
+
+// Gloo would take a wrong number of rows without a word or end the process, so all ranks check all splits.
+void compare_splits(GroupState& group, const CallRecord& call, const std::vector<int64_t>& out,
+                    const std::vector<int64_t>& in) {
+  const auto ranks = static_cast<std::size_t>(group.size);
+  std::vector<int64_t> own = in;
+  own.insert(own.end(), out.begin(), out.end());
+  const std::vector<int64_t> all = group.exchange(call, -3, own);
+  for (std::size_t from = 0; from < ranks; ++from)
+    for (std::size_t to = 0; to < ranks; ++to) {
+      const int64_t sent = all[from * 2 * ranks + to], expected = all[to * 2 * ranks + ranks + from];
+      if (sent == expected) continue;
+      const std::string text = concat(call.label(), ": rank ", from, " sends ", sent, " rows to rank ", to,
+                                      ", which expects ", expected);
+      std::rethrow_exception(group.fail({Trouble::MISMATCH, call, 0, text}));
+    }
+}
+
+}  // namespace
+
+// ---- reductions
+
+WorkPtr ProcessGroup::all_reduce(const Tensor& tensor, ReduceOp op, int bucket) {
+  Arguments arguments(*impl_->state, Operation::ALL_REDUCE);
+  arguments.write("tensor", tensor);
+  arguments.reduces(tensor, op);
+  arguments.shape(tensor);
+  arguments.call.bucket = bucket < 0 ? -1 : bucket;
+  const auto run = [tensor, op, size = size()](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return;
+    engine->all_reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(),
+                       engine_op(op), options);
+    if (op == ReduceOp::AVG) divide(tensor, size);
+  };
+  return impl_->state->submit(arguments.call, tensor, run);
+}
+
+WorkPtr ProcessGroup::reduce(const Tensor& tensor, int root, ReduceOp op) {
+  Arguments arguments(*impl_->state, Operation::REDUCE);
+  arguments.root(root);
+  arguments.write("tensor", tensor);
+  arguments.reduces(tensor, op);
+  arguments.shape(tensor);
+  const bool here = rank() == root;
+  const auto run = [tensor, op, root, here, size = size()](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return;
+    engine->reduce(tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), tensor.dtype(), engine_op(op),
+                   root, options);
+    if (op == ReduceOp::AVG && here) divide(tensor, size);
+  };
+  return impl_->state->submit(arguments.call, tensor, run);
+}
+
+WorkPtr ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op) {
+  Arguments arguments(*impl_->state, Operation::REDUCE_SCATTER);
+  arguments.write("output", output);
+  arguments.use("input", input);
+  arguments.reduces(output, op);
+  arguments.blocks("input", input, output);
+  arguments.shape(output);
+  const Tensor received = stack_for(output, size());
+  const auto run = [output, input, received, op, size = size()](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(output, input);
+    const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), output.nbytes());
+    engine->all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
+    const NoGradGuard guard;
+    copy(output, received.select(0, 0));
+    for (int i = 1; i < size; ++i)
+      fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
+    if (op == ReduceOp::AVG) divide(output, size);
+  };
+  return impl_->state->submit(arguments.call, output, run);
+}
+
+// ---- data movement
+
+WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
+  Arguments arguments(*impl_->state, Operation::BROADCAST);
+  arguments.root(root);
+  rank() == root ? arguments.use("tensor", tensor) : arguments.write("tensor", tensor);
+  arguments.shape(tensor);
+  const auto run = [tensor, root](Engine* engine, const CallOptions& options) {
+    if (engine != nullptr) engine->broadcast(tensor.data_ptr(), tensor.nbytes(), root, options);
+  };
+  return impl_->state->submit(arguments.call, tensor, run);
+}
+
+WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
+  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  arguments.use("input", input);
+  arguments.list("outputs", outputs, input, true, true);
+  arguments.shape(input);
+  const Tensor received = stack_for(input, size());
+  const auto run = [outputs, input, received](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(outputs[0], input);
+    const std::vector<std::size_t> bytes(outputs.size(), input.nbytes());
+    engine->all_gather(input.data_ptr(), received.data_ptr(), bytes.data(), options);
+    const NoGradGuard guard;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
+  };
+  return impl_->state->submit(arguments.call, input, run);
+}
+
+WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
+  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  arguments.write("output", output);
+  arguments.use("input", input);
+  arguments.blocks("output", output, input);
+  arguments.shape(input);
+  const auto run = [output, input, size = size()](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(output, input);
+    const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), input.nbytes());
+    engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
+  };
+  return impl_->state->submit(arguments.call, input, run);
+}
+
+WorkPtr ProcessGroup::all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
+                                 IntArrayRef input_splits) {
+  Arguments arguments(*impl_->state, Operation::ALL_TO_ALL);
+  arguments.write("output", output);
+  arguments.use("input", input);
+  const std::vector<int64_t> out = full_splits("output", output, output_splits, size());
+  const std::vector<int64_t> in = full_splits("input", input, input_splits, size());
+  const bool splits = !output_splits.empty() || !input_splits.empty();
+  const IntArrayRef row = input.sizes().slice(1, input.sizes().size() - 1);
+  check(output.dtype() == input.dtype() && output.sizes().slice(1, output.sizes().size() - 1) == row,
+        "all_to_all: rows differ\n  input  ", input, "\n  output ", output);
+  if (!splits) arguments.same("output", output, input);
+  arguments.call.set_shape(splits ? row : input.sizes());
+  arguments.call.dtype = input.dtype();
+  arguments.call.splits = splits;
+  check(size() > 1 || in == out, "all_to_all: this rank sends ", in, " rows to itself and expects ", out);
+  int64_t row_bytes = input.element_size();
+  for (const int64_t n : row) row_bytes *= n;
+  // The group outlives its calls, and holding on to it from within its queue would be a circle.
+  GroupState* const group = impl_->state.get();
+  const auto run = [=](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(output, input);
+    if (splits) compare_splits(*group, group->executing(), out, in);
+    const auto out_bytes = split_bytes(out, row_bytes), in_bytes = split_bytes(in, row_bytes);
+    engine->all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
+  };
+  return impl_->state->submit(arguments.call, input, run);
+}
+
+WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int root) {
+  Arguments arguments(*impl_->state, Operation::GATHER);
+  arguments.root(root);
+  arguments.use("input", input);
+  arguments.list("outputs", outputs, input, rank() == root, true);
+  arguments.shape(input);
+  const Tensor received = rank() == root ? stack_for(input, size()) : Tensor();
+  const auto run = [outputs, input, received, root](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(outputs[0], input);
+    void* out = received.defined() ? received.data_ptr() : nullptr;
+    engine->gather(input.data_ptr(), out, input.nbytes(), root, options);
+    const NoGradGuard guard;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
+  };
+  return impl_->state->submit(arguments.call, input, run);
+}
+
+WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int root) {
+  Arguments arguments(*impl_->state, Operation::SCATTER);
+  arguments.root(root);
+  arguments.write("output", output);
+  arguments.list("inputs", inputs, output, rank() == root, false);
+  arguments.shape(output);
+  const Tensor sent = rank() == root ? stack_for(output, size()) : Tensor();
+  const auto run = [output, inputs, sent, root](Engine* engine, const CallOptions& options) {
+    if (engine == nullptr) return copy(output, inputs[0]);
+    const NoGradGuard guard;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      sent.select(0, static_cast<int64_t>(i)).copy_(inputs[i].view({inputs[i].numel()}));
+    engine->scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root,
+                    options);
+  };
+  return impl_->state->submit(arguments.call, output, run);
+}
+
+WorkPtr ProcessGroup::barrier() {
+  Arguments arguments(*impl_->state, Operation::BARRIER);
+  return impl_->state->submit(arguments.call, {}, [](Engine* engine, const CallOptions& options) {
+    if (engine != nullptr) engine->barrier(options);
+  });
+}
+
+// ---- messages
+
+namespace {
+
+WorkPtr message(GroupState& group, Operation operation, const Tensor& tensor, int peer, int tag) {
+  Arguments arguments(group, operation);
+  check(peer >= 0 && peer < group.size && peer != group.rank, name(operation),
+        ": expected another rank from 0 to ", group.size - 1, ", got ", peer, " on rank ", group.rank);
+  check(tag >= 0, name(operation), ": expected a tag that is not negative, got ", tag);
+  operation == Operation::RECV ? arguments.write("tensor", tensor) : arguments.use("tensor", tensor);
+  arguments.shape(tensor);
+  arguments.call.root = peer;
+  arguments.call.bucket = tag;
+  return group.start_message(arguments.call, tensor);
+}
+
+}  // namespace
+
+WorkPtr ProcessGroup::send(const Tensor& tensor, int to, int tag) {
+  return message(*impl_->state, Operation::SEND, tensor, to, tag);
+}
+WorkPtr ProcessGroup::recv(const Tensor& tensor, int from, int tag) {
+  return message(*impl_->state, Operation::RECV, tensor, from, tag);
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,41 @@
+// The thread of a group that carries out its collectives, in order.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tandem/parallel/distributed/store.h"
+#include "tandem/parallel/distributed/work.h"
+
+namespace tandem::distributed {
+
+class CommThread {
+ public:
+  /// Starts the thread, which keeps `group` alive until it ends.
+  void start(std::shared_ptr<GroupState> group);
+  void push(std::shared_ptr<CallWork> work);
+  /// Removes and returns everything that is queued or running.
+  std::vector<std::shared_ptr<CallWork>> take_all();
+  /// Waits until everything that has been pushed is done. No timeout: the watchdog makes calls fail.
+  void drain();
+  /// Lets drain() look again, after works have been finished from outside.
+  void wake();
+  /// Ends the thread after the running call; returns whether it ended within `timeout`.
+  bool stop(Milliseconds timeout);
+
+ private:
+  void loop(GroupState& group);
+
+  std::mutex mutex_;
+  std::condition_variable pushed_, changed_;
+  std::deque<std::shared_ptr<CallWork>> queue_;
+  std::shared_ptr<CallWork> running_;
+  std::atomic<std::size_t> waiting_{0};  // the size of queue_; readable without the lock
+  std::atomic<bool> stop_{false};
+  bool started_ = false, ended_ = false;
+};
+
+}  // namespace tandem::distributed

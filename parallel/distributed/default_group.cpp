@@ -1,0 +1,92 @@
+// The default group of the process.
+#include "tandem/parallel/distributed/process_group_impl.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+// Never destroyed: threads may still communicate when the process ends.
+struct Default {
+  std::mutex mutex;
+  std::shared_ptr<ProcessGroup> group;
+};
+Default& state() {
+  static auto& instance = *new Default;
+  return instance;
+}
+
+std::shared_ptr<ProcessGroup> current() {
+  const std::lock_guard lock(state().mutex);
+  return state().group;
+}
+
+void check_none() {
+  check(!is_initialized(),
+        "init_process_group: there is a default group already; call destroy_process_group()");
+}
+
+std::shared_ptr<ProcessGroup> keep(std::shared_ptr<ProcessGroup> group) {
+  const std::lock_guard lock(state().mutex);
+  check(state().group == nullptr, "init_process_group: another thread has made the default group meanwhile");
+  return state().group = std::move(group);
+}
+
+}  // namespace
+
+std::shared_ptr<ProcessGroup> init_process_group(const ProcessGroupOptions& options) {
+  check_none();
+  const Environment environment = Environment::read();
+  if (!environment.launched()) return keep(ProcessGroup::make(std::make_shared<HashStore>(), 0, 1, options));
+  ProcessGroupOptions chosen = options;
+  if (chosen.backend == "nccl" && !chosen.device) chosen.device = Device(kCUDA, environment.local_rank);
+  std::shared_ptr<Store> store = std::make_shared<HashStore>();
+  // A launcher's store outlives the processes that it restarts.
+  if (environment.world_size > 1)
+    store = std::make_shared<PrefixStore>(concat("run", environment.restart),
+                                          make_store(environment, options.timeout));
+  return keep(ProcessGroup::make(std::move(store), environment.rank, environment.world_size, chosen));
+}
+
+std::shared_ptr<ProcessGroup> init_process_group(std::shared_ptr<Store> store, int rank, int size,
+                                                 const ProcessGroupOptions& options) {
+  check_none();
+  return keep(ProcessGroup::make(std::move(store), rank, size, options));
+}
+
+void destroy_process_group() {
+  std::shared_ptr<ProcessGroup> group;
+  {
+    const std::lock_guard lock(state().mutex);
+    group.swap(state().group);
+  }
+  check(group != nullptr, "destroy_process_group: there is no default group");
+  GroupState& inner = *group->impl_->state;
+  if (!inner.is_own_process()) return;
+  try {
+    inner.wait_for_end();
+  } catch (...) {
+    inner.end();
+    throw;
+  }
+  inner.end();
+}
+
+bool is_initialized() { return current() != nullptr; }
+
+std::shared_ptr<ProcessGroup> default_group() {
+  std::shared_ptr<ProcessGroup> group = current();
+  check(group != nullptr, "default_group: there is none; call init_process_group() first");
+  return group;
+}
+
+int get_rank() {
+  const auto group = current();
+  return group == nullptr ? 0 : group->rank();
+}
+
+int get_world_size() {
+  const auto group = current();
+  return group == nullptr ? 1 : group->size();
+}
+
+}  // namespace tandem::distributed

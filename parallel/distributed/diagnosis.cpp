@@ -1,0 +1,237 @@
+#include "tandem/parallel/distributed/diagnosis.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tandem/core/clock.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+constexpr Milliseconds kForStatuses{1200}, kForFailure{1700}, kPause{20};
+constexpr std::size_t kMaxError = 2000;
+
+std::string one_decimal(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return text;
+}
+
+// The ranks of a failed group, sorted by what is known of them.
+struct Findings {
+  std::vector<int> waiting, left, gone, late;
+  std::map<std::string, std::vector<int>> calls;  // what the waiting ranks are in
+  double seconds = 0;                             // the longest wait
+  std::string error;
+};
+
+Findings sort_ranks(const Statuses& statuses) {
+  std::set<int> lost;
+  for (const auto& status : statuses)
+    if (status) lost.insert(status->lost.begin(), status->lost.end());
+  Findings out;
+  for (int rank = 0; rank < static_cast<int>(statuses.size()); ++rank) {
+    const auto& status = statuses[static_cast<std::size_t>(rank)];
+    if (!status) {
+      (lost.contains(rank) ? out.gone : out.late).push_back(rank);
+    } else if (status->left) {
+      out.left.push_back(rank);
+    } else {
+      out.waiting.push_back(rank);
+      out.calls[status->call.label() + ": " + status->call.description()].push_back(rank);
+      out.seconds = std::max(out.seconds, status->seconds);
+      if (out.error.empty()) out.error = status->error;
+    }
+  }
+  return out;
+}
+
+std::string list_calls(const Findings& found) {
+  std::string out;
+  for (const auto& [call, ranks] : found.calls) out += concat("\n  ", rank_list(ranks), ": ", call);
+  return out;
+}
+
+std::string absent_ranks(const Findings& found, const std::string& label) {
+  std::string out;
+  const auto add = [&](const std::vector<int>& ranks, const std::string& what) {
+    if (!ranks.empty()) out += concat(out.empty() ? "" : "; ", rank_list(ranks), " ", what);
+  };
+  add(found.gone, "ended without a word (its connections are closed)");
+  add(found.left, "left the group (it destroyed the group or exited) before " + label);
+  add(found.late, "did not reach " + label);
+  return out;
+}
+
+std::string explain_message(const Statuses& statuses, const Status& own) {
+  const int peer = own.call.root;
+  const bool known = peer >= 0 && peer < static_cast<int>(statuses.size());
+  const auto status = known ? statuses[static_cast<std::size_t>(peer)] : nullopt;
+  std::string out = concat(own.call.label(), ": ", own.call.description(), ": ");
+  const bool lost = std::find(own.lost.begin(), own.lost.end(), peer) != own.lost.end();
+  if (status && status->left)
+    out += concat("rank ", peer, " left the group (it destroyed the group or exited)");
+  else if (status)
+    out += concat("rank ", peer, " waits in ", status->call.label(), ", ", status->call.description());
+  else if (lost)
+    out += concat("rank ", peer, " ended without a word (its connections are closed)");
+  else
+    out += concat("rank ", peer, " made no matching call within ", one_decimal(own.seconds),
+                  "; tag, dtype and number of elements must agree");
+  if (!own.error.empty() && !lost && !status) out += "; " + own.error;
+  return out;
+}
+
+std::vector<int> parse_ranks(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<int> out;
+  for (int rank = 0; in >> rank && out.size() < 100'000;) out.push_back(rank);
+  return out;
+}
+
+}  // namespace
+
+std::string rank_list(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    out += concat(i == 0 ? "" : ", ", ranks[i]);
+    if (last > i) out += concat("-", ranks[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string explain(const Statuses& statuses, int rank) {
+  const Status& own = *statuses[static_cast<std::size_t>(rank)];
+  if (own.call.point_to_point()) return explain_message(statuses, own);
+  const Findings found = sort_ranks(statuses);
+  const std::string label = own.call.label();
+  const std::string absent = absent_ranks(found, label);
+  const bool mixed = found.calls.size() > 1;
+  if (absent.empty() && mixed) return "ranks wait in different calls" + list_calls(found);
+  if (absent.empty()) {
+    const std::string after = one_decimal(found.seconds);
+    if (!found.error.empty()) return concat(label, " failed after ", after, ": ", found.error);
+    return concat(label, " is not done after ", after,
+                  " although all ranks take part: the network is too slow for the timeout");
+  }
+  const bool many = found.waiting.size() > 1;
+  return concat(absent, "; ", rank_list(found.waiting), many ? " wait" : " waits",
+                mixed ? " in different calls" : "", " since ", one_decimal(found.seconds),
+                mixed ? list_calls(found) : "");
+}
+
+std::string Status::text() const {
+  std::string out = left ? "left" : "waiting";
+  for (const int64_t word : call.words()) out += concat(" ", word);
+  out += concat("\n", static_cast<int64_t>(seconds * 1000), "\n");
+  for (const int other : lost) out += concat(other, " ");
+  return out + "\n" + error.substr(0, kMaxError);
+}
+
+optional<Status> Status::parse(const std::string& text) {
+  std::istringstream in(text);
+  Status out;
+  std::string kind, line;
+  in >> kind;
+  CallRecord::Words words{};
+  for (int64_t& word : words) in >> word;
+  int64_t milliseconds = 0;
+  in >> milliseconds;
+  if (!in || (kind != "left" && kind != "waiting")) return nullopt;
+  std::getline(in, line);
+  if (std::getline(in, line)) out.lost = parse_ranks(line);
+  std::string error((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  out.error = error.substr(0, kMaxError);
+  out.left = kind == "left";
+  out.call = CallRecord::from(words);
+  out.seconds = 1e-3 * static_cast<double>(milliseconds);
+  return out;
+}
+
+Board::Board(std::shared_ptr<Store> store, std::string prefix, int rank, int size)
+    : store_(std::move(store)), prefix_(std::move(prefix)), rank_(rank), size_(size) {}
+
+bool Board::trouble() { return store_->check({key("trouble")}); }
+
+bool Board::wait_for_failure(Milliseconds timeout) {
+  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
+  while (!store_->check({key("failure")})) {
+    if (seconds_now() > end) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
+// Waits until everybody whom the failed call needs, and who is not known to have gone, has published its status.
+void Board::collect(const Status& own, Statuses& statuses) {
+  const auto status_key = [&](int rank) { return key(concat("status/", rank)); };
+  std::vector<std::string> needed;
+  for (int rank = 0; rank < size_; ++rank) {
+    const bool lost = std::find(own.lost.begin(), own.lost.end(), rank) != own.lost.end();
+    if (!lost && (!own.call.point_to_point() || rank == own.call.root)) needed.push_back(status_key(rank));
+  }
+  const double end = seconds_now() + 1e-3 * static_cast<double>(kForStatuses.count());
+  while (!store_->check(needed) && seconds_now() < end) std::this_thread::sleep_for(kPause);
+  for (int rank = 0; rank < size_; ++rank) {
+    if (!store_->check({status_key(rank)})) continue;
+    statuses[static_cast<std::size_t>(rank)] =
+        Status::parse(store_->get(status_key(rank), Milliseconds(1000)));
+  }
+  statuses[static_cast<std::size_t>(rank_)] = own;
+}
+
+std::string Board::settle(const Status& own) {
+  store_->set(key(concat("status/", rank_)), own.text());
+  const std::string me = std::to_string(rank_);
+  const bool first = store_->compare_set(key("trouble"), "", me) == me;
+  if (!first && wait_for_failure(kForFailure)) return store_->get(key("failure"), Milliseconds(1000));
+  Statuses statuses(static_cast<std::size_t>(size_));
+  if (!store_->check({key("failure")})) collect(own, statuses);
+  if (store_->check({key("failure")})) return store_->get(key("failure"), Milliseconds(1000));
+  return store_->compare_set(key("failure"), "", explain(statuses, rank_));
+}
+
+std::string Board::settle(const std::string& message) {
+  const std::string valid = store_->compare_set(key("failure"), "", message);
+  store_->set(key("trouble"), std::to_string(rank_));
+  return valid;
+}
+
+void Board::leave() {
+  Status status;
+  status.left = true;
+  store_->set(key(concat("status/", rank_)), status.text());
+  arrive("end");
+  arrive("bye");
+}
+
+void Board::arrive(const std::string& place) { store_->set(key(concat(place, "/", rank_)), "1"); }
+
+std::vector<int> Board::missing(const std::string& place, Milliseconds timeout,
+                                const std::function<bool()>& stop) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < size_; ++rank) keys.push_back(key(concat(place, "/", rank)));
+  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
+  while (!store_->check(keys)) {
+    if (seconds_now() < end && !(stop && stop())) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    std::vector<int> out;
+    for (int rank = 0; rank < size_; ++rank)
+      if (!store_->check({keys[static_cast<std::size_t>(rank)]})) out.push_back(rank);
+    return out;
+  }
+  return {};
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,62 @@
+// Finding out why a call failed. Ranks publish in the store what they wait for; the first one that noticed the failure
+// reads this and publishes one message, which all ranks then throw.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/core/options.h"
+#include "tandem/parallel/distributed/call_record.h"
+#include "tandem/parallel/distributed/store.h"
+
+namespace tandem::distributed {
+
+/// What one rank was doing when the group failed.
+struct Status {
+  bool left = false;  ///< it destroyed its group or ended normally
+  CallRecord call;
+  double seconds = 0;      ///< how long it has waited
+  std::string error = {};  ///< what the engine said; empty after a timeout
+  std::vector<int> lost = {};
+
+  std::string text() const;
+  /// A status that cannot be read is an empty optional.
+  static optional<Status> parse(const std::string& text);
+};
+using Statuses = std::vector<optional<Status>>;
+
+/// The message for the statuses of all ranks, seen from `rank`, whose own status must be among them.
+std::string explain(const Statuses& statuses, int rank);
+/// "rank 3", "ranks 0-2, 5"
+std::string rank_list(std::vector<int> ranks);
+
+/// The group's part of the store. Functions throw DistributedError if the store cannot be reached.
+class Board {
+ public:
+  Board(std::shared_ptr<Store> store, std::string prefix, int rank, int size);
+  /// Whether a rank has published that something is wrong.
+  bool trouble();
+  /// Publishes what this rank does; returns the message for all ranks, within about 1.7 s.
+  std::string settle(const Status& own);
+  /// Publishes a message that is known already; returns the one that counts, which may be an earlier one.
+  std::string settle(const std::string& message);
+  /// Publishes that this rank needs the group no longer.
+  void leave();
+  /// Publishes that this rank has reached a place, which is named once in the life of the group.
+  void arrive(const std::string& place);
+  /// Waits for all ranks to arrive; returns those that have not after `timeout`, or when `stop` says so.
+  std::vector<int> missing(const std::string& place, Milliseconds timeout,
+                           const std::function<bool()>& stop = {});
+  std::string key(const std::string& name) const { return prefix_ + name; }
+
+ private:
+  bool wait_for_failure(Milliseconds timeout);
+  void collect(const Status& own, Statuses& statuses);
+
+  const std::shared_ptr<Store> store_;
+  const std::string prefix_;
+  const int rank_, size_;
+};
+
+}  // namespace tandem::distributed

@@ -1,0 +1,127 @@
+#include "tandem/parallel/distributed/engine_loader.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/suggest.h"
+#include "tandem/parallel/distributed/process_group.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+struct Known {
+  const char* name;
+  const char* install;
+};
+constexpr Known kBackends[] = {
+    {"gloo", "libgloo-dev"}, {"mpi", "libopenmpi-dev"}, {"nccl", "libnccl-dev and CUDA"}};
+
+const Known& known_backend(const std::string& backend) {
+  std::vector<std::string> names;
+  for (const Known& known : kBackends) {
+    if (backend == known.name) return known;
+    names.emplace_back(known.name);
+  }
+  fail("process group: there is no backend \"", backend, "\"; expected gloo, mpi or nccl",
+       did_you_mean(backend, names));
+}
+
+// The folder of the library, or of the program if the library is linked into it.
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&load_engine), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string path = info.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::vector<std::string> folders(const std::string& backend) {
+  std::vector<std::string> out;
+  if (const char* given = std::getenv("TANDEM_ENGINES"); given != nullptr) {
+    const std::string text = given;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(':', begin), text.size());
+      if (end > begin) out.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (const std::string own = own_folder(); !own.empty())
+    for (const std::string& below :
+         {std::string(), std::string("/tandem"), "/parallel/distributed/" + backend})
+      out.push_back(own + below);
+  return out;
+}
+
+const EnginePlugin& open_plugin(const std::string& backend, const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* error = dlerror();
+    fail(backend, ": ", path, " cannot be loaded: ", error == nullptr ? "unknown error" : error);
+  }
+  const auto* plugin = static_cast<const EnginePlugin*>(dlsym(library, "tandem_engine_plugin"));
+  check(plugin != nullptr, backend, ": ", path,
+        " is not an engine: it lacks the symbol tandem_engine_plugin");
+  check(plugin->version == EnginePlugin::kVersion, backend, ": ", path, " has version ", plugin->version,
+        " of the engine interface, expected ", EnginePlugin::kVersion, "; build Tandem again");
+  check(plugin->name != nullptr && backend == plugin->name && plugin->make != nullptr, backend, ": ", path,
+        " is the engine of another backend");
+  return *plugin;
+}
+
+const EnginePlugin& find_plugin(const Known& backend) {
+  const std::string file = concat("libtandem_", backend.name, ".so");
+  const std::vector<std::string> looked = folders(backend.name);
+  std::string list;
+  for (const std::string& folder : looked) {
+    const std::string path = folder + "/" + file;
+    if (access(path.c_str(), F_OK) == 0) return open_plugin(backend.name, path);
+    list += (list.empty() ? "" : ", ") + folder;
+  }
+  fail(backend.name, ": ", file, " was not found in ", list, "; install ", backend.install,
+       " and build Tandem again, or set TANDEM_ENGINES to its folder");
+}
+
+}  // namespace
+
+const EnginePlugin& load_engine(const std::string& backend) {
+  static auto& mutex = *new std::mutex;
+  static auto& loaded = *new std::map<std::string, const EnginePlugin*>;
+  const Known& known = known_backend(backend);
+  const std::lock_guard lock(mutex);
+  const EnginePlugin*& plugin = loaded[backend];
+  if (plugin == nullptr) plugin = &find_plugin(known);
+  return *plugin;
+}
+
+std::vector<BackendInfo> backends() {
+  std::vector<BackendInfo> out;
+  for (const Known& known : kBackends) {
+    BackendInfo info{known.name, "", ""};
+    try {
+      const EnginePlugin& plugin = load_engine(known.name);
+      info.description = plugin.description == nullptr ? known.name : plugin.description;
+    } catch (const Error& error) {
+      info.missing = error.what();
+    }
+    out.push_back(std::move(info));
+  }
+  return out;
+}
+
+bool is_backend_available(const std::string& name) {
+  try {
+    load_engine(name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,99 @@
+// How a group fails: one thread finds the message, all works throw it.
+#include <future>
+#include <thread>
+
+#include "tandem/parallel/distributed/group_state.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+constexpr Milliseconds kForStore{1900};
+
+// Runs `ask` on a thread of its own, because the store may not answer. Throws DistributedError if it does not.
+std::string ask_store(std::function<std::string()> ask, Milliseconds timeout) {
+  auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(ask));
+  std::future<std::string> answer = task->get_future();
+  std::thread([task] { (*task)(); }).detach();
+  if (answer.wait_for(timeout) != std::future_status::ready) throw DistributedError("it does not answer");
+  return answer.get();
+}
+
+}  // namespace
+
+std::exception_ptr GroupState::fail(const Trouble& trouble) {
+  {
+    std::unique_lock lock(failure_mutex_);
+    if (failing_) failure_set_.wait(lock, [this] { return failed(); });
+    if (failed()) return failure_;
+    if (ended_)
+      return std::make_exception_ptr(
+          DistributedError(trouble.call.label() + ": the process group was destroyed meanwhile"));
+    failing_ = true;
+  }
+  const std::string message = find_message(trouble);
+  {
+    const std::lock_guard lock(failure_mutex_);
+    failure_ = std::make_exception_ptr(DistributedError(message));
+    failed_.store(true, std::memory_order_release);
+  }
+  if (engine) engine->abort();
+  finish_all();
+  failure_set_.notify_all();
+  return failure_;
+}
+
+void GroupState::finish_all() {
+  for (const auto& work : comm.take_all()) {
+    history.set(work->call, CallHistory::State::FAILED);
+    work->finish(failure_);
+  }
+  std::vector<std::shared_ptr<FinishableWork>> messages;
+  {
+    const std::lock_guard lock(failure_mutex_);
+    messages.swap(messages_);
+  }
+  for (const auto& work : messages) work->finish(failure_);
+  comm.wake();
+}
+
+std::string GroupState::find_message(const Trouble& trouble) {
+  const bool settled = trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH;
+  if (size == 1) return trouble.text;
+  Status own{false, trouble.call, trouble.seconds, trouble.text, {}};
+  try {
+    if (!settled) own.lost = engine->lost();
+    return ask_store(
+        [self = shared_from_this(), own, settled, text = trouble.text] {
+          return settled ? self->board.settle(text) : self->board.settle(own);
+        },
+        kForStore);
+  } catch (const std::exception& error) {
+    return settled ? trouble.text : without_store(trouble, own.lost, error.what());
+  }
+}
+
+std::string GroupState::without_store(const Trouble& trouble, const std::vector<int>& lost,
+                                      const std::string& why) const {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s", trouble.seconds);
+  std::string out = concat(trouble.call.label(), " failed after ", seconds);
+  if (!lost.empty()) out += concat(": the connections to ", rank_list(lost), " are closed");
+  if (lost.empty() && !trouble.text.empty()) out += ": " + trouble.text;
+  return out + "; the store cannot say which rank is missing, its host (rank 0?) is probably gone: " + why;
+}
+
+void GroupState::try_briefly(std::function<void()> action) {
+  try {
+    ask_store(
+        [action = std::move(action)] {
+          action();
+          return std::string();
+        },
+        Milliseconds(1000));
+  } catch (const std::exception&) {
+    // The others will notice without being told.
+  }
+}
+
+}  // namespace tandem::distributed

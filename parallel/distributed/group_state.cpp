@@ -1,0 +1,241 @@
+#include "tandem/parallel/distributed/group_state.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace tandem::distributed {
+
+namespace {
+
+bool compares_always() {
+  const char* text = std::getenv("TANDEM_DISTRIBUTED_DEBUG");
+  return text != nullptr && *text != '\0' && std::string(text) != "0";
+}
+
+// Every rank computes the same text from the same records.
+std::string differences(const std::vector<CallRecord::Words>& records, const CallRecord& own) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    const CallRecord call = CallRecord::from(records[rank]);
+    std::string text = call.description();
+    if (call.bucket >= 0) text += concat(" (bucket ", call.bucket, ")");
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](auto& group) { return group.first == text; });
+    if (same == groups.end())
+      groups.push_back({text, {static_cast<int>(rank)}});
+    else
+      same->second.push_back(static_cast<int>(rank));
+  }
+  std::string out =
+      concat(name(CallRecord::from(records[0]).operation), " ", own.sequence, ": ranks do different things");
+  for (const auto& [text, ranks] : groups) out += concat("\n  ", rank_list(ranks), ": ", text);
+  return out;
+}
+
+}  // namespace
+
+GroupState::GroupState(std::shared_ptr<Store> the_store, std::string the_prefix, int the_rank, int the_size,
+                       ProcessGroupOptions the_options)
+    : store(std::move(the_store)),
+      prefix(std::move(the_prefix)),
+      rank(the_rank),
+      size(the_size),
+      options(std::move(the_options)),
+      timeout(options.timeout),
+      board(store, prefix, rank, size),
+      compare_always_(compares_always()) {}
+
+void GroupState::check_process() const { detail::check_same_process(process_, "a process group"); }
+
+void GroupState::check_usable() const {
+  check_process();
+  if (failed()) std::rethrow_exception(failure_);
+  check(!ended_, "process group: it has been destroyed");
+}
+
+CallOptions GroupState::call_options(const CallRecord& call) const {
+  return {call.tag(), timeout + kGrace, stream_ ? stream_->handle().handle : nullptr};
+}
+
+void GroupState::start_threads() {
+  comm.start(shared_from_this());
+  watchdog.start(shared_from_this());
+}
+
+WorkPtr GroupState::submit(CallRecord call, const Tensor& tensor, Run run) {
+  const std::lock_guard lock(submit_mutex_);
+  check_usable();
+  call.sequence = next_sequence_++;
+  history.add(call);
+  if (size == 1) return run_now(call, run);
+  if (on_device()) return submit_on_device(call, tensor, run);
+  auto work = std::make_shared<CallWork>(shared_from_this(), call, std::move(run));
+  comm.push(work);
+  // A failure that has just finished all queued works may have missed this one.
+  if (failed()) work->finish(failure_);
+  return work;
+}
+
+WorkPtr GroupState::run_now(const CallRecord& call, const Run& run) {
+  history.set(call, CallHistory::State::RUNNING);
+  run(nullptr, {});
+  history.set(call, CallHistory::State::DONE);
+  auto work = std::make_shared<FinishableWork>(shared_from_this(), call);
+  work->finish(nullptr);
+  return work;
+}
+
+// The call is queued on the group's stream at once; the group's thread then waits for the device, under the watchdog.
+WorkPtr GroupState::submit_on_device(const CallRecord& call, const Tensor& tensor, const Run& run) {
+  const Device device = tensor.defined() ? tensor.device() : resolve(*options.device);
+  if (!stream_) stream_ = std::make_unique<Stream>(device);
+  compare_calls(call);
+  Event ready(device.type());
+  ready.record(Stream::current(device));
+  ready.wait(*stream_);
+  const auto done = std::make_shared<Event>(device.type());
+  {
+    const StreamGuard guard(*stream_);
+    executing_ = call;
+    run(engine.get(), call_options(call));
+  }
+  done->record(*stream_);
+  // `run` keeps the tensors alive until the device has used them.
+  auto inner = std::make_shared<CallWork>(shared_from_this(), call,
+                                          [run, done](Engine*, const CallOptions&) { done->synchronize(); });
+  comm.push(inner);
+  return std::make_shared<DeviceWork>(std::move(inner), done, device);
+}
+
+void GroupState::execute(CallWork& work) {
+  const Run run = std::move(work.run);
+  const CallRecord& call = work.call;
+  history.set(call, CallHistory::State::RUNNING);
+  std::exception_ptr error;
+  if (failed()) {
+    error = failure_;
+  } else {
+    const Watched watched(watchdog, call, timeout);
+    try {
+      if (!on_device()) compare_calls(call);
+      const bool nothing = call.numel == 0 && !on_device();  // on any rank: the shapes have been compared
+      executing_ = call;
+      if (!nothing) run(engine.get(), call_options(call));
+    } catch (const std::exception& thrown) {
+      error = fail({Trouble::ENGINE, call, watched.seconds(), thrown.what()});
+    }
+  }
+  history.set(call, error ? CallHistory::State::FAILED : CallHistory::State::DONE);
+  work.finish(error);
+}
+
+// ---- comparing what the ranks do
+
+void GroupState::compare_calls(const CallRecord& call) {
+  const uint64_t fingerprint = call.fingerprint();
+  if (!compare_always_ && compared_.contains(fingerprint)) return;
+  const CallRecord::Words own = call.words();
+  const std::vector<int64_t> all = exchange(call, -2, own);
+  std::vector<CallRecord::Words> records(static_cast<std::size_t>(size));
+  for (std::size_t other = 0; other < records.size(); ++other)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(other * own.size()), own.size(),
+                records[other].begin());
+  if (std::any_of(records.begin(), records.end(), [&](const auto& other) { return other != own; }))
+    std::rethrow_exception(fail({Trouble::MISMATCH, call, 0, differences(records, call)}));
+  compared_.insert(fingerprint);
+}
+
+std::vector<int64_t> GroupState::exchange(const CallRecord& call, int purpose, ArrayRef<int64_t> own) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::size_t bytes = own.size() * sizeof(int64_t);
+  std::vector<int64_t> out(ranks * own.size());
+  if (!on_device()) {
+    CallRecord anything;  // so that the tag does not depend on what this rank does
+    anything.sequence = call.sequence;
+    anything.bucket = purpose;
+    const std::vector<std::size_t> all_bytes(ranks, bytes);
+    engine->all_gather(own.data(), out.data(), all_bytes.data(), call_options(anything));
+    return out;
+  }
+  const auto key = [&](std::size_t other) {
+    return concat(prefix, "call/", call.sequence, "/", -purpose, "/", other);
+  };
+  store->set(key(static_cast<std::size_t>(rank)),
+             std::string_view(reinterpret_cast<const char*>(own.data()), bytes));
+  for (std::size_t other = 0; other < ranks; ++other) {
+    const std::string value = store->get(key(other), timeout);
+    check(value.size() == bytes, "process group: rank ", other, " published ", value.size(),
+          " bytes instead of ", bytes);
+    std::memcpy(out.data() + other * own.size(), value.data(), bytes);
+  }
+  return out;
+}
+
+// ---- messages
+
+WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
+  std::vector<std::shared_ptr<FinishableWork>> before, going;
+  {
+    const std::lock_guard lock(failure_mutex_);
+    before.swap(messages_);
+  }
+  for (auto& message : before)
+    // A message that the caller waits for takes care of itself.
+    if (message.use_count() > 1 ? !message->finished() : !message->is_completed())
+      going.push_back(std::move(message));
+  check_usable();
+  std::unique_ptr<EngineRequest> request;
+  try {
+    request = call.operation == Operation::SEND
+                  ? engine->send(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call))
+                  : engine->recv(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call));
+  } catch (const std::runtime_error& error) {
+    std::rethrow_exception(fail({Trouble::ENGINE, call, 0, error.what()}));
+  }
+  going.push_back(std::make_shared<MessageWork>(shared_from_this(), call, tensor, std::move(request)));
+  const std::lock_guard lock(failure_mutex_);
+  messages_.insert(messages_.end(), going.begin(), going.end());
+  return going.back();
+}
+
+// ---- the end
+
+void GroupState::leave() noexcept {
+  if (left_.exchange(true) || failed() || size == 1 || process_ != detail::this_process()) return;
+  try_briefly([this] { board.leave(); });
+}
+
+void GroupState::wait_for_end() {
+  if (size == 1 || failed()) return;
+  comm.drain();
+  if (failed()) return;
+  board.arrive("end");
+  const std::vector<int> missing = board.missing("end", timeout, [this] { return failed(); });
+  if (failed()) return;
+  if (!missing.empty())
+    throw DistributedError(concat("destroy_process_group: ", rank_list(missing), " did not call it within ",
+                                  timeout.count(), " ms"));
+  left_ = true;
+  board.arrive("bye");
+  // Rank 0 usually serves the store, so it stays until the others have seen that all have arrived.
+  if (rank == 0) board.missing("bye", Milliseconds(2000));
+}
+
+void GroupState::end() noexcept {
+  if (process_ != detail::this_process()) return;
+  if (size > 1 && !failed()) comm.drain();
+  leave();
+  bool pending = false;
+  {
+    std::unique_lock lock(failure_mutex_);
+    failure_set_.wait(lock, [this] { return !failing_ || failed(); });
+    ended_ = true;
+    pending = !messages_.empty();
+  }
+  watchdog.stop();
+  if (engine && pending) engine->abort();
+  if (comm.stop(Milliseconds(2000))) engine.reset();
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,107 @@
+// What the public ProcessGroup, its works and its threads share.
+#pragma once
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "tandem/core/fork.h"
+#include "tandem/parallel/distributed/comm_thread.h"
+#include "tandem/parallel/distributed/diagnosis.h"
+#include "tandem/parallel/distributed/process_group.h"
+#include "tandem/parallel/distributed/watchdog.h"
+
+namespace tandem::distributed {
+
+/// Why a group fails, as the thread that notices it knows it.
+struct Trouble {
+  enum Kind { TIMEOUT, ENGINE, NOTICED, ABORTED, MISMATCH };
+  Kind kind = TIMEOUT;
+  CallRecord call;
+  double seconds = 0;
+  std::string text = {};  ///< the engine's error, the reason, or the whole message
+};
+
+class GroupState : public std::enable_shared_from_this<GroupState> {
+ public:
+  /// By how much the engine's own timeouts exceed the group's, so that the watchdog comes first.
+  static constexpr Milliseconds kGrace{10'000};
+
+  GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size,
+             ProcessGroupOptions options);
+
+  /// Carries out `run`, on the group's thread or, on a device, now; `tensor` says which device. Throws Error if the group
+  /// cannot be used any more.
+  WorkPtr submit(CallRecord call, const Tensor& tensor, Run run);
+  WorkPtr start_message(CallRecord call, const Tensor& tensor);
+  /// On the group's thread.
+  void execute(CallWork& work);
+
+  /// All ranks' `own` numbers, which are equally many on every rank, in rank order; `purpose` (negative) tells exchanges of
+  /// one call apart. Blocks; for the thread that carries out calls.
+  std::vector<int64_t> exchange(const CallRecord& call, int purpose, ArrayRef<int64_t> own);
+  /// The call whose `run` asks.
+  const CallRecord& executing() const { return executing_; }
+  /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at most
+  /// about 2 s. Returns the failure.
+  std::exception_ptr fail(const Trouble& trouble);
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
+    return std::make_unique<Watched>(watchdog, call, timeout);
+  }
+  void start_threads();
+  /// Waits for the calls in progress, tells the others and closes the connections. Later calls throw.
+  void end() noexcept;
+  /// Tells the other ranks that this one is leaving. For the end of the process.
+  void leave() noexcept;
+  /// Waits until all ranks have called this, or have left. Throws DistributedError that names who has not.
+  void wait_for_end();
+  /// Throws Error in a child of the process that made the group.
+  void check_process() const;
+  bool is_own_process() const { return process_ == detail::this_process(); }
+  bool on_device() const { return engine && engine->on_device(); }
+
+  const std::shared_ptr<Store> store;
+  const std::string prefix;
+  const int rank, size;
+  const ProcessGroupOptions options;
+  const Milliseconds timeout;
+  std::unique_ptr<Engine> engine;  // null in a group of one rank
+  Board board;
+  CallHistory history;
+  Watchdog watchdog;
+  CommThread comm;
+  std::atomic<int64_t> groups{0};  // groups made from this one
+
+ private:
+  void check_usable() const;
+  CallOptions call_options(const CallRecord& call) const;
+  void compare_calls(const CallRecord& call);
+  std::string find_message(const Trouble& trouble);
+  std::string without_store(const Trouble& trouble, const std::vector<int>& lost,
+                            const std::string& why) const;
+  WorkPtr run_now(const CallRecord& call, const Run& run);
+  WorkPtr submit_on_device(const CallRecord& call, const Tensor& tensor, const Run& run);
+  void finish_all();
+  /// Runs `action` on a thread of its own, because the store may not answer, and waits for it for at most 1 s.
+  static void try_briefly(std::function<void()> action);
+
+  const uint32_t process_ = detail::this_process();
+  const bool compare_always_;
+  std::mutex submit_mutex_;  // sequence numbers and the queue are in one order
+  int64_t next_sequence_ = 0;
+  std::unordered_set<uint64_t> compared_;  // fingerprints; used by one thread at a time
+  CallRecord executing_;
+  std::unique_ptr<Stream> stream_;  // of a device engine
+
+  std::mutex failure_mutex_;
+  std::condition_variable failure_set_;
+  bool failing_ = false;
+  std::atomic<bool> failed_{false}, ended_{false}, left_{false};
+  std::exception_ptr failure_;
+  std::string failure_text_;
+  std::vector<std::shared_ptr<FinishableWork>> messages_;  // in progress; under failure_mutex_
+};
+
+}  // namespace tandem::distributed

@@ -1,0 +1,161 @@
+#include "tandem/parallel/distributed/process_group.h"
+
+#include <cstdlib>
+#include <set>
+
+#include "tandem/core/suggest.h"
+#include "tandem/parallel/distributed/engine_loader.h"
+#include "tandem/parallel/distributed/interface.h"
+#include "tandem/parallel/distributed/process_group_impl.h"
+
+namespace tandem::distributed {
+
+namespace {
+
+// The groups that exist, so that the others hear of the end of this process. Never destroyed.
+struct Living {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<GroupState>> groups;
+};
+Living& living() {
+  static auto& instance = *new Living;
+  return instance;
+}
+
+void leave_all() {
+  std::vector<std::weak_ptr<GroupState>> groups;
+  {
+    const std::unique_lock lock(living().mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return;  // a child that was forked at a bad moment
+    groups = living().groups;
+  }
+  for (const auto& weak : groups)
+    if (const auto group = weak.lock()) group->leave();
+}
+
+void add_living(const std::shared_ptr<GroupState>& group) {
+  static const int registered = std::atexit(leave_all);
+  static_cast<void>(registered);
+  const std::lock_guard lock(living().mutex);
+  std::erase_if(living().groups, [](const auto& weak) { return weak.expired(); });
+  living().groups.push_back(group);
+}
+
+// What the engine sees of the store.
+class StoreForEngine final : public EngineStore {
+ public:
+  StoreForEngine(Store& store, std::string prefix) : store_(store), prefix_(std::move(prefix)) {}
+  void set(const std::string& key, std::string_view value) override { store_.set(prefix_ + key, value); }
+  std::string get(const std::string& key, Milliseconds timeout) override {
+    return store_.get(prefix_ + key, timeout);
+  }
+
+ private:
+  Store& store_;
+  const std::string prefix_;
+};
+
+std::string master_of(const Store& store) {
+  if (const auto* prefixed = dynamic_cast<const PrefixStore*>(&store))
+    return master_of(*prefixed->underlying());
+  if (const auto* tcp = dynamic_cast<const TCPStore*>(&store)) return tcp->host();
+  const char* given = std::getenv("MASTER_ADDR");
+  return given == nullptr ? "" : given;
+}
+
+void meet(GroupState& group) {
+  group.board.arrive("join");
+  const std::vector<int> missing = group.board.missing("join", group.timeout);
+  if (missing.empty()) return;
+  throw DistributedError(concat("process group: ", rank_list(missing), " of ", group.size,
+                                " did not connect within ", group.timeout.count(), " ms; this is rank ",
+                                group.rank));
+}
+
+void connect(GroupState& group) {
+  const EnginePlugin& plugin = load_engine(group.options.backend);
+  const std::string address = choose_interface(group.options.interface, master_of(*group.store));
+  meet(group);
+  StoreForEngine store(*group.store, group.prefix + "engine/");
+  EngineOptions options{group.rank, group.size, &store, group.timeout, address};
+  if (group.options.device) options.device_index = group.options.device->index();
+  try {
+    group.engine.reset(plugin.make(options));
+  } catch (const std::runtime_error& error) {
+    throw DistributedError(concat("process group: rank ", group.rank, " of ", group.size,
+                                  " cannot connect to the others from ", address, ": ", error.what(),
+                                  "; set TANDEM_INTERFACE to the network that joins the machines"));
+  }
+}
+
+ProcessGroupOptions checked(ProcessGroupOptions options) {
+  if (options.backend.empty()) options.backend = "gloo";
+  check(options.timeout.count() > 0, "process group: expected a positive timeout, got ",
+        options.timeout.count(), " ms");
+  if (options.backend == "nccl" && !options.device) {
+    const char* local = std::getenv("LOCAL_RANK");
+    options.device = Device(kCUDA, local == nullptr ? 0 : std::atoi(local));
+  }
+  return options;
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+std::shared_ptr<ProcessGroup> ProcessGroup::make(std::shared_ptr<Store> store, int rank, int size,
+                                                 const ProcessGroupOptions& given) {
+  check(store != nullptr, "process group: the store is null");
+  check(size >= 1 && rank >= 0 && rank < size, "process group: expected a rank from 0 to ", size - 1,
+        ", got ", rank, " of ", size);
+  const ProcessGroupOptions options = checked(given);
+  // Groups that are made one after another from one store do not see each other's keys.
+  const int64_t number = size == 1 ? 0 : store->add(concat("groups/", rank), 1);
+  auto state =
+      std::make_shared<GroupState>(std::move(store), concat("group", number, "/"), rank, size, options);
+  if (size > 1) {
+    connect(*state);
+    state->start_threads();
+    add_living(state);
+  }
+  return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(state))));
+}
+
+ProcessGroup::~ProcessGroup() {
+  if (impl_->state->is_own_process())
+    impl_->state->end();
+  else
+    new std::shared_ptr<GroupState>(
+        impl_->state);  // after a fork its threads and connections are the parent's
+}
+
+int ProcessGroup::rank() const { return impl_->state->rank; }
+int ProcessGroup::size() const { return impl_->state->size; }
+const std::string& ProcessGroup::backend() const { return impl_->state->options.backend; }
+Milliseconds ProcessGroup::timeout() const { return impl_->state->timeout; }
+const std::shared_ptr<Store>& ProcessGroup::store() const { return impl_->state->store; }
+std::string ProcessGroup::recent_calls() const { return impl_->state->history.text(); }
+
+std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ranks) {
+  GroupState& state = *impl_->state;
+  check(!ranks.empty(), "new_group: no ranks given");
+  int own = -1;
+  std::set<int> seen;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    check(ranks[i] >= 0 && ranks[i] < state.size, "new_group: rank ", ranks[i], " is not in this group of ",
+          state.size);
+    check(seen.insert(ranks[i]).second, "new_group: rank ", ranks[i], " appears twice");
+    if (ranks[i] == state.rank) own = static_cast<int>(i);
+  }
+  const int64_t number = state.groups++;
+  if (own < 0) return nullptr;
+  auto store = std::make_shared<PrefixStore>(concat(state.prefix, "new", number), state.store);
+  return make(std::move(store), own, static_cast<int>(ranks.size()), state.options);
+}
+
+void ProcessGroup::abort(const std::string& reason) {
+  const std::string text = concat("rank ", rank(), " aborted: ", reason.substr(0, 2000));
+  impl_->state->fail({Trouble::ABORTED, {}, 0, text});
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,97 @@
+#include "tandem/parallel/distributed/watchdog.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "tandem/core/profile.h"
+#include "tandem/parallel/distributed/group_state.h"
+
+namespace tandem::distributed {
+
+namespace {
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr Milliseconds kTick{200};
+}  // namespace
+
+// The store may not answer, so a thread of its own asks it.
+struct Watchdog::Poll {
+  const int64_t asked = nanoseconds_now();
+  std::atomic<bool> answered{false}, trouble{false};
+};
+
+void Watchdog::start(std::shared_ptr<GroupState> group) {
+  std::thread([this, group = std::move(group)] {
+    profiler::name_thread("watchdog");
+    loop(group);
+  }).detach();
+}
+
+void Watchdog::stop() {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+}
+
+Watchdog::Place Watchdog::add(const CallRecord& call, Milliseconds timeout) {
+  const int64_t now = nanoseconds_now();
+  const int64_t limit = std::min<int64_t>(timeout.count(), 1'000'000'000) * 1'000'000;
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({call, now, now + limit});
+  if (idle_) changed_.notify_all();
+  return std::prev(entries_.end());
+}
+
+void Watchdog::remove(Place place) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(place);
+}
+
+void Watchdog::loop(const std::shared_ptr<GroupState>& group) {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (entries_.empty()) {
+      idle_ = true;
+      changed_.wait(lock, [this] { return stop_ || !entries_.empty(); });
+      idle_ = false;
+    } else if (!tick(group, lock)) {
+      return;
+    }
+  }
+}
+
+// Returns false once the group has failed.
+bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<std::mutex>& lock) {
+  const int64_t now = nanoseconds_now();
+  const auto first = std::min_element(entries_.begin(), entries_.end(),
+                                      [](const Entry& a, const Entry& b) { return a.deadline < b.deadline; });
+  const auto longest = std::min_element(entries_.begin(), entries_.end(),
+                                        [](const Entry& a, const Entry& b) { return a.began < b.began; });
+  const bool late = first->deadline <= now;
+  if (late || (poll_ && poll_->trouble)) {
+    const Entry entry = late ? *first : *longest;
+    lock.unlock();
+    group->fail({late ? Trouble::TIMEOUT : Trouble::NOTICED, entry.call, entry.seconds(), ""});
+    return false;
+  }
+  if (now - longest->began > kSecond) poll(group, *longest);
+  const auto left = Milliseconds((first->deadline - now) / 1'000'000 + 1);
+  changed_.wait_for(lock, std::min(left, kTick));
+  return true;
+}
+
+void Watchdog::poll(const std::shared_ptr<GroupState>& group, const Entry& longest) {
+  if (poll_ && (!poll_->answered || nanoseconds_now() - std::max(poll_->asked, longest.began) < kSecond))
+    return;
+  poll_ = std::make_shared<Poll>();
+  std::thread([poll = poll_, group] {
+    try {
+      poll->trouble = group->board.trouble();
+    } catch (const std::exception&) {
+      // The store is gone; the running call will fail by itself, and the message will say so.
+    }
+    poll->answered = true;
+  }).detach();
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,85 @@
+#include "tandem/parallel/distributed/work.h"
+
+#include "tandem/core/spin.h"
+#include "tandem/parallel/distributed/group_state.h"
+
+namespace tandem::distributed {
+
+Work::~Work() = default;
+
+FinishableWork::FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& record)
+    : call(record), group_(std::move(group)) {}
+
+bool FinishableWork::finish(const std::exception_ptr& error) {
+  if (claimed_.exchange(true)) return false;
+  error_ = error;
+  done_.store(1, std::memory_order_release);
+  done_.notify_all();
+  return true;
+}
+
+void FinishableWork::rethrow() const {
+  if (error_) std::rethrow_exception(error_);
+}
+
+// The watchdog ends the wait when the group's timeout has passed, or this one.
+void FinishableWork::wait(Milliseconds timeout) {
+  const auto done = [this] { return done_.load(std::memory_order_acquire) != 0; };
+  if (!done()) {
+    group_->check_process();
+    std::unique_ptr<Watched> watched;
+    if (timeout.count() > 0) watched = group_->watch(call, timeout);
+    if (!spin_until(done))
+      while (!done()) done_.wait(0, std::memory_order_acquire);
+  }
+  rethrow();
+}
+
+std::exception_ptr FinishableWork::exception() {
+  return done_.load(std::memory_order_acquire) != 0 ? error_ : nullptr;
+}
+
+CallWork::CallWork(std::shared_ptr<GroupState> group, const CallRecord& record, Run what)
+    : FinishableWork(std::move(group), record), run(std::move(what)) {}
+
+MessageWork::MessageWork(std::shared_ptr<GroupState> group, const CallRecord& record, Tensor tensor,
+                         std::unique_ptr<EngineRequest> request)
+    : FinishableWork(std::move(group), record), tensor_(std::move(tensor)), request_(std::move(request)) {}
+
+void MessageWork::wait(Milliseconds timeout) {
+  if (!FinishableWork::is_completed()) {
+    group_->check_process();
+    const auto watched = group_->watch(call, timeout.count() > 0 ? timeout : group_->timeout);
+    const std::lock_guard lock(mutex_);
+    if (!FinishableWork::is_completed()) {
+      try {
+        // The watchdog is to notice the timeout first: it knows what the other ranks do.
+        request_->wait((timeout.count() > 0 ? timeout : group_->timeout) + GroupState::kGrace);
+        finish(nullptr);
+      } catch (const std::runtime_error& error) {
+        finish(group_->fail({Trouble::ENGINE, call, watched->seconds(), error.what()}));
+      }
+    }
+  }
+  rethrow();
+}
+
+bool MessageWork::is_completed() {
+  if (FinishableWork::is_completed()) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return FinishableWork::is_completed();  // another thread waits for it
+  try {
+    if (!request_->test()) return false;
+    finish(nullptr);
+  } catch (const std::runtime_error& error) {
+    finish(group_->fail({Trouble::ENGINE, call, 0, error.what()}));
+  }
+  return true;
+}
+
+void DeviceWork::wait(Milliseconds) {
+  if (const std::exception_ptr error = inner_->exception()) std::rethrow_exception(error);
+  event_->wait(Stream::current(device_));
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,76 @@
+// Work of the host engines. A work is finished once: by whoever carried it out, or by the failure of the group.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "tandem/core/stream.h"
+#include "tandem/parallel/distributed/call_record.h"
+#include "tandem/parallel/distributed/process_group.h"
+
+namespace tandem::distributed {
+
+class GroupState;
+
+class FinishableWork : public Work {
+ public:
+  FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& call);
+  void wait(Milliseconds timeout) override;
+  bool is_completed() override { return finished(); }
+  bool finished() const { return done_.load(std::memory_order_acquire) != 0; }
+  std::exception_ptr exception() override;
+  /// Returns false, and does nothing, if the work is finished already.
+  bool finish(const std::exception_ptr& error);
+  CallRecord call;
+
+ protected:
+  void rethrow() const;
+  const std::shared_ptr<GroupState> group_;
+
+ private:
+  std::atomic<bool> claimed_{false};
+  std::atomic<uint32_t> done_{0};
+  std::exception_ptr error_;
+};
+
+/// Does a call. The engine is null in a group of one rank.
+using Run = std::function<void(Engine*, const CallOptions&)>;
+
+/// A collective, which the group's thread carries out.
+class CallWork final : public FinishableWork {
+ public:
+  CallWork(std::shared_ptr<GroupState> group, const CallRecord& call, Run run);
+  Run run;  ///< keeps the tensors alive
+};
+
+/// A message on its way: whoever asks for it moves it on.
+class MessageWork final : public FinishableWork {
+ public:
+  MessageWork(std::shared_ptr<GroupState> group, const CallRecord& call, Tensor tensor,
+              std::unique_ptr<EngineRequest> request);
+  void wait(Milliseconds timeout) override;
+  bool is_completed() override;
+
+ private:
+  std::mutex mutex_;
+  const Tensor tensor_;
+  const std::unique_ptr<EngineRequest> request_;
+};
+
+/// A collective on a device: wait() only orders the current stream after it. `inner` finishes when the device is done.
+class DeviceWork final : public Work {
+ public:
+  DeviceWork(std::shared_ptr<FinishableWork> inner, std::shared_ptr<Event> event, Device device)
+      : inner_(std::move(inner)), event_(std::move(event)), device_(device) {}
+  void wait(Milliseconds timeout) override;
+  bool is_completed() override { return inner_->is_completed(); }
+  std::exception_ptr exception() override { return inner_->exception(); }
+
+ private:
+  const std::shared_ptr<FinishableWork> inner_;
+  const std::shared_ptr<Event> event_;
+  const Device device_;
+};
+
+}  // namespace tandem::distributed

@@ -1,0 +1,250 @@
+// What the ranks of a group are told when one of them fails, is late, or does something else.
+#include <doctest/doctest.h>
+
+#include "tandem/parallel/distributed/diagnosis.h"
+#include "tandem/tandem.h"
+#include "tests/distributed/ranks.h"
+
+namespace tandem::distributed {
+namespace {
+
+bool available() {
+  if (is_backend_available("gloo")) return true;
+  MESSAGE("skipped: no gloo");
+  return false;
+}
+
+void check_contains(const std::string& text, const std::string& part) {
+  CHECK_MESSAGE(text.find(part) != std::string::npos, "\"", text, "\" lacks \"", part, "\"");
+}
+
+void check_all_contain(const std::vector<std::string>& errors, const std::string& part) {
+  for (const std::string& error : errors) check_contains(error, part);
+}
+
+void sleep_seconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+}  // namespace
+
+TEST_CASE("different calls are found before the first use") {
+  if (!available()) return;
+  const auto shapes = run_ranks(3, [&](ProcessGroup& group) {
+    group.barrier()->wait();
+    group.all_reduce(zeros({group.rank() == 1 ? 4 : 10}))->wait();
+  });
+  for (const std::string& error : shapes)
+    CHECK(error ==
+          "all_reduce 1: ranks do different things\n  ranks 0, 2: all_reduce [10] float32 sum\n"
+          "  rank 1: all_reduce [4] float32 sum");
+  const auto operations = run_ranks(2, [&](ProcessGroup& group) {
+    group.rank() == 0 ? group.all_reduce(zeros({10}))->wait() : group.broadcast(zeros({4}), 0)->wait();
+  });
+  for (const std::string& error : operations)
+    CHECK(error ==
+          "all_reduce 0: ranks do different things\n  rank 0: all_reduce [10] float32 sum\n"
+          "  rank 1: broadcast [4] float32 from rank 0");
+  const auto dtypes = run_ranks(2, [&](ProcessGroup& group) {
+    group.all_reduce(zeros({10}, group.rank() == 0 ? kFloat32 : kInt32))->wait();
+  });
+  check_all_contain(dtypes, "rank 1: all_reduce [10] int32 sum");
+  const auto roots = run_ranks(2, [&](ProcessGroup& group) { group.broadcast(zeros({1}), group.rank())->wait(); });
+  check_all_contain(roots, "rank 1: broadcast [1] float32 from rank 1");
+}
+
+TEST_CASE("different calls that have been used before end in a timeout") {
+  if (!available()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(
+      3,
+      [&](ProcessGroup& group) {
+        group.all_reduce(zeros({10}))->wait();
+        group.broadcast(zeros({400}), 0)->wait();
+        group.rank() == 1 ? group.broadcast(zeros({400}), 0)->wait() : group.all_reduce(zeros({10}))->wait();
+      },
+      with_timeout(1000));
+  CHECK(seconds_since(begin) < 4);
+  check_all_contain(errors, "ranks wait in different calls");
+  check_all_contain(errors, "\n  ranks 0, 2: all_reduce 2: all_reduce [10] float32 sum");
+  check_all_contain(errors, "\n  rank 1: broadcast 2: broadcast [400] float32 from rank 0");
+}
+
+TEST_CASE("a rank that is late") {
+  if (!available()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(
+      4,
+      [&](ProcessGroup& group) {
+        group.all_reduce(zeros({10}))->wait();
+        if (group.rank() == 3) sleep_seconds(3.5);
+        const Tensor x = ones({8});
+        const WorkPtr work = group.all_reduce(x, ReduceOp::SUM, 2), later = group.barrier();
+        CHECK_THROWS_AS(later->wait(), DistributedError);
+        if (group.rank() != 3) CHECK(seconds_since(begin) < 3.4);
+        CHECK(work->is_completed());
+        CHECK(work->exception() != nullptr);
+        CHECK_THROWS_AS(group.barrier(), DistributedError);
+        check_contains(group.recent_calls(), "1 all_reduce [8] float32 sum (bucket 2): failed");
+        work->wait();
+      },
+      with_timeout(1000));
+  check_all_contain(errors, "rank 3 did not reach all_reduce 1 (bucket 2); ranks 0-2 wait since 1.");
+}
+
+TEST_CASE("a wait with a timeout of its own fails the group") {
+  if (!available()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(2, [&](ProcessGroup& group) {
+    if (group.rank() == 1) sleep_seconds(2.5);
+    group.barrier()->wait(Milliseconds(300));
+  });
+  CHECK(seconds_since(begin) < 5);
+  check_all_contain(errors, "rank 1 did not reach barrier 0; rank 0 waits since 0.");
+}
+
+TEST_CASE("a rank that leaves") {
+  if (!available()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    group.barrier()->wait();
+    if (group.rank() != 1) group.all_reduce(zeros({3}))->wait();
+  });
+  CHECK(seconds_since(begin) < 4);
+  CHECK(errors[1].empty());
+  for (const int rank : {0, 2})
+    check_contains(errors[static_cast<std::size_t>(rank)], "rank 1 left the group");
+}
+
+TEST_CASE("abort") {
+  if (!available()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    group.barrier()->wait();
+    if (group.rank() == 2) {
+      sleep_seconds(0.3);
+      group.abort("the data is bad");
+    }
+    group.all_reduce(zeros({3}))->wait();
+  });
+  CHECK(seconds_since(begin) < 3);
+  for (const std::string& error : errors) CHECK(error == "rank 2 aborted: the data is bad");
+}
+
+TEST_CASE("messages that nobody answers") {
+  if (!available()) return;
+  const auto errors = run_ranks(
+      3,
+      [&](ProcessGroup& group) {
+        if (group.rank() == 0) group.recv(zeros({5}), 1, 3)->wait();
+        if (group.rank() == 1) sleep_seconds(3);
+      },
+      with_timeout(1000));
+  check_contains(errors[0], "recv from rank 1 (tag 3): recv [5] float32 from rank 1: rank 1 made no matching call within 1.");
+  const auto sizes = run_ranks(
+      2,
+      [&](ProcessGroup& group) {
+        group.rank() == 0 ? group.recv(zeros({5}), 1)->wait() : group.send(zeros({6}), 0)->wait();
+        group.barrier()->wait();
+      },
+      with_timeout(1000));
+  check_contains(sizes[0], "recv");
+  CHECK(!sizes[1].empty());
+}
+
+TEST_CASE("ranks that never connect") {
+  if (!available()) return;
+  const auto store = std::make_shared<HashStore>();
+  const auto begin = std::chrono::steady_clock::now();
+  std::string message;
+  std::thread other([&] { CHECK_THROWS_AS(ProcessGroup::make(store, 3, 4, with_timeout(1000)), DistributedError); });
+  try {
+    ProcessGroup::make(store, 0, 4, with_timeout(1000));
+  } catch (const DistributedError& error) {
+    message = error.what();
+  }
+  other.join();
+  CHECK(seconds_since(begin) < 3);
+  CHECK(message == "process group: ranks 1-2 of 4 did not connect within 1000 ms; this is rank 0");
+}
+
+TEST_CASE("a store that stops to answer") {
+  if (!available()) return;
+  // Behaves until `dead`, then blocks, as one on a machine that has lost its network.
+  class DyingStore final : public Store {
+   public:
+    std::atomic<bool> dead{false};
+    void set(const std::string& key, std::string_view value) override { good().set(key, value); }
+    std::string get(const std::string& key, Milliseconds timeout) override { return good().get(key, timeout); }
+    int64_t add(const std::string& key, int64_t amount) override { return good().add(key, amount); }
+    bool check(const std::vector<std::string>& keys) override { return good().check(keys); }
+    std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override {
+      return good().compare_set(key, expected, desired);
+    }
+    bool delete_key(const std::string& key) override { return good().delete_key(key); }
+
+   private:
+    Store& good() {
+      if (dead) {
+        sleep_seconds(5);
+        throw DistributedError("no answer");
+      }
+      return inner_;
+    }
+    HashStore inner_;
+  };
+  const auto store = std::make_shared<DyingStore>();
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([store, rank] {
+      const auto group = ProcessGroup::make(store, rank, 2, with_timeout(1000));
+      group->barrier()->wait();
+      store->dead = true;
+      const auto begin = std::chrono::steady_clock::now();
+      if (rank == 1) return sleep_seconds(2.8);
+      try {
+        group->barrier()->wait();
+        CHECK(false);
+      } catch (const DistributedError& error) {
+        check_contains(error.what(), "barrier 1 failed after 1.");
+        check_contains(error.what(), "the store cannot say which rank is missing");
+      }
+      CHECK(seconds_since(begin) < 3.2);
+    });
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST_CASE("explanations") {
+  const auto waiting = [](int64_t sequence, double seconds) {
+    Status status;
+    status.call.operation = Operation::ALL_REDUCE;
+    status.call.dtype = kFloat32;
+    status.call.reduces = true;
+    status.call.sequence = sequence;
+    status.call.set_shape({10});
+    status.seconds = seconds;
+    return status;
+  };
+  Status left;
+  left.left = true;
+  Status saw = waiting(41, 5);
+  saw.lost = {3};
+  CHECK(explain({waiting(41, 5), waiting(41, 4), nullopt, left}, 0) ==
+        "rank 3 left the group (it destroyed the group or exited) before all_reduce 41; rank 2 did not reach "
+        "all_reduce 41; ranks 0-1 wait since 5.0 s");
+  CHECK(explain({saw, waiting(41, 4), waiting(41, 4), nullopt}, 0) ==
+        "rank 3 ended without a word (its connections are closed); ranks 0-2 wait since 5.0 s");
+  CHECK(explain({waiting(41, 5), waiting(40, 4)}, 0) ==
+        "ranks wait in different calls\n  rank 1: all_reduce 40: all_reduce [10] float32 sum\n"
+        "  rank 0: all_reduce 41: all_reduce [10] float32 sum");
+  const auto round_trip = Status::parse(saw.text());
+  REQUIRE(round_trip);
+  CHECK(round_trip->lost == saw.lost);
+  CHECK(round_trip->call.words() == saw.call.words());
+  for (const char* text : {"", "left", "waiting 1 2", "nonsense 1 2 3", "waiting x"}) CHECK(!Status::parse(text));
+  std::string huge = "waiting";
+  for (int i = 0; i < 17; ++i) huge += " 9223372036854775807";
+  REQUIRE(Status::parse(huge));
+  CHECK(!explain({Status::parse(huge)}, 0).empty());
+  CHECK(rank_list({7, 0, 1, 2, 5}) == "ranks 0-2, 5, 7");
+}
+
+}  // namespace tandem::distributed

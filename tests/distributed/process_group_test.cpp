@@ -1,0 +1,338 @@
+// Collectives of groups whose ranks are threads, on Gloo.
+#include "tandem/parallel/distributed/process_group.h"
+
+#include <doctest/doctest.h>
+
+#include "tandem/tandem.h"
+#include "tests/distributed/ranks.h"
+
+namespace tandem::distributed {
+namespace {
+
+const std::vector<std::string> kNoErrors2(2), kNoErrors3(3);
+
+std::vector<std::string> no_errors(int size) { return std::vector<std::string>(static_cast<std::size_t>(size)); }
+
+bool available() {
+  if (is_backend_available("gloo")) return true;
+  MESSAGE("skipped: no gloo");
+  return false;
+}
+
+// Small integers, which every dtype holds exactly, also after a sum or product over five ranks.
+Tensor values(int rank, int64_t n, ScalarType dtype) {
+  const Tensor out = arange(n, kInt64).add(rank).remainder(3);
+  return dtype == kBool ? out.ne(0) : out.to(dtype);
+}
+
+int64_t combined(ReduceOp op, int64_t a, int64_t b) {
+  switch (op) {
+    case ReduceOp::PRODUCT: return a * b;
+    case ReduceOp::MIN: return std::min(a, b);
+    case ReduceOp::MAX: return std::max(a, b);
+    case ReduceOp::BAND: return a & b;
+    case ReduceOp::BOR: return a | b;
+    case ReduceOp::BXOR: return a ^ b;
+    default: return a + b;
+  }
+}
+
+Tensor expected(ReduceOp op, int size, int64_t n, ScalarType dtype) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto value = [&](int rank) {
+      const int64_t x = (i + rank) % 3;
+      return dtype == kBool ? int64_t{x != 0} : x;
+    };
+    int64_t sum = value(0);
+    for (int rank = 1; rank < size; ++rank) sum = combined(op, sum, value(rank));
+    if (dtype == kBool) sum = sum != 0;
+    out.push_back(op == ReduceOp::AVG ? static_cast<double>(sum) / size : static_cast<double>(sum));
+  }
+  return tensor(out, TensorOptions(kFloat64)).to(dtype);
+}
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && equal(a.to(kFloat64), b.to(kFloat64));
+}
+
+constexpr ScalarType kDtypes[] = {kUInt8, kInt8,    kInt16,   kInt32, kInt64,
+                                  kHalf,  kFloat32, kFloat64, kBool,  kBFloat16};
+constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG,  ReduceOp::PRODUCT, ReduceOp::MIN,
+                             ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BOR,     ReduceOp::BXOR};
+
+bool has(ScalarType dtype, ReduceOp op) {
+  const bool bits = op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR;
+  return is_floating_point(dtype) ? !bits : op != ReduceOp::AVG;
+}
+
+}  // namespace
+
+TEST_CASE("all_reduce and reduce of every dtype with every operation") {
+  if (!available()) return;
+  for (const int size : {1, 2, 3, 5}) {
+    CAPTURE(size);
+    const auto errors = run_ranks(size, [&](ProcessGroup& group) {
+      for (const ScalarType dtype : kDtypes)
+        for (const ReduceOp op : kOps) {
+          const Tensor x = values(group.rank(), 67, dtype), y = x.clone();
+          if (!has(dtype, op)) {
+            CHECK_THROWS_AS(group.all_reduce(x, op), Error);
+            continue;
+          }
+          group.all_reduce(x, op)->wait();
+          const int root = size / 2;
+          group.reduce(y, root, op)->wait();
+          const Tensor right = expected(op, size, 67, dtype);
+          CHECK_MESSAGE(same(x, right), name(dtype), " op ", static_cast<int>(op), " rank ", group.rank());
+          if (group.rank() == root) CHECK_MESSAGE(same(y, right), name(dtype), " op ", static_cast<int>(op));
+        }
+    });
+    CHECK(errors == no_errors(size));
+  }
+}
+
+TEST_CASE("large sums, which Gloo cuts into segments") {
+  if (!available()) return;
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    const int64_t n = 3'000'001;
+    const Tensor x = arange(n, kFloat64).add(group.rank());
+    group.all_reduce(x, ReduceOp::AVG)->wait();
+    CHECK(equal(x, arange(n, kFloat64).add(1)));
+  });
+  CHECK(errors == kNoErrors3);
+}
+
+TEST_CASE("data movement of every dtype") {
+  if (!available()) return;
+  for (const int size : {1, 2, 3, 5}) {
+    CAPTURE(size);
+    const auto errors = run_ranks(size, [&](ProcessGroup& group) {
+      const int rank = group.rank(), last = size - 1;
+      for (const ScalarType dtype : kDtypes) {
+        CAPTURE(name(dtype));
+        const auto rows = [&](int of) { return values(of, 10, dtype).view({2, 5}); };
+        const Tensor x = rows(rank).clone();
+        group.broadcast(x, last)->wait();
+        CHECK(same(x, rows(last)));
+        Tensors all;
+        for (int i = 0; i < size; ++i) all.push_back(zeros({2, 5}, TensorOptions(dtype)));
+        group.all_gather(all, rows(rank))->wait();
+        for (int i = 0; i < size; ++i) CHECK(same(all[static_cast<std::size_t>(i)], rows(i)));
+        const Tensor flat = zeros({2 * size, 5}, TensorOptions(dtype));
+        group.all_gather(flat, rows(rank))->wait();
+        for (int i = 0; i < size; ++i) CHECK(same(flat.narrow(0, 2 * i, 2), rows(i)));
+        const Tensor turned = zeros({2 * size, 5}, TensorOptions(dtype));
+        group.all_to_all(turned, flat)->wait();
+        for (int i = 0; i < size; ++i) CHECK(same(turned.narrow(0, 2 * i, 2), rows(rank)));
+        Tensors gathered;
+        if (rank == last) gathered = all;
+        for (const Tensor& one : gathered) one.detach().zero_();
+        group.gather(gathered, rows(rank), last)->wait();
+        for (std::size_t i = 0; i < gathered.size(); ++i) CHECK(same(gathered[i], rows(static_cast<int>(i))));
+        const Tensor part = zeros({2, 5}, TensorOptions(dtype));
+        Tensors parts;
+        for (int i = 0; rank == last && i < size; ++i) parts.push_back(rows(i));
+        group.scatter(part, parts, last)->wait();
+        CHECK(same(part, rows(rank)));
+      }
+      group.barrier()->wait();
+    });
+    CHECK(errors == no_errors(size));
+  }
+}
+
+TEST_CASE("reduce_scatter adds in rank order") {
+  if (!available()) return;
+  for (const int size : {1, 2, 3, 5}) {
+    const auto errors = run_ranks(size, [&](ProcessGroup& group) {
+      const auto input = [&](int rank) { return arange(int64_t{4} * size, kFloat32).mul(0.1f * static_cast<float>(rank + 1)).exp(); };
+      Tensor right = input(0).narrow(0, 4 * group.rank(), 4).clone();
+      for (int i = 1; i < size; ++i) right = right + input(i).narrow(0, 4 * group.rank(), 4);
+      const Tensor out = zeros({4});
+      group.reduce_scatter(out, input(group.rank()))->wait();
+      CHECK(equal(out, right));
+      group.reduce_scatter(out, input(group.rank()), ReduceOp::AVG)->wait();
+      CHECK(equal(out, right / size));
+    });
+    CHECK(errors == no_errors(size));
+  }
+}
+
+TEST_CASE("all_to_all with splits, some of them empty") {
+  if (!available()) return;
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    const int rank = group.rank();
+    // Rank r sends (r + i) % 3 rows to rank i.
+    std::vector<int64_t> in, out;
+    for (int i = 0; i < 3; ++i) in.push_back((rank + i) % 3), out.push_back((i + rank) % 3);
+    const Tensor x = full({3, 2}, rank), y = zeros({3, 2});
+    group.all_to_all(y, x, out, in)->wait();
+    int64_t at = 0;
+    for (int i = 0; i < 3; ++i) {
+      CHECK(equal(y.narrow(0, at, out[static_cast<std::size_t>(i)]), full({out[static_cast<std::size_t>(i)], 2}, i)));
+      at += out[static_cast<std::size_t>(i)];
+    }
+    const std::vector<int64_t> none = {0, 0, 0};
+    group.all_to_all(zeros({0, 2}), zeros({0, 2}), none, none)->wait();
+    CHECK_THROWS_AS(group.all_to_all(y, x, {1, 1, 0}, {3, 0, 0}), Error);
+  });
+  CHECK(errors == kNoErrors3);
+  const auto wrong = run_ranks(3, [&](ProcessGroup& group) {
+    const std::vector<int64_t> one = {1, 1, 1}, other = {2, 1, 0};
+    group.all_to_all(zeros({3}), zeros({3}), one, group.rank() == 1 ? other : one)->wait();
+  });
+  for (const std::string& error : wrong)
+    CHECK(error == "all_to_all 0: rank 1 sends 2 rows to rank 0, which expects 1");
+}
+
+TEST_CASE("empty tensors") {
+  if (!available()) return;
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    const Tensor none = zeros({0, 4});
+    group.all_reduce(none)->wait();
+    group.broadcast(none, 1)->wait();
+    group.all_gather(none, zeros({0, 4}))->wait();
+    group.reduce_scatter(none, zeros({0, 4}))->wait();
+    group.all_to_all(none, zeros({0, 4}))->wait();
+    group.all_gather({zeros({0}), zeros({0}), zeros({0})}, zeros({0}))->wait();
+    const int next = (group.rank() + 1) % 3, before = (group.rank() + 2) % 3;
+    const WorkPtr got = group.recv(zeros({0}), before);
+    group.send(zeros({0}), next)->wait();
+    got->wait();
+    const Tensor one = ones({1});
+    group.all_reduce(one)->wait();
+    CHECK(one.item<float>() == 3);
+  });
+  CHECK(errors == kNoErrors3);
+}
+
+TEST_CASE("calls run in order and may be waited for in any order") {
+  if (!available()) return;
+  const auto errors = run_ranks(2, [&](ProcessGroup& group) {
+    Tensors tensors;
+    std::vector<WorkPtr> works;
+    for (int i = 0; i < 300; ++i) {
+      tensors.push_back(full({i % 7 + 1}, i));
+      works.push_back(group.all_reduce(tensors.back(), ReduceOp::SUM, i % 3));
+    }
+    for (int i = 299; i >= 0; --i) {
+      works[static_cast<std::size_t>(i)]->wait();
+      CHECK(works[static_cast<std::size_t>(i)]->is_completed());
+      CHECK(works[static_cast<std::size_t>(i)]->exception() == nullptr);
+      CHECK(tensors[static_cast<std::size_t>(i)][0].item<float>() == 2 * i);
+    }
+    const std::string calls = group.recent_calls();
+    CHECK(std::count(calls.begin(), calls.end(), '\n') == 256);
+    CHECK(calls.starts_with("44 all_reduce [3] float32 sum (bucket 2): done, "));
+    CHECK(calls.find("\n299 all_reduce [6] float32 sum (bucket 2): done, ") != std::string::npos);
+  });
+  CHECK(errors == kNoErrors2);
+}
+
+TEST_CASE("sends and receives in both directions at once") {
+  if (!available()) return;
+  const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+    const int rank = group.rank(), next = (rank + 1) % 3, before = (rank + 2) % 3;
+    const int64_t n = 700'000;
+    std::vector<WorkPtr> works;
+    Tensors got;
+    for (const int tag : {0, 1, 7}) {
+      for (const int peer : {next, before}) {
+        got.push_back(zeros({n}));
+        works.push_back(group.recv(got.back(), peer, tag));
+        works.push_back(group.send(full({n}, rank * 10 + tag), peer, tag));
+      }
+    }
+    const Tensor sum = ones({5});
+    group.all_reduce(sum)->wait();  // meanwhile
+    CHECK(sum[4].item<float>() == 3);
+    for (const WorkPtr& work : works) work->wait();
+    std::size_t i = 0;
+    for (const int tag : {0, 1, 7})
+      for (const int peer : {next, before}) CHECK(equal(got[i++], full({n}, peer * 10 + tag)));
+    const Tensor small = zeros({2}, kInt64);
+    const WorkPtr polled = group.recv(small, before);
+    const WorkPtr sent = group.send(full({2}, rank, kInt64), next);
+    while (!polled->is_completed()) std::this_thread::yield();
+    CHECK(small[1].item<int64_t>() == before);
+    sent->wait();
+    polled->wait();
+    CHECK_THROWS_AS(group.send(small, rank), Error);
+    CHECK_THROWS_AS(group.send(small, next, -1), Error);
+  });
+  CHECK(errors == kNoErrors3);
+}
+
+TEST_CASE("groups of some ranks") {
+  if (!available()) return;
+  const auto errors = run_ranks(5, [&](ProcessGroup& group) {
+    const auto odd = group.new_group({3, 1}), all = group.new_group({4, 3, 2, 1, 0}), one = group.new_group({2});
+    CHECK((odd != nullptr) == (group.rank() % 2 == 1));
+    CHECK((one != nullptr) == (group.rank() == 2));
+    if (one) {
+      const Tensor alone = ones({2});
+      one->all_reduce(alone)->wait();
+      CHECK(alone[0].item<float>() == 1);
+    }
+    const Tensor x = full({3}, group.rank()), y = x.clone(), z = x.clone();
+    const WorkPtr first = group.all_reduce(x), second = all->broadcast(y, 1);
+    if (odd) {
+      CHECK(odd->rank() == (group.rank() == 3 ? 0 : 1));
+      odd->all_reduce(z)->wait();
+      CHECK(z[0].item<float>() == 4);
+    }
+    second->wait();
+    first->wait();
+    CHECK(x[0].item<float>() == 10);
+    CHECK(y[0].item<float>() == 3);
+    CHECK_THROWS_AS(group.new_group({0, 0}), Error);
+    CHECK_THROWS_AS(group.new_group({5}), Error);
+  });
+  CHECK(errors == no_errors(5));
+}
+
+TEST_CASE("wrong arguments") {
+  CHECK_THROWS_WITH_AS(ProcessGroup::make(nullptr, 0, 1), "process group: the store is null", Error);
+  const auto store = std::make_shared<HashStore>();
+  CHECK_THROWS_AS(ProcessGroup::make(store, 2, 2), Error);
+  ProcessGroupOptions options;
+  options.backend = "glo";
+  CHECK_THROWS_WITH_AS(
+      ProcessGroup::make(store, 0, 2, options),
+      "process group: there is no backend \"glo\"; expected gloo, mpi or nccl; did you mean gloo?", Error);
+  const auto group = ProcessGroup::make(store, 0, 1);
+  CHECK_THROWS_WITH_AS(group->all_reduce(Tensor()), "all_reduce: tensor is undefined", Error);
+  CHECK_THROWS_AS(group->all_reduce(zeros({3, 4}).t()), Error);
+  CHECK_THROWS_WITH_AS(group->all_reduce(zeros({2}, kInt64), ReduceOp::AVG),
+                       "all_reduce: int64 has no avg; use sum, or a floating point dtype", Error);
+  CHECK_THROWS_AS(group->broadcast(zeros({2}), 1), Error);
+  CHECK_THROWS_AS(group->all_gather({zeros({2}), zeros({2})}, zeros({2})), Error);
+  CHECK_THROWS_AS(group->all_gather(zeros({3}), zeros({2})), Error);
+}
+
+TEST_CASE("backends") {
+  const auto all = backends();
+  REQUIRE(all.size() == 3);
+  for (const BackendInfo& info : all) {
+    CHECK(info.description.empty() != info.missing.empty());
+    CHECK(is_backend_available(info.name) == info.missing.empty());
+    MESSAGE(info.name, ": ", info.description, info.missing);
+  }
+}
+
+TEST_CASE("the default group") {
+  CHECK(!is_initialized());
+  CHECK(get_rank() == 0);
+  CHECK(get_world_size() == 1);
+  CHECK_THROWS_AS(default_group(), Error);
+  CHECK_THROWS_AS(destroy_process_group(), Error);
+  const auto group = init_process_group(std::make_shared<HashStore>(), 0, 1);
+  CHECK(default_group() == group);
+  CHECK_THROWS_AS(init_process_group(std::make_shared<HashStore>(), 0, 1), Error);
+  destroy_process_group();
+  CHECK(!is_initialized());
+  CHECK_THROWS_WITH_AS(group->barrier(), "process group: it has been destroyed", Error);
+}
+
+}  // namespace tandem::distributed

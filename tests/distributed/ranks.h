@@ -1,0 +1,42 @@
+// Runs the ranks of a group as threads of this process.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tandem/parallel/distributed/process_group.h"
+
+namespace tandem::distributed {
+
+inline ProcessGroupOptions with_timeout(int milliseconds) {
+  ProcessGroupOptions options;
+  options.timeout = Milliseconds(milliseconds);
+  return options;
+}
+
+/// Calls `body` for every rank of a new group of `size`; returns what the ranks threw ("" where nothing).
+inline std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGroup&)>& body,
+                                          const ProcessGroupOptions& options = with_timeout(60'000)) {
+  const auto store = std::make_shared<HashStore>();
+  std::vector<std::string> errors(static_cast<std::size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        const auto group = ProcessGroup::make(store, rank, size, options);
+        body(*group);
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace tandem::distributed
