@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -37,7 +38,8 @@ const Known& known_backend(const std::string& backend) {
 std::string own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&load_engine), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::string path = info.dli_fname;
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(info.dli_fname, nullptr), std::free);
+  const std::string path = real ? real.get() : info.dli_fname;
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }

@@ -3,7 +3,7 @@
 
 #include "tandem/parallel/distributed/diagnosis.h"
 #include "tandem/tandem.h"
-#include "tests/distributed/ranks.h"
+#include "tandem/tests/distributed/ranks.h"
 
 namespace tandem::distributed {
 namespace {
@@ -47,7 +47,8 @@ TEST_CASE("different calls are found before the first use") {
     group.all_reduce(zeros({10}, group.rank() == 0 ? kFloat32 : kInt32))->wait();
   });
   check_all_contain(dtypes, "rank 1: all_reduce [10] int32 sum");
-  const auto roots = run_ranks(2, [&](ProcessGroup& group) { group.broadcast(zeros({1}), group.rank())->wait(); });
+  const auto roots =
+      run_ranks(2, [&](ProcessGroup& group) { group.broadcast(zeros({1}), group.rank())->wait(); });
   check_all_contain(roots, "rank 1: broadcast [1] float32 from rank 1");
 }
 
@@ -138,7 +139,9 @@ TEST_CASE("messages that nobody answers") {
         if (group.rank() == 1) sleep_seconds(3);
       },
       with_timeout(1000));
-  check_contains(errors[0], "recv from rank 1 (tag 3): recv [5] float32 from rank 1: rank 1 made no matching call within 1.");
+  check_contains(
+      errors[0],
+      "recv from rank 1 (tag 3): recv [5] float32 from rank 1: rank 1 made no matching call within 1.");
   const auto sizes = run_ranks(
       2,
       [&](ProcessGroup& group) {
@@ -155,7 +158,8 @@ TEST_CASE("ranks that never connect") {
   const auto store = std::make_shared<HashStore>();
   const auto begin = std::chrono::steady_clock::now();
   std::string message;
-  std::thread other([&] { CHECK_THROWS_AS(ProcessGroup::make(store, 3, 4, with_timeout(1000)), DistributedError); });
+  std::thread other(
+      [&] { CHECK_THROWS_AS(ProcessGroup::make(store, 3, 4, with_timeout(1000)), DistributedError); });
   try {
     ProcessGroup::make(store, 0, 4, with_timeout(1000));
   } catch (const DistributedError& error) {
@@ -173,10 +177,13 @@ TEST_CASE("a store that stops to answer") {
    public:
     std::atomic<bool> dead{false};
     void set(const std::string& key, std::string_view value) override { good().set(key, value); }
-    std::string get(const std::string& key, Milliseconds timeout) override { return good().get(key, timeout); }
+    std::string get(const std::string& key, Milliseconds timeout) override {
+      return good().get(key, timeout);
+    }
     int64_t add(const std::string& key, int64_t amount) override { return good().add(key, amount); }
     bool check(const std::vector<std::string>& keys) override { return good().check(keys); }
-    std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override {
+    std::string compare_set(const std::string& key, std::string_view expected,
+                            std::string_view desired) override {
       return good().compare_set(key, expected, desired);
     }
     bool delete_key(const std::string& key) override { return good().delete_key(key); }
@@ -239,7 +246,8 @@ TEST_CASE("explanations") {
   REQUIRE(round_trip);
   CHECK(round_trip->lost == saw.lost);
   CHECK(round_trip->call.words() == saw.call.words());
-  for (const char* text : {"", "left", "waiting 1 2", "nonsense 1 2 3", "waiting x"}) CHECK(!Status::parse(text));
+  for (const char* text : {"", "left", "waiting 1 2", "nonsense 1 2 3", "waiting x"})
+    CHECK(!Status::parse(text));
   std::string huge = "waiting";
   for (int i = 0; i < 17; ++i) huge += " 9223372036854775807";
   REQUIRE(Status::parse(huge));
