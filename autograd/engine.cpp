@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
@@ -56,11 +57,38 @@ void validate(Tensor& grad, const OutputInfo& info, const char* from) {
         info.device);
 }
 
+// What hooks queued during one pass, on any of its threads.
+struct Callbacks {
+  std::mutex mutex;
+  std::vector<std::function<void()>> queued;
+};
+thread_local Callbacks* callbacks_here = nullptr;
+
+class CallbacksGuard {
+ public:
+  explicit CallbacksGuard(Callbacks* callbacks) : previous_(std::exchange(callbacks_here, callbacks)) {}
+  ~CallbacksGuard() { callbacks_here = previous_; }
+  CallbacksGuard(const CallbacksGuard&) = delete;
+  CallbacksGuard& operator=(const CallbacksGuard&) = delete;
+
+ private:
+  Callbacks* previous_;
+};
+
 class Pass {
  public:
   explicit Pass(const BackwardArgs& args) : args_(args) {}
 
   std::vector<Tensor> run() {
+    const CallbacksGuard guard(&callbacks_);
+    run_nodes();
+    // A callback may queue another one.
+    for (std::size_t i = 0; i < callbacks_.queued.size(); ++i) std::exchange(callbacks_.queued[i], nullptr)();
+    return collect();
+  }
+
+ private:
+  void run_nodes() {
     AutoGradMode mode(args_.create_graph);
     add_roots();
     count_edges();
@@ -75,11 +103,9 @@ class Pass {
     if (devices_.size() > 1)
       run_on_all();
     else
-      run_here();
-    return collect();
+      while (!heap_.empty()) step(*pop(heap_));
   }
 
- private:
   void add_roots() {
     check(args_.grad_outputs.empty() || args_.grad_outputs.size() == args_.outputs.size(), "backward: got ",
           args_.outputs.size(), " tensors but ", args_.grad_outputs.size(), " gradients");
@@ -171,13 +197,6 @@ class Pass {
   }
   static Device device_of(const Node& node) { return node.outputs[0].device; }
 
-  TaskMap* chosen() { return args_.inputs.empty() ? nullptr : &tasks_; }
-
-  void run_here() {
-    const ChosenTasksGuard guard(chosen());
-    while (!heap_.empty()) step(*pop(heap_));
-  }
-
   // Runs the node itself, without delivering to its successors.
   void run_node(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
     const Task& task = *tasks_.get(&node);
@@ -231,7 +250,7 @@ class Pass {
     const auto errors =
         run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
           AutoGradMode mode(create_graph);
-          const ChosenTasksGuard guard(chosen());
+          const CallbacksGuard guard(&callbacks_);
           serve(shared, i);
         });
     for (const std::exception_ptr& error : errors)
@@ -345,6 +364,7 @@ class Pass {
   std::vector<Node*> order_, heap_;
   SmallVector<Device, 2> devices_;
   TaskMap tasks_;
+  Callbacks callbacks_;
 };
 
 void warn_of_cycles() {
@@ -367,6 +387,12 @@ std::vector<Tensor> run_backward(const BackwardArgs& args) {
   std::vector<Tensor> result;
   tandem::detail::call_nested([&] { result = Pass(args).run(); });
   return result;
+}
+
+void queue_callback(std::function<void()> callback) {
+  check(callbacks_here != nullptr, "queue_callback: no backward pass is running on this thread");
+  const std::lock_guard lock(callbacks_here->mutex);
+  callbacks_here->queued.push_back(std::move(callback));
 }
 
 void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph,

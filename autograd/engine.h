@@ -1,5 +1,7 @@
 // The engine: runs the tape backwards.
 #pragma once
+#include <functional>
+
 #include "tandem/autograd/node.h"
 
 namespace tandem::autograd {
@@ -23,6 +25,11 @@ struct BackwardArgs {
 /// share leaves: the gradients of a leaf are added one by one in order of arrival. Hooks of a leaf then run
 /// on several threads. No other code may access .grad() meanwhile.
 std::vector<Tensor> run_backward(const BackwardArgs& args);
+
+/// For hooks: runs `callback` once the backward pass that called the hook has finished, before backward()
+/// returns, on the thread that called backward(). Callbacks run in the order in which they were queued; not at
+/// all if the pass fails. Throws Error when no backward pass is running on this thread.
+void queue_callback(std::function<void()> callback);
 
 }  // namespace tandem::autograd
 
