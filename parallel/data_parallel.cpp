@@ -24,28 +24,17 @@ std::string list(const std::vector<Device>& devices) {
   return out;
 }
 
-const nn::Module& checked(const std::shared_ptr<nn::Module>& module) {
-  check(module != nullptr, "DataParallel: the module is empty");
-  return *module;
-}
-
 }  // namespace
 
-// Copying the Module shares its parameters, buffers and children.
 DataParallelBase::DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
                                    optional<std::vector<Device>> devices, optional<Device> output_device,
                                    int64_t dim)
-    : nn::Module(checked(module)),
-      module_(module),
+    : WrappedModule("DataParallel", module),
       dim_(dim),
       sync_(std::make_shared<detail::GradientSync>()),
       master_(std::make_shared<detail::Master>(std::move(module), make)) {
   devices_ = devices_or_all(*master_, devices);
   if (output_device) output_device_ = resolve(*output_device);
-  if (const auto& hooks = forward_hooks()) {  // hooks of the wrapped module run around its own forward
-    hooks->pre.clear();
-    hooks->post.clear();
-  }
 }
 DataParallelBase::~DataParallelBase() = default;
 
@@ -57,7 +46,7 @@ std::shared_ptr<const detail::Master> DataParallelBase::master() const {
 Device DataParallelBase::root() const {
   const Device device = master()->device("DataParallel").value_or(devices_[0]);
   check(std::find(devices_.begin(), devices_.end(), device) != devices_.end(),
-        "DataParallel: ", module_->name(), " is on ", device, ", which is not one of the devices ",
+        "DataParallel: ", wrapped()->name(), " is on ", device, ", which is not one of the devices ",
         list(devices_), "; call model->to(\"", devices_[0], "\")");
   return device;
 }
@@ -78,7 +67,7 @@ std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
   {
     const std::lock_guard lock(mutex_);
     if (!master_->is_current()) {
-      master_ = std::make_shared<detail::Master>(module_, master_->maker());
+      master_ = std::make_shared<detail::Master>(wrapped(), master_->maker());
       old.swap(free_);
     }
   }
@@ -120,7 +109,7 @@ std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
     ++model_.refreshes_;
   }
 
-  std::vector<nn::Module*> out(count, model_.module_.get());
+  std::vector<nn::Module*> out(count, model_.wrapped().get());
   for (std::size_t i = count; i-- > 1;) {  // descending: the node linked last adds its gradient first
     replicas[i - 1].follow_modes(master);
     replicas[i - 1].link(master, i, model_.sync_);
@@ -129,25 +118,13 @@ std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
   return out;
 }
 
-void DataParallelBase::train(bool on) {
-  module_->train(on);
-  nn::Module::train(on);
-}
-void DataParallelBase::to(Device device, ScalarType dtype, bool non_blocking) {
-  module_->to(device, dtype, non_blocking);
-}
-void DataParallelBase::to(ScalarType dtype, bool non_blocking) { module_->to(dtype, non_blocking); }
-void DataParallelBase::to(Device device, bool non_blocking) { module_->to(device, non_blocking); }
 void DataParallelBase::zero_grad(bool set_to_none) {
   sync_->forget();
-  module_->zero_grad(set_to_none);
+  WrappedModule::zero_grad(set_to_none);
 }
-void DataParallelBase::save(serialize::OutputArchive& archive) const { module_->save(archive); }
-void DataParallelBase::load(serialize::InputArchive& archive) { module_->load(archive); }
-bool DataParallelBase::is_serializable() const { return module_->is_serializable(); }
 void DataParallelBase::pretty_print(std::ostream& stream) const {
   stream << "DataParallel[" << list(devices_) << "] ";
-  module_->pretty_print(stream);
+  wrapped()->pretty_print(stream);
 }
 
 NoSyncGuard::NoSyncGuard(DataParallelBase& model) : model_(model), exceptions_(std::uncaught_exceptions()) {

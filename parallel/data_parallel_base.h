@@ -3,8 +3,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "tandem/nn/module.h"
 #include "tandem/parallel/replicas.h"
+#include "tandem/parallel/wrapped_module.h"
 
 namespace tandem::parallel {
 
@@ -24,9 +24,8 @@ class NoSyncGuard {
   int exceptions_;
 };
 
-/// Base of DataParallel, independent of the module's type. As a Module it represents the wrapped module: the
-/// same parameters, buffers and children under the same names, so its state dict has no prefix.
-class DataParallelBase : public nn::Module {
+/// Base of DataParallel, independent of the module's type.
+class DataParallelBase : public WrappedModule {
  public:
   DataParallelBase(std::shared_ptr<nn::Module> module, detail::MakeReplica make,
                    optional<std::vector<Device>> devices, optional<Device> output_device, int64_t dim);
@@ -42,14 +41,7 @@ class DataParallelBase : public nn::Module {
   /// Number of transfers of values so far, for tests and reports. A forward after no change adds none.
   int64_t refreshes() const { return refreshes_; }
 
-  void train(bool on = true) override;
-  void to(Device device, ScalarType dtype, bool non_blocking = false) override;
-  void to(ScalarType dtype, bool non_blocking = false) override;
-  void to(Device device, bool non_blocking = false) override;
   void zero_grad(bool set_to_none = true) override;
-  void save(serialize::OutputArchive& archive) const override;
-  void load(serialize::InputArchive& archive) override;
-  bool is_serializable() const override;
   void pretty_print(std::ostream& stream) const override;
 
  protected:
@@ -79,7 +71,6 @@ class DataParallelBase : public nn::Module {
   std::shared_ptr<const detail::Master> master() const;
   std::unique_ptr<detail::ReplicaSet> take_set();
 
-  std::shared_ptr<nn::Module> module_;
   std::vector<Device> devices_;
   optional<Device> output_device_;
   int64_t dim_;

@@ -1,0 +1,60 @@
+#include "tandem/parallel/distributed/buckets.h"
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+
+namespace tandem::distributed {
+namespace {
+
+constexpr int64_t kAlignment = 64;  // bytes
+
+int64_t padded_elements(const Tensor& parameter) {
+  const int64_t unit = kAlignment / static_cast<int64_t>(parameter.element_size());
+  return (parameter.numel() + unit - 1) / unit * unit;
+}
+
+// Allocates the buffer for bucket.parameters.
+void fill(Bucket& bucket, const std::vector<Tensor>& parameters) {
+  int64_t elements = 0;
+  for (const std::size_t i : bucket.parameters) elements += padded_elements(parameters[i]);
+  const Tensor& first = parameters[bucket.parameters.front()];
+  bucket.buffer = zeros({elements}, TensorOptions(first.dtype()).device(first.device()));
+  int64_t at = 0;
+  for (const std::size_t i : bucket.parameters) {
+    bucket.views.push_back(bucket.buffer.narrow(0, at, parameters[i].numel()).view(parameters[i].sizes()));
+    at += padded_elements(parameters[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
+                                 int64_t first_bytes, int64_t bytes) {
+  const NoGradGuard no_grad;
+  std::vector<Bucket> out;
+  int64_t filled = 0;
+  for (const std::size_t i : order) {
+    const Tensor& p = parameters[i];
+    const int64_t limit = out.size() <= 1 ? first_bytes : bytes;
+    const bool fits = !out.empty() && filled < limit &&
+                      p.dtype() == parameters[out.back().parameters.front()].dtype() &&
+                      p.device() == parameters[out.back().parameters.front()].device();
+    if (!fits) {
+      out.emplace_back();
+      filled = 0;
+    }
+    out.back().parameters.push_back(i);
+    filled += padded_elements(p) * static_cast<int64_t>(p.element_size());
+  }
+  for (Bucket& bucket : out) fill(bucket, parameters);
+  return out;
+}
+
+std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size_t parameters) {
+  std::vector<BucketPlace> out(parameters);
+  for (std::size_t k = 0; k < buckets.size(); ++k)
+    for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) out[buckets[k].parameters[j]] = {k, j};
+  return out;
+}
+
+}  // namespace tandem::distributed

@@ -1,0 +1,139 @@
+#include "tandem/parallel/distributed/distributed_data_parallel.h"
+
+#include <exception>
+#include <ostream>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/parallel/distributed/model_sync.h"
+
+namespace tandem::distributed {
+namespace {
+
+constexpr const char* kName = "DistributedDataParallel";
+
+std::shared_ptr<ProcessGroup> group_of(const DistributedDataParallelOptions& options) {
+  if (options.process_group) return options.process_group;
+  check(is_initialized(), kName, ": there is no process group; call distributed::init_process_group() first");
+  return default_group();
+}
+
+struct Trainable {
+  std::vector<Tensor> parameters;
+  std::vector<std::string> names;
+};
+Trainable trainable(const nn::Module& module) {
+  Trainable out;
+  for (const auto& [name, parameter] : module.named_parameters())
+    if (parameter.requires_grad()) {
+      out.parameters.push_back(parameter);
+      out.names.push_back(name);
+    }
+  return out;
+}
+
+ReducerOptions reducer_options(const DistributedDataParallelOptions& options) {
+  return {.bucket_bytes = options.bucket_bytes,
+          .first_bucket_bytes = options.first_bucket_bytes,
+          .find_unused_parameters = options.find_unused_parameters,
+          .static_graph = options.static_graph,
+          .comm_hook = options.comm_hook};
+}
+
+// Moves the module, and compares it with those of the other processes, before anything is allocated for it.
+const nn::Module& prepared(nn::Module& module, const DistributedDataParallelOptions& options) {
+  if (options.device) module.to(*options.device);
+  compare_models(*group_of(options), module, kName);
+  return module;
+}
+
+}  // namespace
+
+DistributedDataParallelBase::DistributedDataParallelBase(std::shared_ptr<nn::Module> module,
+                                                         DistributedDataParallelOptions options)
+    : WrappedModule(kName, std::move(module)),
+      options_(std::move(options)),
+      group_(group_of(options_)),
+      reducer_(trainable(prepared(*wrapped(), options_)).parameters, trainable(*wrapped()).names, group_,
+               reducer_options(options_)),
+      buffers_(wrapped()->buffers()) {
+  broadcast_from(*group_, wrapped()->parameters(), 0, options_.bucket_bytes);
+  broadcast_from(*group_, buffers_, 0, options_.bucket_bytes);
+}
+DistributedDataParallelBase::~DistributedDataParallelBase() = default;
+
+void DistributedDataParallelBase::before_forward() {
+  int source = 0;
+  if (joining_ && holding_ == 0 && GradMode::is_enabled()) source = announce(true);
+  if (options_.broadcast_buffers && holding_ == 0 && wrapped()->is_training() && GradMode::is_enabled())
+    receive_buffers(source);
+}
+
+void DistributedDataParallelBase::after_forward(const Tensors& outputs) {
+  if (!GradMode::is_enabled()) return;
+  if (holding_ > 0)
+    reducer_.skip();
+  else
+    reducer_.prepare(outputs);
+}
+
+void DistributedDataParallelBase::forward_failed() noexcept {
+  try {
+    std::string reason = "an exception in forward";
+    try {
+      throw;
+    } catch (const DistributedError&) {
+      return;  // the group knows
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    group_->abort(reason);
+  } catch (...) {  // the exception of forward matters more
+  }
+}
+
+void DistributedDataParallelBase::receive_buffers(int from) {
+  if (!buffers_.empty()) broadcast_from(*group_, buffers_, from, options_.bucket_bytes);
+}
+
+int DistributedDataParallelBase::announce(bool active) {
+  Tensor own = full({1}, active ? 1 : 0, kByte), all = empty({group_->size()}, kByte);
+  group_->all_gather(all, own)->wait();
+  for (int i = 0; i < group_->size(); ++i)
+    if (all.data_ptr<uint8_t>()[i] != 0) return i;
+  return -1;
+}
+
+void DistributedDataParallelBase::join(const std::function<void()>& loop) {
+  check(!joining_, kName, ".join: join() is running already");
+  joining_ = true;
+  try {
+    loop();
+  } catch (...) {
+    joining_ = false;
+    forward_failed();
+    throw;
+  }
+  const NoGradGuard no_grad;
+  int last = group_->rank();  // whose parameters are the newest
+  for (int active; (active = announce(false)) >= 0; last = active) {
+    if (options_.broadcast_buffers && wrapped()->is_training()) receive_buffers(active);
+    reducer_.shadow();
+  }
+  joining_ = false;
+  // All ranks agree on who was active last, except those that ended at the same time.
+  Tensor votes = full({1}, last, kInt);
+  group_->all_reduce(votes, ReduceOp::MIN)->wait();
+  broadcast_from(*group_, wrapped()->parameters(), votes.item<int>(), options_.bucket_bytes);
+  receive_buffers(votes.item<int>());
+}
+
+void DistributedDataParallelBase::pretty_print(std::ostream& stream) const {
+  stream << kName << "[rank " << group_->rank() << " of " << group_->size() << "] ";
+  wrapped()->pretty_print(stream);
+}
+
+NoSyncGuard::NoSyncGuard(DistributedDataParallelBase& model) : model_(model) { ++model_.holding_; }
+NoSyncGuard::~NoSyncGuard() { --model_.holding_; }
+
+}  // namespace tandem::distributed

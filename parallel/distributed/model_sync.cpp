@@ -1,0 +1,107 @@
+#include "tandem/parallel/distributed/model_sync.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+
+namespace tandem::distributed {
+namespace {
+
+// One line per tensor.
+std::string description(const nn::Module& module) {
+  std::string out;
+  const auto add = [&](const char* kind, const auto& named) {
+    for (const auto& [name, tensor] : named)
+      out += concat(kind, " ", name, " ", tensor.sizes(), " ", tensor.dtype(),
+                    tensor.requires_grad() ? "\n" : ", frozen\n");
+  };
+  add("parameter", module.named_parameters());
+  add("buffer", module.named_buffers());
+  return out;
+}
+
+// The text of every rank, in rank order.
+std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
+  constexpr int64_t kLongest = 1 << 20;  // of a job's models nothing longer is sent
+  const auto size = static_cast<int64_t>(text.size());
+  Tensor own = full({1}, static_cast<double>(std::min(size, kLongest)), kLong),
+         sizes = empty({group.size()}, kLong);
+  group.all_gather(sizes, own)->wait();
+  const int64_t longest = std::clamp<int64_t>(sizes.max().item<int64_t>(), 1, kLongest);
+  Tensor bytes = zeros({longest}, kByte), all = empty({group.size(), longest}, kByte);
+  std::memcpy(bytes.data_ptr(), text.data(), static_cast<std::size_t>(std::min(size, longest)));
+  group.all_gather(all, bytes)->wait();
+  std::vector<std::string> out;
+  for (int i = 0; i < group.size(); ++i)
+    out.emplace_back(static_cast<const char*>(all.data_ptr()) + i * longest,
+                     static_cast<std::size_t>(std::clamp<int64_t>(sizes.data_ptr<int64_t>()[i], 0, longest)));
+  return out;
+}
+
+// The first line in which b differs from a, of both.
+std::string difference(const std::string& a, const std::string& b) {
+  std::istringstream left(a), right(b);
+  for (std::string x, y;;) {
+    const bool more_left = static_cast<bool>(std::getline(left, x)),
+               more_right = static_cast<bool>(std::getline(right, y));
+    if (!more_left && !more_right) return "";
+    if (!more_left || !more_right || x != y)
+      return concat("\n  rank 0: ", more_left ? x : "no such tensor",
+                    "\n  here:   ", more_right ? y : "no such tensor");
+  }
+}
+
+}  // namespace
+
+// Hashes go first, because they are short.
+void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller) {
+  const std::string text = description(module);
+  Tensor own = full({1}, 0, kLong), hashes = empty({group.size()}, kLong);
+  own.data_ptr<int64_t>()[0] = static_cast<int64_t>(std::hash<std::string>{}(text));
+  group.all_gather(hashes, own)->wait();
+  const int64_t* hash = hashes.data_ptr<int64_t>();
+  if (std::all_of(hash, hash + group.size(), [&](int64_t h) { return h == hash[0]; })) return;
+  const std::vector<std::string> all = exchange(group, text);
+  for (int i = 1; i < group.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (all[at] == all[0]) continue;
+    std::string lines = difference(all[0], all[at]);
+    const std::size_t here = lines.find("here:  ");
+    if (here != std::string::npos) lines.replace(here, 7, concat("rank ", i, ":"));
+    throw DistributedError(concat(caller, ": the model of rank ", i, " differs from that of rank 0", lines));
+  }
+}
+
+void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes) {
+  if (group.size() == 1) return;
+  const NoGradGuard no_grad;
+  std::vector<char> sent(tensors.size(), 0);
+  for (std::size_t first = 0; first < tensors.size(); ++first) {
+    if (sent[first]) continue;
+    std::vector<Tensor> parts;
+    Tensors flat;
+    int64_t filled = 0;
+    for (std::size_t i = first; i < tensors.size() && filled < bytes; ++i) {
+      const Tensor& t = tensors[i];
+      if (sent[i] || t.dtype() != tensors[first].dtype() || t.device() != tensors[first].device()) continue;
+      sent[i] = 1;
+      filled += static_cast<int64_t>(t.nbytes());
+      parts.push_back(t);
+      flat.push_back(t.detach().reshape({-1}));
+    }
+    Tensor buffer = flat.size() == 1 ? flat[0].contiguous() : cat(flat);
+    if (buffer.numel() == 0) continue;
+    group.broadcast(buffer, root)->wait();
+    int64_t at = 0;
+    for (const Tensor& t : parts) {
+      if (group.rank() != root && t.numel() > 0)
+        t.detach().copy_(buffer.narrow(0, at, t.numel()).view(t.sizes()));
+      at += t.numel();
+    }
+  }
+}
+
+}  // namespace tandem::distributed

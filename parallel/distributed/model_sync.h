@@ -1,0 +1,19 @@
+// Makes the models of all processes equal.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/nn/module.h"
+#include "tandem/parallel/distributed/process_group.h"
+
+namespace tandem::distributed {
+
+/// Compares names, shapes and dtypes of parameters and buffers with those of rank 0. Every rank calls it. Throws
+/// DistributedError on all ranks if one differs; it names that rank and the first difference.
+void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller);
+
+/// Overwrites the tensors with those of rank `root`: one broadcast per started `bytes` of one dtype and device.
+void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root,
+                    int64_t bytes = 25 << 20);
+
+}  // namespace tandem::distributed

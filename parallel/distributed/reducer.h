@@ -1,0 +1,87 @@
+// Sums gradients over the processes of a group while backward still runs.
+//
+// Gradients live in buckets: flat buffers that the parameters' .grad() are views of. A bucket is reduced as soon as all its
+// gradients have arrived, in the order of the buckets, which follows the order in which backward produces gradients.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+#include "tandem/parallel/distributed/process_group.h"
+
+namespace tandem::distributed {
+
+/// What a communication hook receives: one bucket, complete on this process.
+class GradBucket {
+ public:
+  /// [n]: the gradients of this process, one after another. The hook's result replaces them.
+  const Tensor& buffer() const { return buffer_; }
+  std::size_t index() const { return index_; }
+  /// Whether this is the last bucket of the step.
+  bool is_last() const { return is_last_; }
+  /// Views of buffer(), one per parameter, in its shape.
+  const std::vector<Tensor>& gradients() const { return gradients_; }
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+ private:
+  friend class Reducer;
+  Tensor buffer_;
+  std::vector<Tensor> gradients_, parameters_;
+  std::size_t index_ = 0;
+  bool is_last_ = false;
+};
+
+/// A reduction in progress. finish() waits, and leaves the average over the group in the bucket's buffer.
+struct HookResult {
+  std::vector<WorkPtr> works;
+  std::function<void()> finish = {};  ///< called after all works; may be empty
+};
+/// Starts the reduction of a bucket; every process calls it for the same buckets in the same order.
+using CommHook = std::function<HookResult(ProcessGroup& group, const GradBucket& bucket)>;
+
+/// The average over the group (the default).
+HookResult allreduce_hook(ProcessGroup& group, const GradBucket& bucket);
+/// The same, sent in half the bytes: rounded to float16 or bfloat16 after division by the size of the group.
+HookResult fp16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
+HookResult bf16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
+
+struct ReducerOptions {
+  int64_t bucket_bytes = 25 << 20;
+  int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
+  /// Whether parameters may have no gradient in a step. Then the graph is searched in each forward.
+  bool find_unused_parameters = false;
+  /// Whether every step uses the same parameters: they are searched once.
+  bool static_graph = false;
+  CommHook comm_hook = allreduce_hook;
+};
+
+class Reducer {
+ public:
+  /// Registers hooks on `parameters` (leaves that require a gradient; `names` are for messages).
+  Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::shared_ptr<ProcessGroup> group,
+          ReducerOptions options);
+  ~Reducer();
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  /// Makes the next backward pass reduce its gradients before it returns. `outputs`: what forward returned; read only to
+  /// find unused parameters. Throws Error when the pass before it has not reached every parameter.
+  void prepare(const Tensors& outputs);
+  /// Backward passes accumulate on this process only until prepare() is called.
+  void skip();
+  /// Takes part, with zero gradients, in the reductions of one backward pass of the other processes.
+  void shadow();
+  void set_hook(CommHook hook);
+
+  std::size_t buckets() const;
+  /// Bytes of the buckets' buffers.
+  std::size_t bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tandem::distributed
