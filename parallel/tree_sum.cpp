@@ -6,6 +6,38 @@
 #include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
+namespace {
+
+// Raises a node that has no sibling to its parent's place. Returns whether the node then is a right child, whose sibling
+// may be complete.
+bool raise(TreePlace& node, int64_t leaves) {
+  while (node.index % 2 == 0) {
+    const bool whole = node.index == 0 && (int64_t{1} << node.level) >= leaves;
+    if (whole || (node.index + 1) << node.level < leaves) return false;
+    ++node.level;
+    node.index /= 2;
+  }
+  return true;
+}
+
+bool are_siblings(const TreePlace& left, const TreePlace& right) {
+  return left.level == right.level && left.index == right.index - 1;
+}
+
+}  // namespace
+
+std::vector<TreePlace> tree_nodes(int64_t leaves, int64_t first, int64_t count) {
+  std::vector<TreePlace> out;
+  for (int64_t leaf = first; leaf < first + count; ++leaf) {
+    out.push_back({0, leaf});
+    while (raise(out.back(), leaves) && out.size() > 1 && are_siblings(out[out.size() - 2], out.back())) {
+      out.pop_back();
+      ++out.back().level;
+      out.back().index /= 2;
+    }
+  }
+  return out;
+}
 
 void TreeSum::begin(int64_t leaves) {
   leaves_ = leaves;
@@ -38,7 +70,7 @@ void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters,
     left.level = 1;
     left.index = leaf / 2;
   } else {
-    Node node{0, leaf, buffer(parameters, like, offsets)};
+    Node node{{0, leaf}, buffer(parameters, like, offsets)};
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (const Tensor& grad = parameters[i].grad(); grad.defined())
         node.sum.views[i].copy_(grad);
@@ -50,23 +82,16 @@ void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters,
 }
 
 void TreeSum::add(int level, int64_t index, Tensor flat) {
-  nodes_.push_back({level, index, {std::move(flat), {}}});
+  nodes_.push_back({{level, index}, {std::move(flat), {}}});
   merge();
 }
 
 void TreeSum::merge() {
   NoGradGuard no_grad;
-  for (;;) {
+  while (raise(nodes_.back(), leaves_) && nodes_.size() > 1 &&
+         are_siblings(nodes_[nodes_.size() - 2], nodes_.back())) {
     Node& top = nodes_.back();
-    const bool whole = top.index == 0 && (int64_t{1} << top.level) >= leaves_;
-    if (!whole && top.index % 2 == 0 && (top.index + 1) << top.level >= leaves_) {
-      ++top.level;  // it has no sibling
-      top.index /= 2;
-      continue;
-    }
-    if (nodes_.size() < 2 || top.index % 2 == 0) return;
     Node& left = nodes_[nodes_.size() - 2];
-    if (left.level != top.level || left.index != top.index - 1) return;
     left.sum.flat.add_(top.sum.flat);
     ++left.level;
     left.index /= 2;

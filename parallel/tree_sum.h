@@ -16,11 +16,18 @@ struct FlatSum {
   std::vector<Tensor> views;
 };
 
+/// Where a partial sum stands in the tree.
+struct TreePlace {
+  int level = 0;
+  int64_t index = 0;
+  bool operator==(const TreePlace&) const = default;
+};
+/// The complete nodes, from left to right, that shards first … first + count - 1 of `leaves` sum to.
+std::vector<TreePlace> tree_nodes(int64_t leaves, int64_t first, int64_t count);
+
 class TreeSum {
  public:
-  struct Node {
-    int level = 0;
-    int64_t index = 0;
+  struct Node : TreePlace {
     FlatSum sum;
   };
 
