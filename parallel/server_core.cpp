@@ -65,6 +65,7 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
           parameters[0], "\n  ", p);
   if (parameters[0].device() != root) net->to(root);
   s.has_buffers = !net->buffers().empty();
+  if (options.group) s.group = std::make_unique<ServerGroup>(options.group, *net, options.bucket_bytes);
   for (const Device& device : s.devices) {
     if (device == root) {
       s.replicas.push_back(std::make_unique<Replica>(root, net));
@@ -99,14 +100,37 @@ void ServerCore::Impl::make_inboxes() {
   }
 }
 
-std::vector<Piece> ServerCore::Impl::cut(int64_t samples) const {
+// With shards the whole batch is cut, otherwise this process's part of it.
+std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
   const std::size_t parts = shards() ? static_cast<std::size_t>(options.shards) : devices.size();
+  return options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
+}
+
+WholeBatch ServerCore::Impl::whole_batch(int64_t samples) {
+  WholeBatch whole;
+  if (group)
+    whole = group->begin_step(samples, options.shards, steps, [&](int64_t all) {
+      return shards() ? piece_sizes(all) : std::vector<int64_t>();
+    });
+  else
+    whole = {samples, default_generator().current_seed(), 0, 0, {}};
+  if (whole.own_shards.empty()) {
+    whole.own_shards = piece_sizes(samples);
+    whole.count = static_cast<int64_t>(whole.own_shards.size());
+    whole.total = whole.count;
+    if (group) whole.first = group->rank() * static_cast<int64_t>(devices.size());
+  }
+  return whole;
+}
+
+std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
   std::vector<Piece> out;
   int64_t start = 0;
-  for (const int64_t size : options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts)) {
-    const double weight =
-        options.loss == Reduction::Mean ? static_cast<double>(size) / static_cast<double>(samples) : 1.0;
-    out.push_back({start, size, weight});
+  for (const int64_t size : whole.own_shards) {
+    const double weight = options.loss == Reduction::Mean
+                              ? static_cast<double>(size) / static_cast<double>(whole.samples)
+                              : 1.0;
+    out.push_back({start, size, weight, whole.first + static_cast<int64_t>(out.size())});
     start += size;
   }
   return out;
@@ -114,15 +138,22 @@ std::vector<Piece> ServerCore::Impl::cut(int64_t samples) const {
 
 StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
   const Exclusive::Use use(exclusive_, "ParameterServer.backward");
-  Impl& s = *impl_;
+  return impl_->guarded([&] { return impl_->run_backward(batch, loss, next); });
+}
+
+StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction loss,
+                                          const optim::Optimizer* next) {
+  Impl& s = *this;
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
-  const std::vector<Piece> pieces = s.cut(batch_size(batch));
+  s.whole = s.whole_batch(batch_size(batch));
+  const std::vector<Piece> pieces = s.cut(s.whole);
   // Each device gets a run of consecutive pieces; device i gets counts[i] of them.
   const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), s.devices.size());
   const std::vector<Device> used(s.devices.begin(),
                                  s.devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
+  if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
   if (s.has_buffers)  // copied before computing, since the root's forward changes its own
     for (auto& r : s.replicas)
       if (r.get() != &s.master()) r->copy_buffers(s.master());
@@ -140,6 +171,8 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   const double computed = seconds_now();
   result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
   const bool failed = std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; });
+  if (s.group && !failed && s.options.not_finite == NotFinite::kSkip)
+    result.skipped = s.group->any(result.skipped);
   if (result.skipped || failed) s.forget();
   if (s.shards() && s.has_buffers) {
     if (result.skipped || failed)
@@ -150,7 +183,7 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   rethrow(errors, used);
   s.add_timings(used.size(), computed - begin);
   ++s.steps;
-  if (!result.skipped) s.reduce(static_cast<int64_t>(pieces.size()), used.size(), next);
+  if (!result.skipped) s.reduce(used.size(), next);
   s.left_at = seconds_now();
   s.timings.reduce += s.left_at - computed;
   s.timings.total += s.left_at - begin;
@@ -182,7 +215,7 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
   r.timings.broadcast += clock.lap();
   r.await_sent();
   if (shards()) {
-    r.tree.begin(static_cast<int64_t>(pieces.size()));
+    r.tree.begin(whole.total);
     if (has_buffers && &r != &master()) r.shard_buffers.begin(*r.net);
   } else if (!accumulating || !r.has_gradient) {
     r.flat.zero_grad();
@@ -206,9 +239,9 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   r.timings.copy_in += clock.lap();
   // A single device without shards draws from the caller's stream, as training without a server does.
   optional<GeneratorGuard> stream;
-  if (shards() || devices.size() > 1)
-    stream.emplace(Generator(stream_seed(default_generator().current_seed(), static_cast<uint64_t>(steps),
-                                         static_cast<uint64_t>(number))));
+  if (shards() || devices.size() > 1 || group)
+    stream.emplace(Generator(
+        stream_seed(whole.seed, static_cast<uint64_t>(steps), static_cast<uint64_t>(piece.number))));
   if (shards())
     for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
   Tensor value;
@@ -217,13 +250,13 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
     value = loss(*r.net, inputs);
   }
   const char* kind = shards() ? "shard " : "piece ";
-  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind, number,
-        " must be a scalar on ", r.device, ", got ", value);
+  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", kind,
+        piece.number, " must be a scalar on ", r.device, ", got ", value);
   result.losses[number] = value.detach();
   if (options.not_finite != NotFinite::kIgnore)
     if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
-      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, number, " (samples ", piece.start,
-            " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
+      check(options.not_finite == NotFinite::kSkip, "the loss of ", kind, piece.number, " (samples ",
+            piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
       return false;
     }
   r.timings.forward += clock.lap();
@@ -236,7 +269,7 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   value.reset();
   if (sends) r.end_sending();
   if (shards()) {
-    r.tree.add_gradients(static_cast<int64_t>(number), r.flat.parameters(), r.flat.grad(), r.offsets);
+    r.tree.add_gradients(piece.number, r.flat.parameters(), r.flat.grad(), r.offsets);
     for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
     r.shard_buffers.end_shard();
   }

@@ -10,6 +10,10 @@
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/comm.h"
 
+namespace tandem::distributed {
+class ProcessGroup;
+}
+
 namespace tandem::parallel {
 
 /// What to do about a NaN or infinite loss. Only kIgnore avoids reading the loss on the host.
@@ -29,6 +33,12 @@ struct ServerOptions {
   /// Number of parts in which gradients are sent while backward runs. 0: one per started MiB, at most four,
   /// and none between CPU devices, which read each other's gradients and batches in place.
   int buckets = 0;
+  /// Processes that train together; each passes step() its part of the batch. The gradients are summed over all
+  /// of them. With `shards` (of the whole batch; rank r's part consists of run r of them, in order, see
+  /// distributed/shards.h) results do not depend on the number of processes either. Null: this process only.
+  std::shared_ptr<distributed::ProcessGroup> group = nullptr;
+  /// Gradients are sent to other processes in parts of this many bytes.
+  int64_t bucket_bytes = 4 << 20;
   /// Wait for the device after each phase, so timings() measure device time and not only host time.
   bool synchronize_timings = false;
 };
@@ -37,7 +47,8 @@ struct StepResult {
   Tensors losses;               ///< per piece: detached scalars on its device
   std::vector<double> weights;  ///< weights of the losses
   bool skipped = false;         ///< a loss was not finite under NotFinite::kSkip, so there are no gradients
-  /// The loss of the whole batch. Waits for the devices.
+  /// The loss of the batch; in several processes, the part of this one: they add up to the loss of the whole
+  /// batch. Waits for the devices.
   double loss() const;
 };
 

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "tandem/parallel/server_core.h"
+#include "tandem/parallel/server_group.h"
 #include "tandem/parallel/server_replica.h"
 
 namespace tandem::parallel {
@@ -10,6 +11,7 @@ namespace tandem::parallel {
 struct Piece {
   int64_t start, size;
   double weight;
+  int64_t number;  // among the pieces of all processes
 };
 
 /// Number of samples in a batch. Throws Error unless its tensors agree on it and it is positive.
@@ -34,22 +36,38 @@ struct ServerCore::Impl {
   int64_t steps = 0;          // successful backward passes
   double left_at = 0;
   ServerTimings timings;
+  std::unique_ptr<ServerGroup> group;  // null in a single process
+  WholeBatch whole;                    // of the current step
 
   Replica& master() { return *replicas[root]; }
   bool shards() const { return options.shards > 0; }
 
   void make_inboxes();
-  std::vector<Piece> cut(int64_t samples) const;
+  /// Runs f. If it throws, the other processes fail, too, instead of waiting for this one.
+  template <class F>
+  auto guarded(F f) {
+    try {
+      return f();
+    } catch (...) {
+      if (group) group->abort(std::current_exception());
+      throw;
+    }
+  }
+  StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
+  void update(optim::Optimizer& optimizer);
+  std::vector<int64_t> piece_sizes(int64_t samples) const;
+  WholeBatch whole_batch(int64_t samples);
+  std::vector<Piece> cut(const WholeBatch& whole) const;
   void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
             const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
   bool piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
              StepResult& result, PhaseClock& clock, bool last);
-  void reduce(int64_t pieces, std::size_t used, const optim::Optimizer* next);
+  void reduce(std::size_t used, const optim::Optimizer* next);
   Tensors gradients_of_peers(std::size_t used);
   void add_to_root(const Tensors& others);
   bool steps_all(const optim::Optimizer& optimizer);
   void end_reading();
-  void reduce_tree(int64_t shards, std::size_t used);
+  void reduce_tree(std::size_t used);
   void fold_buffers(std::size_t used);
   void add_timings(std::size_t used, double elapsed);
   void forget() {

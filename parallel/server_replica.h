@@ -73,6 +73,8 @@ class ShardBuffers {
   void restore();
   /// Copies into each buffer the value from the last shard of this replica that wrote it.
   void copy_written(const std::vector<Tensor>& buffers) const;
+  /// Whether a shard of this replica wrote buffer k directly.
+  bool wrote(std::size_t k) const { return k < written_.size() && written_[k].defined(); }
   void replay(const std::vector<Tensor>& buffers) { log_.replay(buffers); }
 
  private:

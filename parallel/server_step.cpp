@@ -38,7 +38,7 @@ void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<De
     if (errors[i]) rethrow_from(concat("ParameterServer: ", devices[i], ": "), errors[i]);
 }
 
-void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Optimizer* next) {
+void ServerCore::Impl::reduce(std::size_t used, const optim::Optimizer* next) {
   if (held_back > 0 && !shards()) {
     accumulating = true;
     return;
@@ -46,14 +46,15 @@ void ServerCore::Impl::reduce(int64_t pieces, std::size_t used, const optim::Opt
   NoGradGuard no_grad;
   const DeviceGuard guard(master().device);
   if (shards()) {
-    reduce_tree(pieces, used);
+    reduce_tree(used);
   } else {
     if (!master().has_gradient) master().flat.zero_grad();
     Tensors others = gradients_of_peers(used);
-    if (next != nullptr && next->sums_gradients() && steps_all(*next))
+    if (next != nullptr && !group && next->sums_gradients() && steps_all(*next))
       summands = {master().flat.grad(), std::move(others)};
     else
       add_to_root(others);
+    if (group) group->sum(master().flat.grad());
   }
   leaf.mutable_grad() = master().flat.grad();
   accumulating = held_back > 0;
@@ -104,25 +105,40 @@ void ServerCore::Impl::end_reading() {
   for (auto& r : replicas) r->after_reading();
 }
 
-void ServerCore::Impl::reduce_tree(int64_t shards, std::size_t used) {
+void ServerCore::Impl::reduce_tree(std::size_t used) {
   TreeSum total;
-  total.begin(shards);
+  total.begin(whole.total);
   for (std::size_t i = 0; i < used; ++i)
     for (const TreeSum::Node& node : replicas[i]->tree.nodes())
       total.add(node.level, node.index, seen_from(master().device, node.sum.flat));
   Tensor sum = master().flat.grad();
-  if (accumulating)
+  if (group)
+    group->sum_tree(total.nodes(), whole.total, sum, accumulating);
+  else if (accumulating)
     sum.add_(total.nodes()[0].sum.flat);
   else
     sum.copy_(total.nodes()[0].sum.flat);
   master().look_at_gradients();
 }
 
-// Applied as if the shards had run sequentially: devices hold consecutive runs of shards.
+// Applied as if the shards had run sequentially: devices, and processes, hold consecutive runs of shards.
 void ServerCore::Impl::fold_buffers(std::size_t used) {
   const std::vector<Tensor> buffers = master().net->buffers();
-  for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.copy_written(buffers);
-  for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.replay(buffers);
+  const auto copy_written = [&] {
+    for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.copy_written(buffers);
+  };
+  const auto replay = [&] {
+    for (std::size_t i = 0; i < used; ++i) replicas[i]->shard_buffers.replay(buffers);
+  };
+  if (group) {
+    std::vector<bool> written(buffers.size());
+    for (std::size_t k = 0; k < buffers.size(); ++k)
+      for (std::size_t i = 0; i < used; ++i) written[k] = written[k] || replicas[i]->shard_buffers.wrote(k);
+    group->fold_buffers(buffers, written, copy_written, replay);
+  } else {
+    copy_written();
+    replay();
+  }
 }
 
 std::vector<Tensor> ServerCore::parameters() const { return {impl_->leaf}; }
@@ -133,7 +149,11 @@ int64_t ServerCore::steps() const { return impl_->steps; }
 
 void ServerCore::update(optim::Optimizer& optimizer) {
   const Exclusive::Use use(exclusive_, "ParameterServer.update");
-  Impl& s = *impl_;
+  impl_->guarded([&] { impl_->update(optimizer); });
+}
+
+void ServerCore::Impl::update(optim::Optimizer& optimizer) {
+  Impl& s = *this;
   const double begin = seconds_now();
   check(s.leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
   check(!s.accumulating, "ParameterServer.update: gradients are still held back by no_sync");

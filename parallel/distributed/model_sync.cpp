@@ -25,7 +25,7 @@ std::string description(const nn::Module& module) {
 
 // The text of every rank, in rank order.
 std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
-  constexpr int64_t kLongest = 1 << 20;  // of a job's models nothing longer is sent
+  constexpr int64_t kLongest = 1 << 20;  // nothing longer is sent
   const auto size = static_cast<int64_t>(text.size());
   Tensor own = full({1}, static_cast<double>(std::min(size, kLongest)), kLong),
          sizes = empty({group.size()}, kLong);
@@ -75,33 +75,54 @@ void compare_models(ProcessGroup& group, const nn::Module& module, const char* c
   }
 }
 
-void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes) {
-  if (group.size() == 1) return;
-  const NoGradGuard no_grad;
-  std::vector<char> sent(tensors.size(), 0);
+Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes) {
+  std::vector<char> taken(tensors.size(), 0);
   for (std::size_t first = 0; first < tensors.size(); ++first) {
-    if (sent[first]) continue;
+    if (taken[first]) continue;
     std::vector<Tensor> parts;
-    Tensors flat;
-    int64_t filled = 0;
+    int64_t filled = 0, elements = 0;
     for (std::size_t i = first; i < tensors.size() && filled < bytes; ++i) {
       const Tensor& t = tensors[i];
-      if (sent[i] || t.dtype() != tensors[first].dtype() || t.device() != tensors[first].device()) continue;
-      sent[i] = 1;
+      if (taken[i] || t.dtype() != tensors[first].dtype() || t.device() != tensors[first].device()) continue;
+      taken[i] = 1;
       filled += static_cast<int64_t>(t.nbytes());
-      parts.push_back(t);
-      flat.push_back(t.detach().reshape({-1}));
+      elements += t.numel();
+      parts.push_back(t.detach());
     }
-    Tensor buffer = flat.size() == 1 ? flat[0].contiguous() : cat(flat);
-    if (buffer.numel() == 0) continue;
-    group.broadcast(buffer, root)->wait();
+    if (elements == 0) continue;
+    buffers_.push_back(empty({elements}, TensorOptions(parts[0].dtype()).device(parts[0].device())));
+    parts_.push_back(std::move(parts));
+  }
+}
+
+void Coalesced::pack() {
+  const NoGradGuard no_grad;
+  for (std::size_t k = 0; k < buffers_.size(); ++k) {
     int64_t at = 0;
-    for (const Tensor& t : parts) {
-      if (group.rank() != root && t.numel() > 0)
-        t.detach().copy_(buffer.narrow(0, at, t.numel()).view(t.sizes()));
+    for (const Tensor& t : parts_[k]) {
+      buffers_[k].narrow(0, at, t.numel()).view(t.sizes()).copy_(t);
       at += t.numel();
     }
   }
+}
+
+void Coalesced::unpack() const {
+  const NoGradGuard no_grad;
+  for (std::size_t k = 0; k < buffers_.size(); ++k) {
+    int64_t at = 0;
+    for (const Tensor& t : parts_[k]) {
+      Tensor(t).copy_(buffers_[k].narrow(0, at, t.numel()).view(t.sizes()));
+      at += t.numel();
+    }
+  }
+}
+
+void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes) {
+  if (group.size() == 1 || tensors.empty()) return;
+  Coalesced flat(tensors, bytes);
+  if (group.rank() == root) flat.pack();
+  for (const Tensor& buffer : flat.buffers()) group.broadcast(buffer, root)->wait();
+  if (group.rank() != root) flat.unpack();
 }
 
 }  // namespace tandem::distributed

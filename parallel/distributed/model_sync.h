@@ -12,6 +12,22 @@ namespace tandem::distributed {
 /// DistributedError on all ranks if one differs; it names that rank and the first difference.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller);
 
+/// Tensors packed into flat buffers of at most about `bytes` (or one tensor), each of one dtype and device.
+class Coalesced {
+ public:
+  Coalesced(const std::vector<Tensor>& tensors, int64_t bytes);
+  /// Copies the tensors' values into the buffers.
+  void pack();
+  /// Copies the buffers' values into the tensors.
+  void unpack() const;
+  /// [n] each; undefined values before pack().
+  const std::vector<Tensor>& buffers() const { return buffers_; }
+
+ private:
+  std::vector<std::vector<Tensor>> parts_;
+  std::vector<Tensor> buffers_;
+};
+
 /// Overwrites the tensors with those of rank `root`: one broadcast per started `bytes` of one dtype and device.
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root,
                     int64_t bytes = 25 << 20);

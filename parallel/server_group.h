@@ -1,0 +1,54 @@
+// What a ParameterServer does with the other processes of its group.
+#pragma once
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "tandem/core/parallel_for.h"
+#include "tandem/nn/module.h"
+#include "tandem/parallel/distributed/process_group.h"
+#include "tandem/parallel/distributed/tree_exchange.h"
+
+namespace tandem::parallel {
+
+/// The batch of all processes, and this process's part of its shards.
+struct WholeBatch {
+  int64_t samples = 0;
+  uint64_t seed = 0;                ///< of the default generator on rank 0
+  int64_t first = 0, count = 0;     ///< shards first … first + count - 1 are computed here
+  std::vector<int64_t> own_shards;  ///< their sizes; empty without shards
+  int64_t total = 0;                ///< number of shards
+};
+
+class ServerGroup {
+ public:
+  /// Compares the models of all processes; then all have the parameters and buffers of rank 0.
+  ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes);
+
+  int rank() const { return group_->rank(); }
+  /// Exchanges the sizes of the batch's parts. `shard_sizes(n)`: the sizes of the shards of n samples; empty without
+  /// shards. Throws Error on every process if one has other options, another step or another number of samples than its
+  /// shards have.
+  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step,
+                        FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes);
+  /// Whether it is true on any process.
+  bool any(bool here);
+  /// Replaces `gradients` [n] by the sum over all processes.
+  void sum(const Tensor& gradients);
+  /// The sum in tree order: see TreeExchange::run.
+  void sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate);
+  void broadcast_buffers(const std::vector<Tensor>& buffers);
+  /// Applies the updates of all processes to `buffers`, in rank order, on all of them: first copy_written() and then replay(),
+  /// which apply those of this process. written[k]: whether copy_written() writes buffers[k].
+  void fold_buffers(const std::vector<Tensor>& buffers, const std::vector<bool>& written,
+                    FunctionRef<void()> copy_written, FunctionRef<void()> replay);
+  /// Lets the other processes fail, too, with the message of `error`.
+  void abort(const std::exception_ptr& error) noexcept;
+
+ private:
+  std::shared_ptr<distributed::ProcessGroup> group_;
+  int64_t bucket_bytes_;
+  distributed::TreeExchange exchange_;
+};
+
+}  // namespace tandem::parallel
