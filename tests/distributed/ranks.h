@@ -1,32 +1,33 @@
-// Runs the ranks of a group as threads of this process.
+// Ranks that are threads of the test, connected by Gloo.
 #pragma once
-#include <chrono>
-#include <functional>
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tandem/parallel/distributed/process_group.h"
 
-namespace tandem::distributed {
+namespace tandem::testing {
 
-inline ProcessGroupOptions with_timeout(int milliseconds) {
-  ProcessGroupOptions options;
-  options.timeout = Milliseconds(milliseconds);
-  return options;
-}
+using distributed::ProcessGroup;
+using GroupPtr = std::shared_ptr<ProcessGroup>;
 
-/// Calls `body` for every rank of a new group of `size`; returns what the ranks threw ("" where nothing).
-inline std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGroup&)>& body,
-                                          const ProcessGroupOptions& options = with_timeout(60'000)) {
-  const auto store = std::make_shared<HashStore>();
+/// Runs f(group) on `size` ranks and returns the message of the exception of each; empty where there was none.
+template <class F>
+std::vector<std::string> errors_on_ranks(int size, F f, distributed::ProcessGroupOptions options = {}) {
+  if (options.timeout == distributed::ProcessGroupOptions{}.timeout)
+    options.timeout = distributed::Milliseconds(20'000);
+  const auto store = std::make_shared<distributed::HashStore>();
   std::vector<std::string> errors(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        const auto group = ProcessGroup::make(store, rank, size, options);
-        body(*group);
+        const GroupPtr group = ProcessGroup::make(store, rank, size, options);
+        f(group);
       } catch (const std::exception& error) {
         errors[static_cast<std::size_t>(rank)] = error.what();
       }
@@ -35,8 +36,13 @@ inline std::vector<std::string> run_ranks(int size, const std::function<void(Pro
   return errors;
 }
 
-inline double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+/// The same, where no rank may throw.
+template <class F>
+void on_ranks(int size, F f) {
+  const auto errors = errors_on_ranks(size, f);
+  for (int rank = 0; rank < size; ++rank)
+    CHECK_MESSAGE(errors[static_cast<std::size_t>(rank)].empty(), "rank ", rank, " of ", size, ": ",
+                  errors[static_cast<std::size_t>(rank)]);
 }
 
-}  // namespace tandem::distributed
+}  // namespace tandem::testing

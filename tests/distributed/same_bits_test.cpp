@@ -1,0 +1,213 @@
+// Training with shards: the same bits on any number of processes, devices per process, threads and sizes of parts.
+#include <doctest/doctest.h>
+
+#include <mutex>
+
+#include "tandem/parallel/distributed/shards.h"
+#include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/tree_sum.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/distributed/ranks.h"
+
+using namespace tandem;
+using tandem::testing::errors_on_ranks;
+using tandem::testing::GroupPtr;
+using tandem::testing::on_ranks;
+
+namespace {
+
+// Batch norm and dropout depend on the shards, so they would show a wrong order or seed.
+struct NetImpl : nn::Cloneable<NetImpl> {
+  NetImpl() { reset(); }
+  void reset() override {
+    first = register_module("first", nn::Linear(12, 40));
+    norm = register_module("norm", nn::BatchNorm1d(40));
+    drop = register_module("drop", nn::Dropout(0.3));
+    second = register_module("second", nn::Linear(40, 5));
+    seen = register_buffer("seen", zeros({1}));
+  }
+  Tensor forward(Tensor x) {
+    x = norm(first(x));
+    if (is_training()) {
+      const NoGradGuard guard;
+      seen.copy_(x.detach().abs().max().view({1}));  // written directly
+    }
+    return second(drop(relu(x)));
+  }
+  nn::Linear first{nullptr}, second{nullptr};
+  nn::BatchNorm1d norm{nullptr};
+  nn::Dropout drop{nullptr};
+  Tensor seen;
+};
+
+struct Run {
+  int processes = 1;
+  std::vector<Device> devices = {"cpu:0"};
+  int64_t shards = 8, bucket_bytes = 4 << 20;
+  int steps = 4;
+  bool accumulate = false;
+};
+
+// Parameters and buffers after the last step, of every rank.
+std::vector<std::vector<Tensor>> train(const Run& run) {
+  std::vector<std::vector<Tensor>> ends(static_cast<std::size_t>(run.processes));
+  std::mutex mutex;
+  on_ranks(run.processes, [&](const GroupPtr& group) {
+    const GeneratorGuard guard{Generator(static_cast<uint64_t>(group->rank()))};  // rank 0's counts
+    auto net = std::make_shared<NetImpl>();
+    parallel::ParameterServer<NetImpl> server(
+        net, run.devices, {.shards = run.shards, .group = group, .bucket_bytes = run.bucket_bytes});
+    optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
+    for (int step = 0; step < run.steps; ++step) {
+      const int64_t samples = step == 2 ? 37 : 64;  // shards of unequal size
+      const GeneratorGuard data{Generator(static_cast<uint64_t>(50 + step))};
+      const Tensor x = randn({samples, 12}), y = randint(5, {samples}, kLong);
+      const auto [begin, end] = distributed::shard_range(samples, run.shards, group->size(), group->rank());
+      const auto part = [&, from = begin, to = end](const Tensor& t) { return t.narrow(0, from, to - from); };
+      server.step(optimizer, part(x), part(y), [](NetImpl& n, const Tensor& a, const Tensor& b) {
+        return cross_entropy_loss(n.forward(a), b);
+      });
+    }
+    std::vector<Tensor> end;
+    for (const Tensor& p : net->parameters()) end.push_back(p.detach().clone());
+    for (const Tensor& b : net->buffers()) end.push_back(b.clone());
+    const std::lock_guard lock(mutex);
+    ends[static_cast<std::size_t>(group->rank())] = std::move(end);
+  });
+  return ends;
+}
+
+void same(const std::vector<std::vector<Tensor>>& ends, const std::vector<Tensor>& expected) {
+  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+    REQUIRE(ends[rank].size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK_MESSAGE(ends[rank][i].equal(expected[i]), "rank ", rank, " of ", ends.size(), ", tensor ", i);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the tree's nodes of a run of shards are those that a sum of them has") {
+  for (int64_t leaves = 1; leaves <= 17; ++leaves)
+    for (int64_t first = 0; first < leaves; ++first)
+      for (int64_t count = 1; first + count <= leaves; ++count) {
+        parallel::TreeSum sum;
+        sum.begin(leaves);
+        for (int64_t leaf = first; leaf < first + count; ++leaf) sum.add(0, leaf, ones({1}));
+        const auto places = parallel::tree_nodes(leaves, first, count);
+        REQUIRE(places.size() == sum.nodes().size());
+        for (std::size_t i = 0; i < places.size(); ++i)
+          CHECK(places[i] == static_cast<const parallel::TreePlace&>(sum.nodes()[i]));
+      }
+}
+
+TEST_CASE("shard ranges cover a batch in order") {
+  for (const int64_t samples : {1, 5, 64, 65, 1000})
+    for (const int64_t shards : {1, 5, 8})
+      for (int size = 1; size <= std::min<int64_t>(samples, shards); ++size) {
+        int64_t at = 0;
+        for (int rank = 0; rank < size; ++rank) {
+          const auto [begin, end] = distributed::shard_range(samples, shards, size, rank);
+          CHECK(begin == at);
+          CHECK(end > begin);
+          at = end;
+        }
+        CHECK(at == samples);
+      }
+  CHECK_THROWS_WITH(distributed::shard_range(64, 4, 5, 0),
+                    doctest::Contains("4 shards are too few for 5 processes"));
+}
+
+TEST_CASE("parameters and buffers have the same bits on any number of processes") {
+  const std::vector<Tensor> expected = train({})[0];
+  for (const int processes : {2, 3, 4, 6, 8}) same(train({.processes = processes}), expected);
+  for (const int64_t bytes : {int64_t{64}, int64_t{1000}})
+    same(train({.processes = 3, .bucket_bytes = bytes}), expected);
+}
+
+TEST_CASE("several devices per process leave the bits as they are") {
+  const int before = cpu::device_count();
+  cpu::set_device_count(std::max(2, before));
+  const std::vector<Tensor> expected = train({})[0];
+  same(train({.devices = {"cpu:0", "cpu:1"}}), expected);
+  same(train({.processes = 3, .devices = {"cpu:0", "cpu:1"}}), expected);
+}
+
+TEST_CASE("the result equals that of a server without a group") {
+  const std::vector<Tensor> expected = train({.processes = 2})[0];
+  const GeneratorGuard guard{Generator(0)};
+  auto net = std::make_shared<NetImpl>();
+  parallel::ParameterServer<NetImpl> server(net, {"cpu:0"}, {.shards = 8});
+  optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  for (int step = 0; step < 4; ++step) {
+    const int64_t samples = step == 2 ? 37 : 64;
+    Tensor x, y;
+    {
+      const GeneratorGuard data{Generator(static_cast<uint64_t>(50 + step))};
+      x = randn({samples, 12}), y = randint(5, {samples}, kLong);
+    }
+    server.step(optimizer, x, y, [](NetImpl& n, const Tensor& a, const Tensor& b) {
+      return cross_entropy_loss(n.forward(a), b);
+    });
+  }
+  std::vector<Tensor> end = net->parameters();
+  for (const Tensor& b : net->buffers()) end.push_back(b);
+  same({end}, expected);
+}
+
+TEST_CASE("without shards the processes' gradients are summed by the engine") {
+  std::mutex mutex;
+  std::vector<Tensor> ends;
+  on_ranks(3, [&](const GroupPtr& group) {
+    const GeneratorGuard guard{Generator(0)};
+    auto net = std::make_shared<nn::LinearImpl>(4, 2);
+    parallel::ParameterServer<nn::LinearImpl> server(net, {"cpu:0"}, {.group = group, .bucket_bytes = 8},
+                                                     [] { return std::make_shared<nn::LinearImpl>(4, 2); });
+    optim::SGD optimizer(server.parameters(), 0.1);
+    const Tensor x = arange(9 * 4).view({9, 4}).to(kFloat) / 10;
+    // 2, 3 and 4 samples: weighted by their number.
+    const int64_t begin = group->rank() * (group->rank() + 3) / 2;
+    const Tensor part = x.narrow(0, begin, 2 + group->rank());
+    server.step(optimizer, Tensors{part}, [](nn::LinearImpl& n, const Tensors& batch) {
+      return (n.forward(batch[0]) * n.forward(batch[0])).mean();
+    });
+    const std::lock_guard lock(mutex);
+    ends.push_back(net->weight.detach().clone());
+  });
+  const GeneratorGuard guard{Generator(0)};
+  nn::Linear net(4, 2);
+  const Tensor out = net(arange(9 * 4).view({9, 4}).to(kFloat) / 10);
+  (out * out).mean().backward();
+  const Tensor expected = net->weight.detach() - net->weight.grad() * 0.1;
+  for (const Tensor& end : ends) CHECK(allclose(end, expected, 1e-5, 1e-6));
+}
+
+TEST_CASE("a wrong part of the batch and a loss that is not finite end all processes with the reason") {
+  const auto errors_of = [&](auto samples_of, double factor, parallel::NotFinite policy) {
+    return errors_on_ranks(3, [&](const GroupPtr& group) {
+      auto net = std::make_shared<nn::LinearImpl>(4, 2);
+      parallel::ParameterServer<nn::LinearImpl> server(net, {"cpu:0"},
+                                                       {.shards = 3, .not_finite = policy, .group = group},
+                                                       [] { return std::make_shared<nn::LinearImpl>(4, 2); });
+      optim::SGD optimizer(server.parameters(), 0.1);
+      const Tensor before = net->weight.detach().clone();
+      const auto result =
+          server.step(optimizer, Tensors{ones({samples_of(group->rank()), 4})},
+                      [&](nn::LinearImpl& n, const Tensors& batch) {
+                        return n.forward(batch[0]).mean() * (group->rank() == 1 ? factor : 1.0);
+                      });
+      if (policy == parallel::NotFinite::kSkip) {
+        CHECK(result.skipped);
+        CHECK(net->weight.equal(before));
+      }
+    });
+  };
+  for (const std::string& error :
+       errors_of([](int rank) { return rank == 1 ? 3 : 2; }, 1, parallel::NotFinite::kThrow))
+    CHECK(error.find("rank 0 has 2 samples, but its part of a batch of 7 in 3 shards has 3") !=
+          std::string::npos);
+  for (const std::string& error : errors_of([](int) { return 2; }, NAN, parallel::NotFinite::kThrow))
+    CHECK(error.find("the loss of shard 1") != std::string::npos);
+  for (const std::string& error : errors_of([](int) { return 2; }, NAN, parallel::NotFinite::kSkip))
+    CHECK(error.empty());
+}
