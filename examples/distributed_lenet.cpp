@@ -1,0 +1,84 @@
+// The LeNet of lenet_modules.cpp in several processes: each trains on its part of every batch.
+//
+//   tandem launch -n 2 distributed_lenet [EPOCHS]
+//   mpirun -n 2 distributed_lenet [EPOCHS]
+//   RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 distributed_lenet [EPOCHS]    (and RANK=1)
+//
+// TANDEM_BACKEND=mpi or nccl uses another engine than Gloo.
+#include <cstdio>
+#include <cstdlib>
+
+#include "tandem/datasets/image_data.h"
+#include "tandem/datasets/samplers.h"
+#include "tandem/parallel/distributed/distributed_data_parallel.h"
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+struct LeNetImpl : nn::Module {
+  LeNetImpl() {
+    conv1 = register_module("conv1", nn::Conv2d(nn::Conv2dOptions(1, 20, 3)));
+    conv2 = register_module("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)));
+    fc1 = register_module("fc1", nn::Linear(800, 128));
+    fc2 = register_module("fc2", nn::Linear(128, 10));
+  }
+  Tensor forward(Tensor x) {
+    x = avg_pool2d(relu(conv1(x)), 2);
+    x = avg_pool2d(relu(conv2(x)), 2);
+    return fc2(relu(fc1(x.flatten(1))));
+  }
+  nn::Conv2d conv1{nullptr}, conv2{nullptr};
+  nn::Linear fc1{nullptr}, fc2{nullptr};
+};
+TANDEM_MODULE(LeNet);
+
+Tensor as_input(const Tensor& images, Device device) {
+  return images.to(device).unsqueeze(1).to(kFloat).div_(255);
+}
+
+int main(int argc, char** argv) try {
+  const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
+  const char* backend = std::getenv("TANDEM_BACKEND");
+  const auto group = distributed::init_process_group({.backend = backend ? backend : "gloo"});
+  const int rank = group->rank(), processes = group->size();
+  const Device device = group->device();
+  manual_seed(0);
+  const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
+  LeNet net;
+  net->to(device);
+  distributed::DistributedDataParallel<LeNetImpl> model(net);
+  optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  optim::StepLR schedule(optimizer, /*step_size=*/5, /*gamma=*/0.3);
+  data::samplers::DistributedRandomSampler sampler(static_cast<std::size_t>(data.train.images.size(0)),
+                                                   static_cast<std::size_t>(processes),
+                                                   static_cast<std::size_t>(rank));
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    Tensor loss_sum = zeros({2}, device);  // and the number of samples
+    sampler.set_epoch(static_cast<std::size_t>(epoch));
+    sampler.reset();
+    while (const auto indices = sampler.next(static_cast<std::size_t>(256 / processes))) {
+      const Tensor chosen = tensor(std::vector<int64_t>(indices->begin(), indices->end()));
+      const Tensor target = data.train.labels.index_select(0, chosen).to(device);
+      optimizer.zero_grad();
+      const Tensor output = model(as_input(data.train.images.index_select(0, chosen), device));
+      const Tensor loss = cross_entropy_loss(output, target);
+      loss.backward();  // averages the gradients over the processes
+      optimizer.step();
+      loss_sum[0] += loss.detach() * target.size(0);
+      loss_sum[1] += target.size(0);
+    }
+    group->all_reduce(loss_sum)->wait();
+    schedule.step();
+    if (rank > 0) continue;
+    NoGradGuard guard;
+    const Tensor output = net(as_input(data.test.images, device)).cpu();
+    const double correct = (output.argmax(1) == data.test.labels).to(kDouble).mean().item<double>();
+    std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1,
+                (loss_sum[0] / loss_sum[1]).item<double>(), correct);
+    std::fflush(stdout);
+  }
+  distributed::destroy_process_group();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -13,6 +13,7 @@ using namespace tandem;
 using tandem::testing::errors_on_ranks;
 using tandem::testing::GroupPtr;
 using tandem::testing::on_ranks;
+using Tensors = std::vector<Tensor>;
 
 namespace {
 
