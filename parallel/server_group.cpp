@@ -25,11 +25,11 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
                                    FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes) {
   constexpr int kEntries = 4;
   const int size = group_->size();
-  Tensor own = empty({1, kEntries}, kLong), all = empty({size, kEntries}, kLong);
+  Tensor own = empty({1, kEntries}, kLong);
   int64_t* entry = own.data_ptr<int64_t>();
   entry[0] = samples, entry[1] = shards, entry[2] = step;
   entry[3] = static_cast<int64_t>(default_generator().current_seed());
-  group_->all_gather(all, own)->wait();
+  const Tensor all = distributed::gather_rows(*group_, own);
   const int64_t* table = all.data_ptr<int64_t>();
 
   WholeBatch whole;
@@ -64,9 +64,7 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
 }
 
 bool ServerGroup::any(bool here) {
-  Tensor flag = full({1}, here ? 1 : 0, kByte);
-  group_->all_reduce(flag, distributed::ReduceOp::MAX)->wait();
-  return flag.data_ptr<uint8_t>()[0] != 0;
+  return distributed::gather_rows(*group_, full({1}, here ? 1 : 0, kByte)).max().item<int>() != 0;
 }
 
 void ServerGroup::sum(const Tensor& gradients) {
@@ -93,10 +91,10 @@ void ServerGroup::fold_buffers(const std::vector<Tensor>& buffers, const std::ve
   const int last = group_->size() - 1;
   copy_written();
   // Each buffer written directly takes the value from the last rank that wrote it.
-  Tensor owners = full({static_cast<int64_t>(buffers.size())}, -1, kInt);
+  Tensor owners = full({1, static_cast<int64_t>(buffers.size())}, -1, kInt);
   for (std::size_t k = 0; k < buffers.size(); ++k)
     if (written[k]) owners.data_ptr<int>()[k] = rank();
-  group_->all_reduce(owners, distributed::ReduceOp::MAX)->wait();
+  owners = distributed::gather_rows(*group_, owners).amax(0);
   for (int r = 0; r <= last; ++r) {
     std::vector<Tensor> of_rank;
     for (std::size_t k = 0; k < buffers.size(); ++k)
@@ -104,7 +102,7 @@ void ServerGroup::fold_buffers(const std::vector<Tensor>& buffers, const std::ve
     distributed::broadcast_from(*group_, of_rank, r, bucket_bytes_);
   }
   // The others are passed from rank to rank, as their updates depend on the values before them.
-  distributed::Coalesced flat(buffers, bucket_bytes_);
+  distributed::Coalesced flat(buffers, bucket_bytes_, group_->device());
   const auto pass = [&](bool sends, int peer) {
     for (const Tensor& buffer : flat.buffers())
       (sends ? group_->send(buffer, peer) : group_->recv(buffer, peer))->wait();

@@ -45,6 +45,12 @@ void CallRecord::set_shape(IntArrayRef shape) {
   }
 }
 
+void CallRecord::set_splits(IntArrayRef all) {
+  uint64_t hash = 3;
+  for (const int64_t split : all) hash = mix(hash, split);
+  splits = static_cast<int64_t>(hash | 2);  // neither 0 nor 1
+}
+
 std::string CallRecord::label() const {
   if (operation == Operation::SEND) return concat("send to rank ", root, " (tag ", bucket, ")");
   if (operation == Operation::RECV) return concat("recv from rank ", root, " (tag ", bucket, ")");
@@ -59,7 +65,7 @@ std::string CallRecord::description() const {
   const auto shown = static_cast<std::size_t>(std::clamp(ndim, 0, kDims));
   const IntArrayRef shape(sizes.data(), shown);
   out += concat(operation == Operation::ALL_TO_ALL ? " rows of " : " ", shape, " ", dtype);
-  if (splits) out += " with splits";
+  if (splits != 0) out += " with splits";
   if (reduces) out += concat(" ", name(reduce_op));
   if (root >= 0) {
     const bool from =
@@ -93,7 +99,7 @@ CallRecord CallRecord::from(const Words& words) {
   out.reduce_op = clamped<ReduceOp>(words[4], 0, static_cast<int64_t>(ReduceOp::BXOR));
   out.root = clamped<int>(words[5], -1, INT32_MAX);
   out.bucket = clamped<int>(words[6], -1, INT32_MAX);
-  out.splits = words[7] != 0;
+  out.splits = words[7];
   out.ndim = clamped<int>(words[8], 0, 1000);
   std::copy(words.begin() + 9, words.begin() + 9 + kDims, out.sizes.begin());
   out.numel = words[15];

@@ -33,14 +33,16 @@ struct CallRecord {
   ScalarType dtype = ScalarType::Undefined;
   bool reduces = false;
   ReduceOp reduce_op = ReduceOp::SUM;
-  int root = -1;    ///< or the other rank of send and recv
-  int bucket = -1;  ///< or the tag of send and recv
-  bool splits = false;
-  int ndim = 0;                           ///< of the part of the shape that must be the same on every rank
+  int root = -1;       ///< or the other rank of send and recv
+  int bucket = -1;     ///< or the tag of send and recv
+  int64_t splits = 0;  ///< 0: none; 1: each rank has its own; else a hash of all ranks' splits
+  int ndim = 0;        ///< of the part of the shape that must be the same on every rank
   std::array<int64_t, kDims> sizes = {};  ///< the last one holds the product of all further dimensions
   int64_t numel = 1;
 
   void set_shape(IntArrayRef shape);
+  /// All ranks pass the same `all`.
+  void set_splits(IntArrayRef all);
   bool point_to_point() const { return operation == Operation::SEND || operation == Operation::RECV; }
   /// "all_reduce 41 (bucket 2)"
   std::string label() const;

@@ -140,17 +140,24 @@ Tensor stack_for(const Tensor& like, int size) {
   return empty({size, like.numel()}, like.options());
 }
 
-std::vector<std::size_t> split_bytes(const std::vector<int64_t>& rows, int64_t row_bytes) {
+int64_t row_bytes(const Tensor& tensor) {
+  int64_t bytes = static_cast<int64_t>(tensor.element_size());
+  for (int64_t d = 1; d < tensor.dim(); ++d) bytes *= tensor.size(d);
+  return bytes;
+}
+
+std::vector<std::size_t> split_bytes(IntArrayRef rows, int64_t row_bytes) {
   std::vector<std::size_t> out;
   for (const int64_t n : rows) out.push_back(static_cast<std::size_t>(n * row_bytes));
   return out;
 }
 
-std::vector<int64_t> full_splits(const char* what, const Tensor& tensor, IntArrayRef given, int size) {
-  check(tensor.dim() > 0, "all_to_all: ", what, " needs at least 1 dimension, got ", tensor);
+std::vector<int64_t> full_splits(Operation operation, const char* what, const Tensor& tensor,
+                                 IntArrayRef given, int size) {
+  check(tensor.dim() > 0, name(operation), ": ", what, " needs at least 1 dimension, got ", tensor);
   const int64_t rows = tensor.size(0);
   if (given.empty()) {
-    check(rows % size == 0, "all_to_all: ", what, " ", tensor, " cannot be split into ", size,
+    check(rows % size == 0, name(operation), ": ", what, " ", tensor, " cannot be split into ", size,
           " equal parts; give splits");
     return std::vector<int64_t>(static_cast<std::size_t>(size), rows / size);
   }
@@ -160,7 +167,7 @@ std::vector<int64_t> full_splits(const char* what, const Tensor& tensor, IntArra
     good = good && n >= 0 && n <= rows;
     sum += good ? n : 0;
   }
-  check(good && sum == rows, "all_to_all: expected ", size, " splits of ", what, " ", tensor,
+  check(good && sum == rows, name(operation), ": expected ", size, " splits of ", what, " ", tensor,
         " that sum to its rows, got ", given);
   return given.vec();
 }
@@ -282,13 +289,54 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
   return impl_->state->submit(arguments.call, input, run);
 }
 
+WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows) {
+  Arguments arguments(*impl_->state, Operation::ALL_GATHER);
+  arguments.write("output", output);
+  arguments.use("input", input);
+  full_splits(Operation::ALL_GATHER, "output", output, rows, size());
+  check(input.dtype() == output.dtype() && input.dim() == output.dim() &&
+            input.size(0) == rows[static_cast<std::size_t>(rank())] &&
+            input.sizes().slice(1, input.sizes().size() - 1) ==
+                output.sizes().slice(1, output.sizes().size() - 1),
+        "all_gather: input must be the ", rows[static_cast<std::size_t>(rank())],
+        " rows of this rank\n  input  ", input, "\n  output ", output);
+  arguments.shape(output);
+  arguments.call.set_splits(rows);
+  const auto run = [output, input, bytes = split_bytes(rows, row_bytes(output))](Engine* engine,
+                                                                                 const CallOptions& options) {
+    if (engine == nullptr) return copy(output, input);
+    engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
+  };
+  return impl_->state->submit(arguments.call, input, run);
+}
+
+WorkPtr ProcessGroup::all_to_all_table(const Tensor& output, const Tensor& input,
+                                       const std::vector<std::vector<int64_t>>& table) {
+  const auto ranks = static_cast<std::size_t>(size()), self = static_cast<std::size_t>(rank());
+  std::vector<int64_t> out, all;
+  check(table.size() == ranks, "all_to_all_table: expected ", size(), " lists, got ", table.size());
+  for (const std::vector<int64_t>& list : table) {
+    check(list.size() == ranks, "all_to_all_table: expected ", size(), " splits per rank, got ", list.size());
+    out.push_back(list[self]);
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return exchange(output, input, out, table[self], all);
+}
+
 WorkPtr ProcessGroup::all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
                                  IntArrayRef input_splits) {
+  return exchange(output, input, output_splits, input_splits, {});
+}
+
+// `all`: the splits of all ranks, where every rank knows them; otherwise the ranks compare theirs.
+WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
+                               IntArrayRef input_splits, IntArrayRef all) {
   Arguments arguments(*impl_->state, Operation::ALL_TO_ALL);
   arguments.write("output", output);
   arguments.use("input", input);
-  const std::vector<int64_t> out = full_splits("output", output, output_splits, size());
-  const std::vector<int64_t> in = full_splits("input", input, input_splits, size());
+  const std::vector<int64_t> out =
+      full_splits(Operation::ALL_TO_ALL, "output", output, output_splits, size());
+  const std::vector<int64_t> in = full_splits(Operation::ALL_TO_ALL, "input", input, input_splits, size());
   const bool splits = !output_splits.empty() || !input_splits.empty();
   const IntArrayRef row = input.sizes().slice(1, input.sizes().size() - 1);
   check(output.dtype() == input.dtype() && output.sizes().slice(1, output.sizes().size() - 1) == row,
@@ -297,15 +345,15 @@ WorkPtr ProcessGroup::all_to_all(const Tensor& output, const Tensor& input, IntA
   arguments.call.set_shape(splits ? row : input.sizes());
   arguments.call.dtype = input.dtype();
   arguments.call.splits = splits;
+  if (!all.empty()) arguments.call.set_splits(all);
   check(size() > 1 || in == out, "all_to_all: this rank sends ", in, " rows to itself and expects ", out);
-  int64_t row_bytes = input.element_size();
-  for (const int64_t n : row) row_bytes *= n;
   // The group outlives its calls, and holding on to it from within its queue would be a circle.
   GroupState* const group = impl_->state.get();
-  const auto run = [=](Engine* engine, const CallOptions& options) {
+  const bool compares = splits && all.empty();
+  const auto run = [=, bytes = row_bytes(input)](Engine* engine, const CallOptions& options) {
     if (engine == nullptr) return copy(output, input);
-    if (splits) compare_splits(*group, group->executing(), out, in);
-    const auto out_bytes = split_bytes(out, row_bytes), in_bytes = split_bytes(in, row_bytes);
+    if (compares) compare_splits(*group, group->executing(), out, in);
+    const auto out_bytes = split_bytes(out, bytes), in_bytes = split_bytes(in, bytes);
     engine->all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
   };
   return impl_->state->submit(arguments.call, input, run);

@@ -97,8 +97,7 @@ void DistributedDataParallelBase::receive_buffers(int from) {
 }
 
 int DistributedDataParallelBase::announce(bool active) {
-  Tensor own = full({1}, active ? 1 : 0, kByte), all = empty({group_->size()}, kByte);
-  group_->all_gather(all, own)->wait();
+  const Tensor all = gather_rows(*group_, full({1}, active ? 1 : 0, kByte));
   for (int i = 0; i < group_->size(); ++i)
     if (all.data_ptr<uint8_t>()[i] != 0) return i;
   return -1;
@@ -122,10 +121,9 @@ void DistributedDataParallelBase::join(const std::function<void()>& loop) {
   }
   joining_ = false;
   // All ranks agree on who was active last, except those that ended at the same time.
-  Tensor votes = full({1}, last, kInt);
-  group_->all_reduce(votes, ReduceOp::MIN)->wait();
-  broadcast_from(*group_, wrapped()->parameters(), votes.item<int>(), options_.bucket_bytes);
-  receive_buffers(votes.item<int>());
+  last = gather_rows(*group_, full({1}, last, kInt)).min().item<int>();
+  broadcast_from(*group_, wrapped()->parameters(), last, options_.bucket_bytes);
+  receive_buffers(last);
 }
 
 void DistributedDataParallelBase::pretty_print(std::ostream& stream) const {

@@ -23,6 +23,12 @@ std::string description(const nn::Module& module) {
   return out;
 }
 
+Tensor gather_numbers(ProcessGroup& group, int64_t number) {
+  Tensor own = empty({1, 1}, kLong);
+  own.data_ptr<int64_t>()[0] = number;
+  return gather_rows(group, own).view({group.size()});
+}
+
 // The text of every rank, in rank order.
 std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
   constexpr int64_t kLongest = 1 << 20;  // nothing longer is sent
@@ -31,9 +37,9 @@ std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) 
          sizes = empty({group.size()}, kLong);
   group.all_gather(sizes, own)->wait();
   const int64_t longest = std::clamp<int64_t>(sizes.max().item<int64_t>(), 1, kLongest);
-  Tensor bytes = zeros({longest}, kByte), all = empty({group.size(), longest}, kByte);
+  Tensor bytes = zeros({1, longest}, kByte);
   std::memcpy(bytes.data_ptr(), text.data(), static_cast<std::size_t>(std::min(size, longest)));
-  group.all_gather(all, bytes)->wait();
+  const Tensor all = gather_rows(group, bytes);
   std::vector<std::string> out;
   for (int i = 0; i < group.size(); ++i)
     out.emplace_back(static_cast<const char*>(all.data_ptr()) + i * longest,
@@ -59,9 +65,7 @@ std::string difference(const std::string& a, const std::string& b) {
 // Hashes go first, because they are short.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller) {
   const std::string text = description(module);
-  Tensor own = full({1}, 0, kLong), hashes = empty({group.size()}, kLong);
-  own.data_ptr<int64_t>()[0] = static_cast<int64_t>(std::hash<std::string>{}(text));
-  group.all_gather(hashes, own)->wait();
+  const Tensor hashes = gather_numbers(group, static_cast<int64_t>(std::hash<std::string>{}(text)));
   const int64_t* hash = hashes.data_ptr<int64_t>();
   if (std::all_of(hash, hash + group.size(), [&](int64_t h) { return h == hash[0]; })) return;
   const std::vector<std::string> all = exchange(group, text);
@@ -75,7 +79,16 @@ void compare_models(ProcessGroup& group, const nn::Module& module, const char* c
   }
 }
 
-Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes) {
+Tensor gather_rows(ProcessGroup& group, const Tensor& row) {
+  const NoGradGuard no_grad;
+  std::vector<int64_t> sizes = row.sizes().vec();
+  sizes[0] *= group.size();
+  const Tensor all = empty(sizes, TensorOptions(row.dtype()).device(group.device()));
+  group.all_gather(all, row.to(group.device()))->wait();
+  return all.cpu();
+}
+
+Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes, Device device) {
   std::vector<char> taken(tensors.size(), 0);
   for (std::size_t first = 0; first < tensors.size(); ++first) {
     if (taken[first]) continue;
@@ -83,14 +96,14 @@ Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes) {
     int64_t filled = 0, elements = 0;
     for (std::size_t i = first; i < tensors.size() && filled < bytes; ++i) {
       const Tensor& t = tensors[i];
-      if (taken[i] || t.dtype() != tensors[first].dtype() || t.device() != tensors[first].device()) continue;
+      if (taken[i] || t.dtype() != tensors[first].dtype()) continue;
       taken[i] = 1;
       filled += static_cast<int64_t>(t.nbytes());
       elements += t.numel();
       parts.push_back(t.detach());
     }
     if (elements == 0) continue;
-    buffers_.push_back(empty({elements}, TensorOptions(parts[0].dtype()).device(parts[0].device())));
+    buffers_.push_back(empty({elements}, TensorOptions(parts[0].dtype()).device(device)));
     parts_.push_back(std::move(parts));
   }
 }
@@ -119,7 +132,7 @@ void Coalesced::unpack() const {
 
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes) {
   if (group.size() == 1 || tensors.empty()) return;
-  Coalesced flat(tensors, bytes);
+  Coalesced flat(tensors, bytes, group.device());
   if (group.rank() == root) flat.pack();
   for (const Tensor& buffer : flat.buffers()) group.broadcast(buffer, root)->wait();
   if (group.rank() != root) flat.unpack();

@@ -12,10 +12,13 @@ namespace tandem::distributed {
 /// DistributedError on all ranks if one differs; it names that rank and the first difference.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller);
 
-/// Tensors packed into flat buffers of at most about `bytes` (or one tensor), each of one dtype and device.
+/// The rows of all ranks [P·n, …] on the CPU; `row` [n, …] is on the CPU, whatever the backend.
+Tensor gather_rows(ProcessGroup& group, const Tensor& row);
+
+/// Tensors packed into flat buffers on `device`, each of one dtype and of at most about `bytes` (or one tensor).
 class Coalesced {
  public:
-  Coalesced(const std::vector<Tensor>& tensors, int64_t bytes);
+  Coalesced(const std::vector<Tensor>& tensors, int64_t bytes, Device device);
   /// Copies the tensors' values into the buffers.
   void pack();
   /// Copies the buffers' values into the tensors.
@@ -28,7 +31,7 @@ class Coalesced {
   std::vector<Tensor> buffers_;
 };
 
-/// Overwrites the tensors with those of rank `root`: one broadcast per started `bytes` of one dtype and device.
+/// Overwrites the tensors with those of rank `root`: one broadcast per started `bytes` of one dtype. They may be on any device.
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root,
                     int64_t bytes = 25 << 20);
 

@@ -132,6 +132,9 @@ ProcessGroup::~ProcessGroup() {
 int ProcessGroup::rank() const { return impl_->state->rank; }
 int ProcessGroup::size() const { return impl_->state->size; }
 const std::string& ProcessGroup::backend() const { return impl_->state->options.backend; }
+Device ProcessGroup::device() const {
+  return impl_->state->options.backend == "nccl" ? *impl_->state->options.device : Device(kCPU);
+}
 Milliseconds ProcessGroup::timeout() const { return impl_->state->timeout; }
 const std::shared_ptr<Store>& ProcessGroup::store() const { return impl_->state->store; }
 std::string ProcessGroup::recent_calls() const { return impl_->state->history.text(); }

@@ -61,6 +61,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   int size() const;
   const std::string& backend() const;
   Milliseconds timeout() const;
+  /// Where tensors must be: cpu, or the CUDA device of this rank (NCCL).
+  Device device() const;
   const std::shared_ptr<Store>& store() const;
 
   /// Tensors must be contiguous and on the backend's kind of device, with the same shape and dtype on every rank; throws Error
@@ -76,10 +78,15 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   WorkPtr all_gather(const Tensor& output, const Tensor& input);
   /// `output` [n, …] receives the sum, over ranks in rank order, of block `rank` of `input` [P·n, …].
   WorkPtr reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM);
+  /// The same where ranks have different numbers of rows: `output` receives rows[i] from rank i.
+  WorkPtr all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows);
   /// Rows input_splits[i] of `input` go to rank i; `output` receives output_splits[i] rows from rank i. Empty splits: equal
   /// parts.
   WorkPtr all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits = {},
                      IntArrayRef input_splits = {});
+  /// The same where every rank knows all splits, which then need not be exchanged: rank i sends table[i][j] rows to rank j.
+  WorkPtr all_to_all_table(const Tensor& output, const Tensor& input,
+                           const std::vector<std::vector<int64_t>>& table);
   /// outputs[i] (on the root only) receives rank i's input.
   WorkPtr gather(const Tensors& outputs, const Tensor& input, int root);
   /// Rank i receives inputs[i] (given on the root only).
@@ -100,6 +107,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
 
  private:
   friend void destroy_process_group();
+  WorkPtr exchange(const Tensor& output, const Tensor& input, IntArrayRef output_splits,
+                   IntArrayRef input_splits, IntArrayRef all);
   struct Impl;
   explicit ProcessGroup(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

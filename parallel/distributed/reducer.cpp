@@ -12,6 +12,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/parallel/distributed/buckets.h"
+#include "tandem/parallel/distributed/model_sync.h"
 
 namespace tandem::distributed {
 
@@ -195,9 +196,9 @@ void Reducer::Impl::fail_incomplete() {
 void Reducer::Impl::drop_unused() {
   if (!options.find_unused_parameters) return;
   const NoGradGuard no_grad;
-  Tensor used = ones({static_cast<int64_t>(parameters.size())}, kInt);
+  Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
   for (const std::size_t i : unused) used.data_ptr<int>()[i] = 0;
-  group->all_reduce(used, ReduceOp::MAX)->wait();
+  used = gather_rows(*group, used).amax(0);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();
     if (used.data_ptr<int>()[i] != 0 && !grad.defined())
@@ -237,7 +238,7 @@ void Reducer::Impl::follow_order() {
   Tensor shared = empty({static_cast<int64_t>(order.size())}, kLong);
   for (std::size_t i = 0; i < order.size(); ++i)
     shared.data_ptr<int64_t>()[i] = static_cast<int64_t>(order[i]);
-  group->broadcast(shared, 0)->wait();
+  broadcast_from(*group, {shared}, 0);
   for (std::size_t i = 0; i < order.size(); ++i)
     order[i] = static_cast<std::size_t>(shared.data_ptr<int64_t>()[i]);
   std::vector<Bucket> arranged =

@@ -76,11 +76,13 @@ TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, 
                                        int64_t end) {
   Part part{begin, end, segments_of(end - begin, group_->size()), {}, {}, {}, {}};
   const auto ranks = static_cast<std::size_t>(group_->size());
-  const int64_t mine = part.segments[static_cast<std::size_t>(group_->rank())];
-  std::vector<int64_t> in(ranks), out(ranks);
+  std::vector<std::vector<int64_t>> table(ranks);  // elements from rank r to rank q
+  int64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
-    in[r] = part.segments[r] * static_cast<int64_t>(nodes.size());
-    out[r] = mine * static_cast<int64_t>(nodes_of_rank(leaves, group_->size(), static_cast<int>(r)).size());
+    const auto count =
+        static_cast<int64_t>(nodes_of_rank(leaves, group_->size(), static_cast<int>(r)).size());
+    for (const int64_t segment : part.segments) table[r].push_back(segment * count);
+    total += table[r][static_cast<std::size_t>(group_->rank())];
   }
   if (nodes.size() == 1) {
     part.packed = nodes[0].sum.flat.narrow(0, begin, end - begin);
@@ -92,10 +94,8 @@ TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, 
     }
     part.packed = cat(pieces);
   }
-  int64_t total = 0;
-  for (const int64_t n : out) total += n;
   part.received = empty({total}, part.packed.options());
-  part.work = group_->all_to_all(part.received, part.packed, out, in);
+  part.work = group_->all_to_all_table(part.received, part.packed, table);
   return part;
 }
 
@@ -112,14 +112,9 @@ void TreeExchange::add_and_gather(Part& part, int64_t leaves, const Tensor& sum,
       tree.add(place.level, place.index, part.received.narrow(0, at, mine));
       at += mine;
     }
-  const Tensor target = accumulate ? part.gathered = empty({part.end - part.begin}, sum.options())
-                                   : sum.narrow(0, part.begin, part.end - part.begin);
-  Tensors outputs;
-  for (int64_t from = 0; const int64_t segment : part.segments) {
-    outputs.push_back(target.narrow(0, from, segment));
-    from += segment;
-  }
-  part.work = group_->all_gather(outputs, tree.nodes()[0].sum.flat);
+  if (accumulate) part.gathered = empty({part.end - part.begin}, sum.options());
+  const Tensor target = accumulate ? part.gathered : sum.narrow(0, part.begin, part.end - part.begin);
+  part.work = group_->all_gather(target, tree.nodes()[0].sum.flat, part.segments);
 }
 
 void TreeExchange::finish(Part& part, const Tensor& sum, bool accumulate) {
