@@ -86,7 +86,11 @@ void Reducer::skip() { impl_->expecting = false; }
 void Reducer::shadow() {
   Impl& s = *impl_;
   s.begin();
-  for (std::size_t i = 0; i < s.parameters.size(); ++i) s.mark_ready(i, false);
+  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+    s.parameters[i].mutable_grad().reset();
+    s.unused.push_back(i);
+    s.mark_ready(i, false);
+  }
   s.start_complete();
   s.finish();
 }

@@ -41,6 +41,12 @@ struct NetImpl : nn::Cloneable<NetImpl> {
   Tensor seen;
 };
 
+std::pair<Tensor, Tensor> batch_of(int step, int64_t samples) {
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(50 + step))};
+  const Tensor x = randn({samples, 12});
+  return {x, randint(5, {samples}, kLong)};
+}
+
 struct Run {
   int processes = 1;
   std::vector<Device> devices = {"cpu:0"};
@@ -61,8 +67,7 @@ std::vector<std::vector<Tensor>> train(const Run& run) {
     optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
     for (int step = 0; step < run.steps; ++step) {
       const int64_t samples = step == 2 ? 37 : 64;  // shards of unequal size
-      const GeneratorGuard data{Generator(static_cast<uint64_t>(50 + step))};
-      const Tensor x = randn({samples, 12}), y = randint(5, {samples}, kLong);
+      const auto [x, y] = batch_of(step, samples);
       const auto [begin, end] = distributed::shard_range(samples, run.shards, group->size(), group->rank());
       const auto part = [&, from = begin, to = end](const Tensor& t) { return t.narrow(0, from, to - from); };
       server.step(optimizer, part(x), part(y), [](NetImpl& n, const Tensor& a, const Tensor& b) {
@@ -142,11 +147,7 @@ TEST_CASE("the result equals that of a server without a group") {
   optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
   for (int step = 0; step < 4; ++step) {
     const int64_t samples = step == 2 ? 37 : 64;
-    Tensor x, y;
-    {
-      const GeneratorGuard data{Generator(static_cast<uint64_t>(50 + step))};
-      x = randn({samples, 12}), y = randint(5, {samples}, kLong);
-    }
+    const auto [x, y] = batch_of(step, samples);
     server.step(optimizer, x, y, [](NetImpl& n, const Tensor& a, const Tensor& b) {
       return cross_entropy_loss(n.forward(a), b);
     });
