@@ -103,7 +103,7 @@ class Pass {
     if (devices_.size() > 1)
       run_on_all();
     else
-      while (!heap_.empty()) step(*pop(heap_));
+      run_here();
   }
 
   void add_roots() {
@@ -197,6 +197,13 @@ class Pass {
   }
   static Device device_of(const Node& node) { return node.outputs[0].device; }
 
+  TaskMap* chosen() { return args_.inputs.empty() ? nullptr : &tasks_; }
+
+  void run_here() {
+    const ChosenTasksGuard guard(chosen());
+    while (!heap_.empty()) step(*pop(heap_));
+  }
+
   // Runs the node itself, without delivering to its successors.
   void run_node(Node& node, SmallVector<Tensor, 1>& grads, SmallVector<Tensor, 3>& results) {
     const Task& task = *tasks_.get(&node);
@@ -250,7 +257,8 @@ class Pass {
     const auto errors =
         run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
           AutoGradMode mode(create_graph);
-          const CallbacksGuard guard(&callbacks_);
+          const ChosenTasksGuard tasks(chosen());
+          const CallbacksGuard callbacks(&callbacks_);
           serve(shared, i);
         });
     for (const std::exception_ptr& error : errors)

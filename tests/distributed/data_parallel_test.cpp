@@ -9,9 +9,6 @@
 
 using namespace tandem;
 using namespace tandem::distributed;
-using tandem::testing::errors_on_ranks;
-using tandem::testing::GroupPtr;
-using tandem::testing::on_ranks;
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include "tandem/tests/distributed/ranks.h"
 
 using namespace tandem;
-using tandem::testing::errors_on_ranks;
-using tandem::testing::GroupPtr;
-using tandem::testing::on_ranks;
+using distributed::errors_on_ranks;
+using distributed::GroupPtr;
+using distributed::on_ranks;
 using Tensors = std::vector<Tensor>;
 
 namespace {
