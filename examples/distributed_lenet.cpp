@@ -10,7 +10,7 @@
 
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/samplers.h"
-#include "tandem/parallel/distributed/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

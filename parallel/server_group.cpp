@@ -5,7 +5,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/generator.h"
-#include "tandem/parallel/distributed/model_sync.h"
+#include "tandem/parallel/model_sync.h"
 
 namespace tandem::parallel {
 

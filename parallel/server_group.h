@@ -7,7 +7,7 @@
 #include "tandem/core/parallel_for.h"
 #include "tandem/nn/module.h"
 #include "tandem/parallel/distributed/process_group.h"
-#include "tandem/parallel/distributed/tree_exchange.h"
+#include "tandem/parallel/tree_exchange.h"
 
 namespace tandem::parallel {
 

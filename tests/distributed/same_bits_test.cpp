@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "tandem/parallel/distributed/shards.h"
+#include "tandem/parallel/shards.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/parallel/tree_sum.h"
 #include "tandem/tandem.h"

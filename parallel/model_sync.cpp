@@ -1,4 +1,4 @@
-#include "tandem/parallel/distributed/model_sync.h"
+#include "tandem/parallel/model_sync.h"
 
 #include <algorithm>
 #include <cstring>

@@ -24,7 +24,7 @@
 #include "tandem/nn/module_holder.h"
 #include "tandem/parallel/containers.h"
 #include "tandem/parallel/distributed/process_group.h"
-#include "tandem/parallel/distributed/reducer.h"
+#include "tandem/parallel/reducer.h"
 #include "tandem/parallel/wrapped_module.h"
 
 namespace tandem::distributed {

@@ -1,4 +1,4 @@
-#include "tandem/parallel/distributed/tree_exchange.h"
+#include "tandem/parallel/tree_exchange.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
-#include "tandem/parallel/distributed/shards.h"
+#include "tandem/parallel/shards.h"
 
 #include "tandem/core/error.h"
 #include "tandem/parallel/comm.h"
-#include "tandem/parallel/distributed/tree_exchange.h"
+#include "tandem/parallel/tree_exchange.h"
 
 namespace tandem::distributed {
 

@@ -1,11 +1,11 @@
-#include "tandem/parallel/distributed/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel.h"
 
 #include <exception>
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/parallel/distributed/model_sync.h"
+#include "tandem/parallel/model_sync.h"
 
 namespace tandem::distributed {
 namespace {

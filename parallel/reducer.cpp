@@ -1,4 +1,4 @@
-#include "tandem/parallel/distributed/reducer.h"
+#include "tandem/parallel/reducer.h"
 
 #include <algorithm>
 #include <mutex>
@@ -11,8 +11,8 @@
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/parallel/distributed/buckets.h"
-#include "tandem/parallel/distributed/model_sync.h"
+#include "tandem/parallel/buckets.h"
+#include "tandem/parallel/model_sync.h"
 
 namespace tandem::distributed {
 

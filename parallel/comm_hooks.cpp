@@ -1,6 +1,6 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/parallel/distributed/reducer.h"
+#include "tandem/parallel/reducer.h"
 
 namespace tandem::distributed {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/parallel/distributed/buckets.h"
+#include "tandem/parallel/buckets.h"
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
