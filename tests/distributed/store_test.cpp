@@ -286,6 +286,7 @@ TEST_CASE("a forked child goes on with a file, and is refused by the other store
     try {
       wrong |= file.stores[0]->get("before") != "1";
       file.stores[0]->set("from the child", "2");
+      for (int i = 0; i < 300; ++i) file.stores[0]->add("sum", 1);
       for (Ranks* ranks : {&hash, &tcp}) {
         try {
           ranks->stores[0]->set("key", "");
@@ -300,9 +301,11 @@ TEST_CASE("a forked child goes on with a file, and is refused by the other store
     }
     ::_exit(wrong);
   }
+  for (int i = 0; i < 300; ++i) file.stores[0]->add("sum", 1);
   int status = -1;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(file.stores[0]->get("from the child") == "2");
+  CHECK(file.stores[0]->get("sum") == "600");
   CHECK(tcp.stores[0]->add("n", 1) == 1);
 }
