@@ -169,6 +169,55 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
 }
 
+void add_launch(CLI::App& app, LaunchOptions& o) {
+  CLI::App* c =
+      app.add_subcommand("launch",
+                         "start a program as several processes (ranks) that compute together; when one "
+                         "fails, end all of them and say which one it was");
+  c->add_option("PROGRAM", o.command, "program to start; what follows it is passed on")->type_name("");
+  c->add_option(
+       "-n,--nproc-per-node", o.ranks,
+       "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
+       "are any, else cpu")
+      ->capture_default_str();
+  add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
+  add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095},
+             "number of this node, from 0; default: SLURM_NODEID");
+  c->add_option("--rdzv,--rdzv-endpoint", o.rdzv,
+                "where node 0 serves the store: one of its addresses, and a port; default on a single node: "
+                "127.0.0.1 and a free port")
+      ->type_name("HOST:PORT");
+  add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
+            "times to start all ranks again after a failure, on a single node; they continue from their own "
+            "checkpoints");
+  add_known(c, "--grace", o.grace, {0, 1e6},
+            "seconds between asking ranks to end (SIGTERM) and killing them");
+  c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")
+      ->type_name("DIR");
+  c->add_flag("!--no-prefix", o.prefix, "do not print [RANK] before each line");
+  c->footer(
+      "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
+      "MASTER_PORT.\n"
+      "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
+}
+
+// The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the value of
+// one. CLI11 would take the program's options for its own.
+int words_before_program(int argc, char** argv, const CLI::App& launch) {
+  if (argc < 2 || argv[1] != launch.get_name()) return argc;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--" || word.size() < 2 || word[0] != '-') return i;
+    const bool is_long = word[1] == '-';
+    const std::size_t equals = is_long ? word.find('=') : std::string::npos;
+    const CLI::Option* option =
+        launch.get_option_no_throw(is_long ? word.substr(0, equals) : word.substr(0, 2));
+    const bool value_follows = is_long ? equals == std::string::npos : word.size() == 2;
+    if (option != nullptr && value_follows && option->get_items_expected_min() > 0) ++i;
+  }
+  return argc;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Tandem: train and use small networks", "tandem");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
@@ -211,9 +260,12 @@ int run(int argc, char** argv) {
   add_known(c, "--classes", summary.classes, {1, 1 << 20}, "number of classes");
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
   CLI::App* devices = app.add_subcommand("devices", "list the available devices and their hardware");
+  LaunchOptions launch;
+  add_launch(app, launch);
+  const int own_words = words_before_program(argc, argv, *app.get_subcommand("launch"));
 
   try {
-    app.parse(argc, argv);
+    app.parse(own_words, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
@@ -224,6 +276,11 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("eval")) return eval_command(eval);
   if (app.got_subcommand("predict")) return predict_command(predict);
   if (app.got_subcommand("summary")) return summary_command(summary);
+  if (app.got_subcommand("launch")) {
+    const int first = own_words + (own_words < argc && std::string(argv[own_words]) == "--" ? 1 : 0);
+    launch.command.assign(argv + std::min(first, argc), argv + argc);
+    return launch_command(launch);
+  }
   (void)devices;
   return devices_command();
 }

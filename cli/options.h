@@ -72,12 +72,25 @@ struct SummaryOptions {
   int64_t batch_size = 1;
 };
 
+struct LaunchOptions {
+  std::string ranks = "1";  ///< per node: a number, auto, cpu or gpu
+  int nodes = 1;
+  optional<int> node_rank;
+  std::string rdzv;  ///< HOST:PORT
+  int max_restarts = 0;
+  double grace = 10;    ///< seconds between SIGTERM and SIGKILL
+  std::string log_dir;  ///< empty: none
+  bool prefix = true;
+  std::vector<std::string> command;
+};
+
 int train_command(const TrainOptions& options);
 int compare_command(const CompareOptions& options);
 int eval_command(const EvalOptions& options);
 int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
 int devices_command();
+int launch_command(const LaunchOptions& options);
 
 /// "cuda:0" if there is a CUDA device, else "cpu:0".
 std::string best_device();

@@ -1,0 +1,33 @@
+// Signals of the launcher, read from a descriptor: no handler interrupts it.
+#pragma once
+
+namespace tandem::cli {
+
+/// Blocks SIGINT, SIGTERM, SIGHUP (each unless it was ignored: nohup) and SIGCHLD in the calling thread and in those
+/// that it starts later, and ignores SIGPIPE. For the rest of the process.
+class LaunchSignals {
+ public:
+  /// Throws Error if the descriptor cannot be opened.
+  LaunchSignals();
+  ~LaunchSignals();
+  LaunchSignals(const LaunchSignals&) = delete;
+  LaunchSignals& operator=(const LaunchSignals&) = delete;
+  /// Readable while signals wait.
+  int fd() const { return fd_; }
+  /// Takes the signals that wait. Does not block.
+  void read();
+  /// The first signal that asked the launcher to stop, 0 if none did, and how many did.
+  int stop() const { return stop_; }
+  int stops() const { return stops_; }
+
+ private:
+  int fd_ = -1, stop_ = 0, stops_ = 0;
+};
+
+/// For a child between fork and exec: blocks nothing and undoes what the tool ignores. Async-signal-safe.
+void reset_signals_of_child() noexcept;
+
+/// "SIGKILL"
+const char* signal_name(int signal);
+
+}  // namespace tandem::cli
