@@ -58,8 +58,8 @@ std::shared_ptr<distributed::TCPStore> open_store(const LaunchPlace& place) {
 }
 
 // One run of all ranks. Each has a store of its own, so that it does not find what an earlier one has left.
-LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, const std::string& path,
-                      LaunchSignals& signals, ChildProcesses& processes, LaunchOutputs& outputs) {
+LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, LaunchSignals& signals,
+                      ChildProcesses& processes, LaunchOutputs& outputs) {
   std::shared_ptr<distributed::TCPStore> store;
   std::unique_ptr<LaunchNodes> nodes;
   if (place.nodes == 1) {
@@ -74,7 +74,7 @@ LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, const std
   place.port = store->port();
   Launcher launcher(options, place, signals, processes, outputs, nodes.get());
   try {
-    return launcher.run(path);
+    return launcher.run(find_program(options.command.front()));
   } catch (const Error& error) {
     if (nodes) {
       nodes->report({1, concat("node ", place.node, ": ", error.what())});
@@ -98,13 +98,14 @@ int check_outputs(const LaunchOutputs& outputs, int code) {
 
 int launch(const LaunchOptions& options) {
   LaunchPlace place = read_place(options);
-  const std::string path = find_program(options.command.front());
+  // On several nodes the others are told, too.
+  if (place.nodes == 1) find_program(options.command.front());
   open_standard_streams();
   LaunchSignals signals;
   ChildProcesses processes;
   LaunchOutputs outputs(place, options.log_dir);
   for (;; ++place.restart) {
-    const LaunchResult result = run_once(options, place, path, signals, processes, outputs);
+    const LaunchResult result = run_once(options, place, signals, processes, outputs);
     if (result.code == 0 || result.stopped || place.restart == options.max_restarts)
       return check_outputs(outputs, result.code);
     outputs.say(

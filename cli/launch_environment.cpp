@@ -40,20 +40,17 @@ int ranks_here(const std::string& text) {
 
 // HOST, HOST:PORT or [ADDRESS]:PORT.
 void read_endpoint(const std::string& text, LaunchPlace& place) {
+  const std::string start = concat("--rdzv ", text.substr(0, 80), ": ");
   const bool brackets = text.starts_with("[");
   const std::size_t close = brackets ? text.find(']') : 0;
+  if (!brackets && text.find(':') != text.rfind(':'))
+    throw UsageError(start + "an IPv6 address is written as [ADDRESS]:PORT");
   const std::size_t colon = close == std::string::npos ? close : text.find(':', close);
-  const std::string expected =
-      concat("--rdzv ", text.substr(0, 80), ": expected HOST:PORT, such as node0:29500");
-  if (brackets && (close == std::string::npos || (close + 1 != text.size() && colon != close + 1)))
-    throw UsageError(expected);
-  place.host = brackets ? text.substr(1, close - 1) : text.substr(0, colon);
-  if (place.host.empty() || place.host.size() > 255) throw UsageError(expected);
-  place.port = 29500;
-  if (colon == std::string::npos) return;
-  const std::string port = text.substr(colon + 1);
-  if (port.find(':') != std::string::npos)
-    throw UsageError(concat("--rdzv ", text.substr(0, 80), ": an IPv6 address is written as [ADDRESS]:PORT"));
+  place.host = brackets ? text.substr(1, std::max<std::size_t>(close, 1) - 1) : text.substr(0, colon);
+  const bool good = close != std::string::npos && (!brackets || close + 1 == std::min(colon, text.size()));
+  if (!good || place.host.empty() || place.host.size() > 255)
+    throw UsageError(start + "expected HOST:PORT, such as node0:29500");
+  const std::string port = colon == std::string::npos ? "29500" : text.substr(colon + 1);
   place.port = static_cast<uint16_t>(parse_number("--rdzv: port", port, Range<int>{1, 65535}));
 }
 

@@ -179,7 +179,8 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
        "-n,--nproc-per-node", o.ranks,
        "ranks on this node: a number; cpu: one per usable core; gpu: one per CUDA device; auto: gpu if there "
        "are any, else cpu")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("RANKS");
   add_known(c, "--nnodes", o.nodes, {1, 4096}, "nodes; tandem launch is started on each, with the same -n");
   add_number(c, "--node-rank", o.node_rank, Range<int>{0, 4095},
              "number of this node, from 0; default: SLURM_NODEID");
@@ -194,7 +195,8 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
             "seconds between asking ranks to end (SIGTERM) and killing them");
   c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")
       ->type_name("DIR");
-  c->add_flag("!--no-prefix", o.prefix, "do not print [RANK] before each line");
+  c->add_flag_callback(
+      "--no-prefix", [&o] { o.prefix = false; }, "do not print [RANK] before each line");
   c->footer(
       "The ranks find their place in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and "
       "MASTER_PORT.\n"
