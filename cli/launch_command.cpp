@@ -11,6 +11,7 @@
 
 #include "tandem/cli/launcher.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/numbers.h"
 
 namespace tandem::cli {
 namespace {
@@ -47,7 +48,9 @@ void do_interruptibly(LaunchSignals& signals, const std::function<void()>& work)
   if (error) std::rethrow_exception(error);
 }
 
-std::shared_ptr<distributed::TCPStore> open_store(const LaunchPlace& place) {
+using TCPStorePtr = std::shared_ptr<distributed::TCPStore>;
+
+TCPStorePtr open_store(const LaunchPlace& place) {
   distributed::TCPStoreOptions options;
   options.port = place.port;
   options.is_server = place.node == 0;
@@ -57,28 +60,56 @@ std::shared_ptr<distributed::TCPStore> open_store(const LaunchPlace& place) {
   return std::make_shared<distributed::TCPStore>(place.host, options);
 }
 
-// One run of all ranks. Each has a store of its own, so that it does not find what an earlier one has left.
-LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, LaunchSignals& signals,
-                      ChildProcesses& processes, LaunchOutputs& outputs) {
-  std::shared_ptr<distributed::TCPStore> store;
-  std::unique_ptr<LaunchNodes> nodes;
+// What a run needs besides the program. The ranks' store is new in each run: they shall not find what an earlier one has
+// left.
+struct Meeting {
+  TCPStorePtr store;
+  std::unique_ptr<LaunchNodes> nodes;  // null on a single node
+};
+
+// `launchers` is the store in which the launchers of several nodes meet, made by the first call. The first run's ranks
+// use it, too; for a later one node 0 opens a store on another port.
+Meeting meet(const LaunchPlace& place, TCPStorePtr& launchers) {
+  Meeting out;
   if (place.nodes == 1) {
-    store = open_store(place);
-  } else {
-    do_interruptibly(signals, [&] {
-      store = open_store(place);
-      nodes = std::make_unique<LaunchNodes>(store, place, kJoinSeconds);
-    });
-    nodes->watch();
+    out.store = open_store(place);
+    return out;
   }
-  place.port = store->port();
-  Launcher launcher(options, place, signals, processes, outputs, nodes.get());
+  if (!launchers) launchers = open_store(place);
+  const auto mine =
+      std::make_shared<distributed::PrefixStore>(concat("tandem launch/", place.restart), launchers);
+  out.nodes = std::make_unique<LaunchNodes>(mine, place, kJoinSeconds);
+  out.store = launchers;
+  if (place.restart == 0) return out;
+  LaunchPlace next = place;
+  next.port = 0;
+  if (place.node == 0) {
+    out.store = open_store(next);
+    mine->set("port", concat(out.store->port()));
+  } else {
+    next.port = static_cast<uint16_t>(parse_number(
+        "port of the store", mine->get("port", std::chrono::seconds(kJoinSeconds)), Range<int>{1, 65535}));
+    out.store = open_store(next);
+  }
+  return out;
+}
+
+LaunchResult run_once(const LaunchOptions& options, LaunchPlace place, TCPStorePtr& launchers,
+                      LaunchSignals& signals, ChildProcesses& processes, LaunchOutputs& outputs) {
+  Meeting meeting;
+  const auto work = [&] { meeting = meet(place, launchers); };
+  place.nodes == 1 ? work() : do_interruptibly(signals, work);
+  LaunchNodes* nodes = meeting.nodes.get();
+  if (nodes != nullptr) nodes->watch();
+  place.port = meeting.store->port();
+  Launcher launcher(options, place, signals, processes, outputs, nodes);
   try {
     return launcher.run(find_program(options.command.front()));
   } catch (const Error& error) {
-    if (nodes) {
-      nodes->report({1, concat("node ", place.node, ": ", error.what())});
+    if (nodes != nullptr) {
+      nodes->report({1, concat("node ", place.node, ": ", error.what()), true});
       nodes->leave();
+      nodes->part();
     }
     throw;
   }
@@ -104,12 +135,14 @@ int launch(const LaunchOptions& options) {
   LaunchSignals signals;
   ChildProcesses processes;
   LaunchOutputs outputs(place, options.log_dir);
+  TCPStorePtr launchers;
   for (;; ++place.restart) {
-    const LaunchResult result = run_once(options, place, signals, processes, outputs);
+    const LaunchResult result = run_once(options, place, launchers, signals, processes, outputs);
     if (result.code == 0 || result.stopped || place.restart == options.max_restarts)
       return check_outputs(outputs, result.code);
     outputs.say(
         concat("starting the ranks again (restart ", place.restart + 1, " of ", options.max_restarts, ")"));
+    outputs.flush(signals);
   }
 }
 

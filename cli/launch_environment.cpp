@@ -145,9 +145,6 @@ LaunchPlace read_place(const LaunchOptions& options) {
   if (options.nodes > 1 && options.rdzv.empty())
     throw UsageError(concat("--nnodes ", options.nodes,
                             ": needs --rdzv HOST:PORT, where HOST is the node of --node-rank 0"));
-  if (options.nodes > 1 && options.max_restarts > 0)
-    throw UsageError(concat("--max-restarts ", options.max_restarts,
-                            ": restarts need a single node, not --nnodes ", options.nodes));
   place.max_restarts = options.max_restarts;
   place.job_key = job_key(options.nodes);
   return place;

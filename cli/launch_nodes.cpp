@@ -1,13 +1,14 @@
-// Keys: launch/joined/N counts the launchers with node rank N, launch/node/N is "RANKS NODES", launch/checked/N says that
-// node N has compared them, launch/alive/N counts its signs of life, launch/failure is "CODE TEXT", launch/left/N.
+// Keys: joined/N counts the launchers with node rank N, node/N is "RANKS NODES RESTARTS", checked/N says that node N has
+// compared them, alive/N counts its signs of life, left/N says that its ranks have ended, gone/N that it needs the store
+// no more, and failure is "CODE FINAL TEXT".
 #include "tandem/cli/launch_nodes.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <vector>
@@ -22,9 +23,22 @@ using distributed::Milliseconds;
 namespace {
 
 constexpr double kSilentSeconds = 30;  // after which a node counts as lost
+constexpr Milliseconds kPartTime{5000};
+constexpr std::size_t kMostText = 1000;
 constexpr auto kPause = std::chrono::milliseconds(300);
 
-std::string key(const char* what, int node) { return concat("launch/", what, "/", node); }
+std::string key(const char* what, int node) { return concat(what, "/", node); }
+
+// Another launcher wrote it, so it is checked.
+JobFailure failure_from(const std::string& text) {
+  std::istringstream words(text.substr(0, 2 * kMostText));
+  JobFailure out{0, "", true};
+  words >> out.code >> out.final;
+  words.ignore();
+  std::getline(words, out.text);
+  if (out.code < 1 || out.code > 255) out.code = 1;
+  return out;
+}
 
 }  // namespace
 
@@ -58,20 +72,23 @@ LaunchNodes::~LaunchNodes() {
 
 void LaunchNodes::compare(int node, const std::string& text) const {
   std::istringstream words(text);
-  int ranks = 0, nodes = 0;
-  words >> ranks >> nodes;
-  if (nodes != place_.nodes)
-    throw UsageError(concat("--nnodes ", place_.nodes, " on node ", place_.node, ", but --nnodes ", nodes,
-                            " on node ", node, ": all nodes need the same"));
-  if (ranks != place_.local_size)
-    throw UsageError(concat("-n ", place_.local_size, " on node ", place_.node, ", but -n ", ranks,
-                            " on node ", node, ": all nodes need the same"));
+  const auto same = [&](const char* option, int mine) {
+    int theirs = 0;
+    words >> theirs;
+    if (theirs != mine)
+      throw UsageError(concat(option, " ", mine, " on node ", place_.node, ", but ", option, " ", theirs,
+                              " on node ", node, ": all nodes need the same"));
+  };
+  same("-n", place_.local_size);
+  same("--nnodes", place_.nodes);
+  same("--max-restarts", place_.max_restarts);
 }
 
 void LaunchNodes::join(int seconds) {
   if (store_->add(key("joined", place_.node), 1) != 1)
     throw UsageError(concat("--node-rank ", place_.node, ": another launcher of this job has the same"));
-  store_->set(key("node", place_.node), concat(place_.local_size, " ", place_.nodes));
+  store_->set(key("node", place_.node),
+              concat(place_.local_size, " ", place_.nodes, " ", place_.max_restarts));
   const double end = seconds_now() + seconds;
   std::exception_ptr error;
   for (int node = 0; node < place_.nodes && !error; ++node) try {
@@ -106,7 +123,8 @@ void LaunchNodes::watch_loop() {
     try {
       look();
     } catch (const Error& error) {
-      fail({1, concat("lost the store of node 0 at ", store_name(place_), ": ", error.what())});
+      fail({1, concat("lost the store of node 0 at ", store_name(place_), ": ", error.what()), true});
+      all_left_ = true;  // as far as this node can tell
       return;
     }
     std::this_thread::sleep_for(kPause);
@@ -115,30 +133,25 @@ void LaunchNodes::watch_loop() {
 
 void LaunchNodes::look() {
   store_->add(key("alive", place_.node), 1);
-  if (store_->check({"launch/failure"})) {
-    const std::string text = store_->get("launch/failure");
-    const std::size_t space = text.find(' ');
-    const int code = std::atoi(text.c_str());
-    if (space != std::string::npos && code > 0 && code < 256) fail({code, text.substr(space + 1)});
+  if (store_->check({"failure"})) fail(failure_from(store_->get("failure")));
+  std::vector<std::string> left;
+  for (int node = 0; node < place_.nodes; ++node) {
+    if (node != 0 && place_.node == 0) look_after(node);
+    left.push_back(key("left", node));
   }
-  if (place_.node == 0) look_after_others();
+  all_left_ = store_->check(left);
 }
 
-void LaunchNodes::look_after_others() {
-  bool all = true;
-  for (int node = 1; node < place_.nodes; ++node) {
-    if (store_->check({key("left", node)})) continue;
-    all = false;
-    const auto i = static_cast<std::size_t>(node);
-    const int64_t alive = store_->add(key("alive", node), 0);
-    if (alive != watched_->alive[i]) watched_->changed[i] = seconds_now();
-    watched_->alive[i] = alive;
-    if (seconds_now() - watched_->changed[i] < kSilentSeconds) continue;
-    store_->set(key("left", node), "lost");
-    fail(
-        report({1, concat("node ", node, " has not answered for ", static_cast<int>(kSilentSeconds), " s")}));
-  }
-  all_left_ = all;
+void LaunchNodes::look_after(int node) {
+  if (store_->check({key("left", node)})) return;
+  const auto i = static_cast<std::size_t>(node);
+  const int64_t alive = store_->add(key("alive", node), 0);
+  if (alive != watched_->alive[i]) watched_->changed[i] = seconds_now();
+  watched_->alive[i] = alive;
+  if (seconds_now() - watched_->changed[i] < kSilentSeconds) return;
+  store_->set(key("left", node), "lost");
+  fail(report(
+      {1, concat("node ", node, " has not answered for ", static_cast<int>(kSilentSeconds), " s"), true}));
 }
 
 void LaunchNodes::fail(const JobFailure& failure) {
@@ -156,20 +169,27 @@ JobFailure LaunchNodes::failure() const {
 }
 
 JobFailure LaunchNodes::report(const JobFailure& failure) try {
-  const std::string mine = concat(failure.code, " ", failure.text.substr(0, 1000));
-  const std::string first = store_->compare_set("launch/failure", "", mine);
-  const std::size_t space = first.find(' ');
-  if (first == mine || space == std::string::npos) return failure;
-  return {std::max(1, std::atoi(first.c_str()) & 255), first.substr(space + 1)};
+  const std::string mine =
+      concat(failure.code, failure.final ? " 1 " : " 0 ", failure.text.substr(0, kMostText));
+  const std::string first = store_->compare_set("failure", "", mine);
+  return first == mine || first.empty() ? failure : failure_from(first);
 } catch (const Error&) {
   return failure;  // the others will notice that this node has gone
 }
 
-void LaunchNodes::leave() try {
-  if (place_.node != 0) stop_ = true;
-  if (place_.node != 0 && thread_.joinable()) thread_.join();
-  store_->set(key("left", place_.node), "1");
-} catch (const Error&) {  // node 0 has gone already
+void LaunchNodes::leave() try { store_->set(key("left", place_.node), "1"); } catch (const Error&) {
+  // Node 0 has gone, which the thread reports.
+}
+
+void LaunchNodes::part() try {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+  store_->set(key("gone", place_.node), "1");
+  if (place_.node != 0) return;
+  std::vector<std::string> gone;
+  for (int node = 0; node < place_.nodes; ++node) gone.push_back(key("gone", node));
+  store_->wait(gone, kPartTime);
+} catch (const Error&) {  // who is still there will say that the store is lost
 }
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
 // The launchers of a job on several nodes: they check that they agree, tell each other about the first failure, and
-// notice when one of them has gone. Node 0 serves the store, so it leaves last.
+// notice when one of them has gone. Node 0 serves the store, so it ends last. Each run of the ranks has a LaunchNodes.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -15,6 +15,7 @@ namespace tandem::cli {
 struct JobFailure {
   int code = 0;  ///< exit code of the launchers; 0: none
   std::string text = {};
+  bool final = false;  ///< not to be followed by a restart
 };
 
 class LaunchNodes {
@@ -33,17 +34,19 @@ class LaunchNodes {
   JobFailure failure() const;
   /// Tells the others. Returns the failure that counts: another node may have reported one first.
   JobFailure report(const JobFailure& failure);
-  /// Says that this node's ranks have ended. Afterwards only node 0 goes on watching.
+  /// Says that this node's ranks have ended.
   void leave();
-  /// On node 0: whether all nodes have left.
+  /// Whether all nodes have left.
   bool all_left() const { return all_left_; }
+  /// Ends the watching. On node 0 it then waits a little until the others do not need the store any more.
+  void part();
 
  private:
   void join(int seconds);
   void compare(int node, const std::string& text) const;
   void watch_loop();
   void look();
-  void look_after_others();
+  void look_after(int node);
   void fail(const JobFailure& failure);
 
   struct Watched;

@@ -131,7 +131,7 @@ void Launcher::look_for_stop() {
   outputs_.say(concat(name, ": ending the ranks; a second one kills them at once"));
   if (!asked_) ask();
   if (nodes_ != nullptr)
-    nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name)});
+    nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
 }
 
 void Launcher::look_for_ends() {
@@ -156,9 +156,13 @@ void Launcher::look_for_remote_failure() {
   const JobFailure failure = nodes_->failure();
   if (failure.code == 0) return;
   judged_ = true;
-  result_.code = failure.code;
-  outputs_.say(failure.text);
+  take_over(failure);
   ask();
+}
+
+void Launcher::take_over(const JobFailure& failure) {
+  result_ = {failure.code, failure.final};
+  outputs_.say(failure.text);
 }
 
 void Launcher::look_at_clock() {
@@ -179,8 +183,7 @@ void Launcher::judge() {
     failure.text += concat(" on node ", place_.node);
     const JobFailure counts = nodes_->report(failure);
     if (counts.text != failure.text) {
-      outputs_.say(counts.text);
-      result_.code = counts.code;
+      take_over(counts);
       return ask();
     }
   }
@@ -236,24 +239,28 @@ void Launcher::conclude() {
   if (nodes_ != nullptr) wait_for_other_nodes();
 }
 
-// The others need the store of node 0 as long as they run. After a failure they end soon, or have gone without a word.
+// The others need the store of node 0 as long as they run, and a failure there restarts this node's ranks, too. After a
+// failure the others end soon, or have gone without a word.
 void Launcher::wait_for_other_nodes() {
   constexpr double kMoreSeconds = 15;  // than the others' grace, which is this one's
   nodes_->leave();
-  double until = result_.code != 0 ? seconds_now() + options_.grace + kMoreSeconds : kNever;
+  const auto limit = [this] {
+    return result_.code != 0 ? seconds_now() + options_.grace + kMoreSeconds : kNever;
+  };
+  double until = limit();
   const int stops = signals_.stops();
-  while (place_.node == 0 && !nodes_->all_left() && signals_.stops() == stops && seconds_now() < until) {
+  while (!nodes_->all_left() && signals_.stops() == stops && seconds_now() < until) {
     pollfd waiting{signals_.fd(), POLLIN, 0};
     ::poll(&waiting, 1, 100);
     signals_.read();
     const JobFailure failure = nodes_->failure();
     if (failure.code == 0 || result_.code != 0) continue;
-    result_.code = failure.code;
-    outputs_.say(failure.text);
-    outputs_.flush(signals_);
-    until = seconds_now() + options_.grace + kMoreSeconds;
+    take_over(failure);
+    until = limit();
   }
-  if (signals_.stops() != stops && result_.code == 0) result_ = {128 + signals_.stop(), true};
+  if (signals_.stops() != stops) result_ = {128 + signals_.stop(), true};
+  nodes_->part();
+  outputs_.flush(signals_);
 }
 
 }  // namespace tandem::cli

@@ -15,7 +15,8 @@ namespace tandem::cli {
 
 struct LaunchResult {
   int code = 0;
-  bool stopped = false;  ///< by a signal or because nobody reads the output: not to be restarted
+  bool stopped =
+      false;  ///< for good: by a signal, because nobody reads the output, or because a node has gone
 };
 
 /// The launcher's outputs, which outlive a run of the ranks.
@@ -50,6 +51,7 @@ class Launcher {
   void look_for_stop();
   void look_for_ends();
   void look_for_remote_failure();
+  void take_over(const JobFailure& failure);
   void look_at_clock();
   void note(const ProcessEnd& end);
   void judge();

@@ -189,8 +189,7 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
                 "127.0.0.1 and a free port")
       ->type_name("HOST:PORT");
   add_known(c, "--max-restarts", o.max_restarts, {0, 1'000'000},
-            "times to start all ranks again after a failure, on a single node; they continue from their own "
-            "checkpoints");
+            "times to start all ranks again after a failure; they continue from their own checkpoints");
   add_known(c, "--grace", o.grace, {0, 1e6},
             "seconds between asking ranks to end (SIGTERM) and killing them");
   c->add_option("--log-dir", o.log_dir, "also write each rank's output to DIR/rank_N.out and DIR/rank_N.err")

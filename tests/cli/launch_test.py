@@ -293,7 +293,6 @@ def test_wrong_options():
     run = launch("--grace", "-1", "true")
     check("grace", run.code == 2 and "--grace -1: expected a number from 0" in run.err, run)
     several = ("--nnodes", "2")
-    key = {"TANDEM_JOB_KEY": "k"}
     refused("no node rank", launch(*several, "true"), "--nnodes 2: needs --node-rank")
     refused("node rank", launch(*several, "--node-rank", "2", "true"), "--node-rank 2: expected at most 1")
     refused("no address", launch(*several, "--node-rank", "1", "true"), "needs --rdzv HOST:PORT")
@@ -303,8 +302,6 @@ def test_wrong_options():
     refused("a port", launch(*several, "--node-rank", "1", "--rdzv", "a:0", "true"), "--rdzv: port 0: expected")
     refused("IPv6", launch(*several, "--node-rank", "1", "--rdzv", "::1:29500", "true"), "[ADDRESS]:PORT")
     refused("no key", launch(*several, "--node-rank", "1", "--rdzv", "a:1", "true"), "TANDEM_JOB_KEY is not set")
-    refused("restarts", launch(*several, "--node-rank", "1", "--rdzv", "a:1", "--max-restarts", "1", "true", env=key),
-            "restarts need a single node")
     refused("by a rank", launch("true", env={"RANK": "1", "WORLD_SIZE": "4"}), "already rank 1 of 4")
     refused("by mpirun", launch("true", env={"OMPI_COMM_WORLD_SIZE": "4"}), "one of 4 tasks (OMPI_COMM_WORLD_SIZE)")
     refused("by srun", launch("true", env={"SLURM_STEP_NUM_TASKS": "3"}), "one of 3 tasks (SLURM_STEP_NUM_TASKS)")
@@ -413,6 +410,28 @@ def test_two_nodes():
     b.process.send_signal(signal.SIGINT)
     a, b = a.ended(), b.ended()
     check("Ctrl-C on node 1", (a.code, b.code) == (130, 130) and "node 1 was stopped by SIGINT" in a.err, (a, b))
+
+
+def test_restarts_on_two_nodes():
+    twice = ("--max-restarts", "2")
+    with tempfile.TemporaryDirectory() as work:
+        run = f"echo run $TORCHELASTIC_RESTART_COUNT; echo $MASTER_PORT >> {work}/$TORCHELASTIC_RESTART_COUNT; "
+        fail = "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit 9"
+        for first, second in (("sleep 60", "sleep 0.3; exit 9"), ("exit 0", "sleep 0.7; exit 9")):
+            script = run + f"[ $TORCHELASTIC_RESTART_COUNT = 2 ] && exit; [ $RANK = 3 ] || exec {first}; {second}"
+            a, b = [launched.ended() for launched in nodes(script, script, options=(twice, twice))]
+            good = [sorted(f"[{r}] run {i}" for r in ranks for i in range(3)) for ranks in ((0, 1), (2, 3))]
+            check(f"both nodes after {first}", (a.code, b.code) == (0, 0), (a, b))
+            check("three runs", [sorted(run.out.splitlines()) for run in (a, b)] == good, (a, b))
+            ports = [set(open(f"{work}/{i}").read().split()) for i in range(3)]
+            check("each run has one store of its own", [len(p) for p in ports] == [1] * 3 and len(set.union(*ports)) == 3, ports)
+            for i in range(3):
+                os.remove(f"{work}/{i}")
+        once = ("--max-restarts", "1")
+        a, b = [launched.ended() for launched in nodes(fail, fail, options=(once, once))]
+        check("too few restarts", (a.code, b.code) == (9, 9) and "(restart 1 of 1)" in a.err, (a, b))
+        a, b = [launched.ended() for launched in nodes(fail, fail, options=(once, twice))]
+        refused("numbers differ", a, "--max-restarts 1 on node 0, but --max-restarts 2 on node 1")
 
 
 def test_waiting_for_nodes_can_be_stopped():
