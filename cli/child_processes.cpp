@@ -54,8 +54,8 @@ std::vector<pid_t> all_children() {
   return out;
 }
 
-// What a child needs between fork and exec, prepared so that it allocates nothing there: another thread of the
-// launcher may have held the allocator's lock.
+// What a child needs between fork and exec, prepared so that it allocates nothing there: another thread of
+// the launcher may have held the allocator's lock.
 struct Prepared {
   explicit Prepared(const ChildProgram& program) : streams{program.in, program.out, program.err} {
     path = program.path.c_str();
@@ -100,6 +100,8 @@ StartError cannot_run(const std::string& name, int error) {
   if (error == EACCES && name.ends_with(".py"))
     text += concat("; it is not executable: run python3 ", name, ", or chmod +x it");
   if (error == ENOEXEC) text += "; a script starts with a line such as #!/bin/sh";
+  if (error == EMFILE) text += " (see ulimit -n)";
+  if (error == EAGAIN) text += " (see ulimit -u)";
   return {text, error};
 }
 
@@ -183,7 +185,8 @@ bool ChildProcesses::any_left() {
   return false;
 }
 
-// An adopted process is not waited for meanwhile, so neither its number nor its group's can belong to another program.
+// An adopted process is not waited for meanwhile, so neither its number nor its group's can belong to another
+// program.
 void ChildProcesses::signal_all(int signal) {
   std::set<pid_t> groups;
   for (const Child& child : children_)

@@ -31,8 +31,8 @@ void close_all_but(int kept) {
     if (fd != kept) ::close(fd);
 }
 
-// Runs in a copy of the launcher: calls only async-signal-safe functions. The stop signals are blocked, and a new
-// session keeps away those of the terminal.
+// Runs in a copy of the launcher: calls only async-signal-safe functions. The stop signals are blocked, and a
+// new session keeps away those of the terminal.
 [[noreturn]] void keep(int fd) {
   static pid_t groups[Keeper::kMostGroups];
   ::setsid();

@@ -1,6 +1,6 @@
-// A second process that outlives the launcher for a moment: if the launcher is killed (kill -9), it ends the process
-// groups that the launcher had started. The kernel ends the ranks themselves (PR_SET_PDEATHSIG), but not what they
-// have started.
+// A second process that outlives the launcher for a moment: if the launcher is killed (kill -9), it ends the
+// process groups that the launcher had started. The kernel ends the ranks themselves (PR_SET_PDEATHSIG), but
+// not what they have started.
 #pragma once
 #include <sys/types.h>
 

@@ -25,8 +25,8 @@ void open_standard_streams() {
       const int opened = ::open("/dev/null", O_RDWR);
 }
 
-// Runs `work` in a thread, so that a signal ends the launcher while it waits for other nodes. There is nothing to be
-// ended yet but the keeper, which notices.
+// Runs `work` in a thread, so that a signal ends the launcher while it waits for other nodes. There is
+// nothing to be ended yet but the keeper, which notices.
 void do_interruptibly(LaunchSignals& signals, const std::function<void()>& work) {
   std::atomic<bool> done{false};
   std::exception_ptr error;
@@ -60,15 +60,15 @@ TCPStorePtr open_store(const LaunchPlace& place) {
   return std::make_shared<distributed::TCPStore>(place.host, options);
 }
 
-// What a run needs besides the program. The ranks' store is new in each run: they shall not find what an earlier one has
-// left.
+// What a run needs besides the program. The ranks' store is new in each run: they shall not find what an
+// earlier one has left.
 struct Meeting {
   TCPStorePtr store;
   std::unique_ptr<LaunchNodes> nodes;  // null on a single node
 };
 
-// `launchers` is the store in which the launchers of several nodes meet, made by the first call. The first run's ranks
-// use it, too; for a later one node 0 opens a store on another port.
+// `launchers` is the store in which the launchers of several nodes meet, made by the first call. The first
+// run's ranks use it, too; for a later one node 0 opens a store on another port.
 Meeting meet(const LaunchPlace& place, TCPStorePtr& launchers) {
   Meeting out;
   if (place.nodes == 1) {

@@ -121,8 +121,8 @@ std::string job_key(int nodes) {
   return random_key();
 }
 
-// What says the rank of this launcher would contradict the ranks that it starts; what makes MPI connect to the
-// launcher's parent would fail in several processes at once.
+// What says the rank of this launcher would contradict the ranks that it starts; what makes MPI connect to
+// the launcher's parent would fail in several processes at once.
 bool is_of_another_launcher(std::string_view name) {
   for (const char* prefix : {"OMPI_", "PMIX_", "PMI_"})
     if (name.starts_with(prefix)) return true;

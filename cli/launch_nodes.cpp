@@ -1,6 +1,6 @@
-// Keys: joined/N counts the launchers with node rank N, node/N is "RANKS NODES RESTARTS", checked/N says that node N has
-// compared them, alive/N counts its signs of life, left/N says that its ranks have ended, gone/N that it needs the store
-// no more, and failure is "CODE FINAL TEXT".
+// Keys: joined/N counts the launchers with node rank N, node/N is "RANKS NODES RESTARTS", checked/N says that
+// node N has compared them, alive/N counts its signs of life, left/N says that its ranks have ended, gone/N
+// that it needs the store no more, and failure is "CODE FINAL TEXT".
 #include "tandem/cli/launch_nodes.h"
 
 #include <sys/eventfd.h>

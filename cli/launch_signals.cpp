@@ -7,9 +7,14 @@
 #include <csignal>
 #include <cstring>
 
+#include "tandem/core/clock.h"
 #include "tandem/core/error.h"
 
 namespace tandem::cli {
+
+// One wish to stop may arrive several times: `timeout` and terminals signal the process and its group, and
+// parents pass on what the terminal has sent to both. So only a later SIGINT counts as another.
+constexpr double kSameSeconds = 0.2;
 
 LaunchSignals::LaunchSignals() {
   std::signal(SIGPIPE, SIG_IGN);  // a closed output is a failed write
@@ -33,7 +38,13 @@ void LaunchSignals::read() {
   while (::read(fd_, &seen, sizeof seen) == static_cast<ssize_t>(sizeof seen)) {
     const int signal = static_cast<int>(seen.ssi_signo);
     if (signal == SIGCHLD) continue;
-    if (stops_++ == 0) stop_ = signal;
+    if (stop_ == 0) {
+      stop_ = signal;
+      first_ = seconds_now();
+      stops_ = 1;
+    } else if (signal == SIGINT && seconds_now() > first_ + kSameSeconds) {
+      ++stops_;
+    }
   }
 }
 

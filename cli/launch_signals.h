@@ -3,8 +3,8 @@
 
 namespace tandem::cli {
 
-/// Blocks SIGINT, SIGTERM, SIGHUP (each unless it was ignored: nohup) and SIGCHLD in the calling thread and in those
-/// that it starts later, and ignores SIGPIPE. For the rest of the process.
+/// Blocks SIGINT, SIGTERM, SIGHUP (each unless it was ignored: nohup) and SIGCHLD in the calling thread and
+/// in those that it starts later, and ignores SIGPIPE. For the rest of the process.
 class LaunchSignals {
  public:
   /// Throws Error if the descriptor cannot be opened.
@@ -16,12 +16,14 @@ class LaunchSignals {
   int fd() const { return fd_; }
   /// Takes the signals that wait. Does not block.
   void read();
-  /// The first signal that asked the launcher to stop, 0 if none did, and how many did.
+  /// The first signal that asked the launcher to stop; 0 if none did.
   int stop() const { return stop_; }
+  /// 1 after that signal; more if Ctrl-C was pressed afterwards.
   int stops() const { return stops_; }
 
  private:
   int fd_ = -1, stop_ = 0, stops_ = 0;
+  double first_ = 0;  // time of the first
 };
 
 /// For a child between fork and exec: blocks nothing and undoes what the tool ignores. Async-signal-safe.

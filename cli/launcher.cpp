@@ -91,7 +91,8 @@ void Launcher::start_rank(int local_rank, ChildProgram& program) {
   rank.err->close_write_end();
 }
 
-// Waits until something happens, and moves bytes from the ranks to the outputs. A rank waits while the output does.
+// Waits until something happens, and moves bytes from the ranks to the outputs. A rank waits while the output
+// does.
 void Launcher::wait() {
   const double now = seconds_now();
   const double next = std::min({judge_at_, ask_at_, kill_at_, give_up_at_, now + 1});
@@ -123,12 +124,11 @@ void Launcher::look_for_stop() {
     if (!asked_) ask();
   }
   if (signals_.stops() == stops_) return;
-  const bool again = stops_ > 0;
   stops_ = signals_.stops();
-  if (again || stops_ > 1) return kill();
+  if (stops_ > 1) return kill();
   result_ = {128 + signals_.stop(), true};
   const std::string name = signal_name(signals_.stop());
-  outputs_.say(concat(name, ": ending the ranks; a second one kills them at once"));
+  outputs_.say(concat(name, ": ending the ranks (Ctrl-C kills them at once)"));
   if (!asked_) ask();
   if (nodes_ != nullptr)
     nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
@@ -239,8 +239,8 @@ void Launcher::conclude() {
   if (nodes_ != nullptr) wait_for_other_nodes();
 }
 
-// The others need the store of node 0 as long as they run, and a failure there restarts this node's ranks, too. After a
-// failure the others end soon, or have gone without a word.
+// The others need the store of node 0 as long as they run, and a failure there restarts this node's ranks,
+// too. After a failure the others end soon, or have gone without a word.
 void Launcher::wait_for_other_nodes() {
   constexpr double kMoreSeconds = 15;  // than the others' grace, which is this one's
   nodes_->leave();

@@ -202,8 +202,8 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
       "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
 }
 
-// The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the value of
-// one. CLI11 would take the program's options for its own.
+// The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the
+// value of one. CLI11 would take the program's options for its own.
 int words_before_program(int argc, char** argv, const CLI::App& launch) {
   if (argc < 2 || argv[1] != launch.get_name()) return argc;
   for (int i = 2; i < argc; ++i) {

@@ -17,8 +17,8 @@ class OutputQueue {
   bool empty() const { return done_ == text_.size(); }
   /// Whether so much waits that sources should wait, too.
   bool full() const { return text_.size() - done_ > (1 << 18); }
-  /// Writes as much as the descriptor accepts at once; call it when poll() reports POLLOUT. A blocking descriptor
-  /// stays blocking, because other processes share it.
+  /// Writes as much as the descriptor accepts at once; call it when poll() reports POLLOUT. A blocking
+  /// descriptor stays blocking, because other processes share it.
   void write_some();
   /// The errno of the write that failed; 0 if none did.
   int error() const { return error_; }

@@ -10,8 +10,9 @@ namespace tandem::cli {
 
 int exit_code(const ProcessEnd& end) { return end.signal != 0 ? 128 + end.signal : end.code; }
 
-// A program whose peer has gone typically exits with an error, or aborts because nobody catches the exception, or is
-// ended by SIGPIPE. Signals that ask a process to end come from outside, often for several ranks at a time.
+// A program whose peer has gone typically exits with an error, or aborts because nobody catches the
+// exception, or is ended by SIGPIPE. Signals that ask a process to end come from outside, often for several
+// ranks at a time.
 bool is_conclusive(const RankEnd& end) {
   const int signal = end.process.signal;
   for (const int common : {0, SIGABRT, SIGPIPE, SIGTERM, SIGINT, SIGHUP})
@@ -19,8 +20,8 @@ bool is_conclusive(const RankEnd& end) {
   return true;
 }
 
-// A killed rank's connections close before the kernel has released its memory and its devices, so its victims may end
-// before it does: a rank that is killed shortly after the first failure is its cause.
+// A killed rank's connections close before the kernel has released its memory and its devices, so its victims
+// may end before it does: a rank that is killed shortly after the first failure is its cause.
 const RankEnd* first_failure(const std::vector<RankEnd>& ends) {
   const auto unasked = [](const RankEnd& end) { return failed(end) && !end.asked; };
   const auto first = std::find_if(ends.begin(), ends.end(), unasked);

@@ -239,6 +239,12 @@ def test_grace():
         time.sleep(0.3)
     it = run.ended(8)
     check("a second Ctrl-C kills at once", it.code == 130, it)
+    run = Launch("-n", "2", "sh", "-c", "trap 'sleep 0.5; echo saved; exit' TERM; echo up; while :; do sleep 0.05; done")
+    check("all run", run.wait_for("up", 2))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        run.process.send_signal(number)
+    it = run.ended()
+    check("signals at the same time are one", it.code in (129, 130, 143) and it.out.count("saved") == 2, it)
     it = shell(2, "[ $RANK = 1 ] && exit 7; trap '' TERM; while :; do sleep 0.05; done", "--grace", "0.2")
     check("a failure with a stubborn rank", it.code == 7 and "rank 0 was ended" in it.err and it.seconds < 8, it)
     it = shell(2, "[ $RANK = 1 ] && kill -9 $$; trap 'echo saved; exit' TERM; kill -STOP $$; sleep 60 & wait", "--grace", "5")
