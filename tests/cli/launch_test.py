@@ -423,7 +423,7 @@ def test_restarts_on_two_nodes():
     with tempfile.TemporaryDirectory() as work:
         run = f"echo run $TORCHELASTIC_RESTART_COUNT; echo $MASTER_PORT >> {work}/$TORCHELASTIC_RESTART_COUNT; "
         fail = "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit 9"
-        for first, second in (("sleep 60", "sleep 0.3; exit 9"), ("exit 0", "sleep 0.7; exit 9")):
+        for first, second in (("sleep 60", "sleep 0.3; exit 9"), ("true", "sleep 0.7; exit 9")):
             script = run + f"[ $TORCHELASTIC_RESTART_COUNT = 2 ] && exit; [ $RANK = 3 ] || exec {first}; {second}"
             a, b = [launched.ended() for launched in nodes(script, script, options=(twice, twice))]
             good = [sorted(f"[{r}] run {i}" for r in ranks for i in range(3)) for ranks in ((0, 1), (2, 3))]
