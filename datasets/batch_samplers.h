@@ -23,6 +23,8 @@ class BatchSampler : public Sampler<typename Base::BatchRequestType> {
   size_t epoch() const { return base_.epoch(); }
   void set_seed(uint64_t seed) { base_.set_seed(seed); }
   optional<uint64_t> seed() const { return base_.seed(); }
+  void save(serialize::OutputArchive& archive) const override { base_.save(archive); }
+  void load(serialize::InputArchive& archive) override { base_.load(archive); }
 
  private:
   Base base_;

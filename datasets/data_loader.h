@@ -7,7 +7,7 @@
 // Each begin() starts a new epoch; leaving a loop early is safe. Inside a loop, begin() throws Error: a
 // loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
 // do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
-// from the default generator are keyed by (seed, epoch, batch). An exception of a data set or transform
+// from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or transform
 // reaches the loop as WorkerException (without workers: unchanged); a timeout as Error. Only one thread at a
 // time may use a loader: begin(), ++ and join() throw Error if another thread is inside one of them.
 #pragma once
@@ -136,6 +136,10 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
   bool skip_batch() override { return next_request().has_value(); }
   void seed_changed(uint64_t seed) override {
     if constexpr (requires { sampler_.set_seed(seed); }) sampler_.set_seed(seed);
+  }
+  int64_t rank() const override {
+    if constexpr (requires { sampler_.rank(); }) return static_cast<int64_t>(sampler_.rank());
+    return 0;
   }
 
  private:

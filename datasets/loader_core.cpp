@@ -54,8 +54,9 @@ void LoaderCore::ask() {
     JobQueue::Job job = next_job();
     exhausted_ = !job;
     if (exhausted_) return;
-    queue_->push(asked_, [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_](int worker) {
-      const GeneratorGuard random(batch_generator(seed, epoch, batch));
+    queue_->push(asked_, [job = std::move(job), seed = seed_, epoch = epoch_, batch = asked_,
+                          rank = rank()](int worker) {
+      const GeneratorGuard random(batch_generator(seed, epoch, batch, rank));
       return job(worker);
     });
     ++asked_;

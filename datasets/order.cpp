@@ -6,6 +6,7 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/philox.h"
+#include "tandem/core/splitmix64.h"
 
 namespace tandem::data {
 namespace {
@@ -43,7 +44,8 @@ uint64_t drawn_seed() {
   return word64(philox(draw.seed ^ kSeedKey, draw.offset, 0), 0);
 }
 
-Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch) {
+Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch, int64_t piece) {
+  if (piece != 0) seed ^= mixed(static_cast<uint64_t>(piece));
   return Generator(
       word64(philox(seed ^ kBatchKey, static_cast<uint64_t>(epoch), static_cast<uint64_t>(batch)), 0));
 }

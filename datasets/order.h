@@ -14,7 +14,8 @@ std::vector<int64_t> shuffled_order(int64_t count, uint64_t seed, int64_t epoch)
 /// A seed drawn from the default generator, so manual_seed determines it; used if no seed is given.
 uint64_t drawn_seed();
 
-/// The generator for one batch: the default generator of its job.
-Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch);
+/// The generator for one batch: the default generator of its job. If jobs make pieces of a batch, each has
+/// another number `piece`.
+Generator batch_generator(uint64_t seed, int64_t epoch, int64_t batch, int64_t piece = 0);
 
 }  // namespace tandem::data

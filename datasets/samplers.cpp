@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tandem/datasets/order.h"
+#include "tandem/datasets/sampler_state.h"
 
 namespace tandem::data::samplers {
 namespace {
@@ -38,6 +39,23 @@ void IndexSampler::set_epoch(size_t epoch) {
   advance_ = false;
 }
 
+void IndexSampler::save(serialize::OutputArchive& archive) const {
+  write_state(archive, "index", advance_ ? index_ : 0);
+  write_state(archive, "epoch", epoch_);
+  if (seed_) write_state(archive, "seed", *seed_);
+}
+
+void IndexSampler::load(serialize::InputArchive& archive) {
+  const uint64_t index = read_state(archive, "index"), epoch = read_state(archive, "epoch", epoch_);
+  if (const auto seed = try_read_state(archive, "seed")) seed_ = seed;
+  set_epoch(epoch);
+  IndexSampler::reset();
+  check(index <= order_.size(), "sampler: the loaded index ", index, " is above the number of indices, ",
+        order_.size(), "; load the state of a sampler of the same size");
+  index_ = index;
+  advance_ = index > 0;
+}
+
 std::vector<size_t> IndexSampler::shuffled() const {
   const auto order =
       shuffled_order(static_cast<int64_t>(size_), seed_.value_or(0), static_cast<int64_t>(epoch_));
@@ -61,24 +79,5 @@ std::vector<size_t> SubsetRandomSampler::order() {
   for (size_t& i : out) i = indices_[i];
   return out;
 }
-
-DistributedIndexSampler::DistributedIndexSampler(size_t size, size_t num_replicas, size_t rank,
-                                                 bool allow_duplicates)
-    : IndexSampler(size, 0), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
-  check(rank < num_replicas, "DistributedSampler: rank ", rank, " is out of range for ", num_replicas,
-        " replicas");
-}
-
-size_t DistributedIndexSampler::local_sample_count() const {
-  return (allow_duplicates_ ? size_ + num_replicas_ - 1 : size_) / num_replicas_;
-}
-
-std::vector<size_t> DistributedIndexSampler::share(const std::vector<size_t>& order) const {
-  std::vector<size_t> out(local_sample_count());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = order[(rank_ * out.size() + i) % order.size()];
-  return out;
-}
-
-std::vector<size_t> DistributedSequentialSampler::order() { return share(counting(size_)); }
 
 }  // namespace tandem::data::samplers

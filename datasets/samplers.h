@@ -44,6 +44,10 @@ class IndexSampler : public Sampler<> {
   /// The seed; if nullopt, the first reset() draws one from the default generator.
   optional<uint64_t> seed() const { return seed_; }
   void set_seed(uint64_t seed) { seed_ = seed; }
+  /// The state: seed, epoch and index. After load(), next() continues where save() was called, if the sampler
+  /// has the same size. Throws Error on an archive without this state, or of a larger sampler.
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  protected:
   IndexSampler(size_t size, optional<uint64_t> seed) : size_(size), seed_(seed) {}
@@ -95,44 +99,7 @@ class SubsetRandomSampler : public IndexSampler {
   std::vector<size_t> indices_;
 };
 
-/// Base of the samplers that assign each of num_replicas processes its share, a contiguous run; all runs have
-/// equal length. If the size is not divisible, allow_duplicates pads with the first indices of the order;
-/// otherwise the last ones are dropped.
-class DistributedIndexSampler : public IndexSampler {
- protected:
-  /// Throws Error unless rank < num_replicas.
-  DistributedIndexSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates);
-  size_t local_sample_count() const;
-  std::vector<size_t> share(const std::vector<size_t>& order) const;
-
-  size_t num_replicas_, rank_;
-  bool allow_duplicates_;
-};
-template <typename BatchRequest = std::vector<size_t>>
-using DistributedSampler = DistributedIndexSampler;
-
-/// Shares of a shuffled order. The seed is 0 unless set; seed and epoch must be the same on all ranks.
-class DistributedRandomSampler : public DistributedIndexSampler {
- public:
-  explicit DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                                    bool allow_duplicates = true)
-      : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {}
-
- protected:
-  std::vector<size_t> order() override { return share(shuffled()); }
-};
-
-/// Shares of 0, 1, 2, …
-class DistributedSequentialSampler : public DistributedIndexSampler {
- public:
-  explicit DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0,
-                                        bool allow_duplicates = true)
-      : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {}
-
- protected:
-  std::vector<size_t> order() override;
-};
-
 }  // namespace tandem::data::samplers
 
 #include "tandem/datasets/batch_samplers.h"
+#include "tandem/datasets/distributed_samplers.h"

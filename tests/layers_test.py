@@ -68,6 +68,7 @@ SOURCES_MAY = {
     ("nn/steps", "core/backend"): "a backend captures the step and replays it",
     ("datasets", "autograd"): "loading is not recorded",
     ("datasets", "autograd/ops"): "batches are built with operations",
+    ("datasets", "nn/files"): "samplers are saved and loaded",
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",
     ("parallel/distributed", "autograd"): "communication is not recorded",
     ("parallel/distributed", "ops.h"): "blocks are copied and summed with operations",

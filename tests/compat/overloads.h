@@ -95,6 +95,7 @@ void add_reductions(Lines& lines);
 void add_shapes(Lines& lines);
 void add_others(Lines& lines);
 void add_modules(Lines& lines);
+void add_samplers(Lines& lines);
 
 }  // namespace overloads
 

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   overloads::add_shapes(lines);
   overloads::add_others(lines);
   overloads::add_modules(lines);
+  overloads::add_samplers(lines);
   if (argc == 1) {
     std::cout << lines.text();
     return 0;

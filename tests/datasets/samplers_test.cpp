@@ -1,13 +1,13 @@
-// Samplers: complete orders that are functions of seed and epoch, and the shares of distributed processes.
+// Samplers: complete orders that are functions of seed and epoch, and their state in archives.
 #include "tandem/datasets/samplers.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "tandem/core/generator.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -92,49 +92,6 @@ TEST_CASE("SubsetRandomSampler returns its indices") {
         "SubsetRandomSampler: new size 3 does not match the 6 given indices");
 }
 
-TEST_CASE("distributed samplers divide the indices into runs of equal length") {
-  for (const size_t size : {1u, 2u, 7u, 12u, 13u})
-    for (const size_t replicas : {1u, 2u, 3u, 5u})
-      for (const bool duplicates : {false, true}) {
-        std::map<size_t, size_t> random, sequential;
-        const size_t expected = duplicates ? (size + replicas - 1) / replicas : size / replicas;
-        for (size_t rank = 0; rank < replicas; ++rank) {
-          DistributedRandomSampler r(size, replicas, rank, duplicates);
-          DistributedSequentialSampler s(size, replicas, rank, duplicates);
-          const Indices mine = epoch(r), run = epoch(s);
-          CHECK(mine.size() == expected);
-          CHECK(run.size() == expected);
-          for (const size_t i : mine) ++random[i];
-          for (const size_t i : run) ++sequential[i];
-          for (size_t k = 0; k < run.size(); ++k) CHECK(run[k] == (rank * expected + k) % size);
-        }
-        CHECK(random.size() == (duplicates ? size : expected * replicas));
-        CHECK(sequential.size() == random.size());
-        // Padding repeats indices as little as possible.
-        const size_t most = (expected * replicas + size - 1) / size;
-        for (const auto& [index, count] : random) CHECK((index < size && count <= most));
-      }
-  CHECK(error_of([] { DistributedRandomSampler(10, 2, 2); }) ==
-        "DistributedSampler: rank 2 is out of range for 2 replicas");
-}
-
-TEST_CASE("DistributedRandomSampler obeys set_epoch, and all ranks share one order") {
-  DistributedRandomSampler a(20, 2, 0), b(20, 2, 1);
-  a.set_epoch(4);
-  b.set_epoch(4);
-  Indices all = epoch(a);
-  const Indices other = epoch(b);
-  all.insert(all.end(), other.begin(), other.end());
-  CHECK(sorted(all) == counting(20));
-  a.set_epoch(5);
-  const Indices fifth = epoch(a);
-  CHECK(fifth != Indices(all.begin(), all.begin() + 10));
-  a.set_epoch(4);
-  CHECK(epoch(a) == Indices(all.begin(), all.begin() + 10));
-  CHECK(a.epoch() == 4);
-  CHECK(epoch(a) == fifth);  // the epoch advances automatically
-}
-
 TEST_CASE("BatchSampler and StreamSampler") {
   BatchSampler batches(SequentialSampler(7), 3), even(SequentialSampler(7), 3, true);
   CHECK(batches.next()->size() == 3);
@@ -147,4 +104,49 @@ TEST_CASE("BatchSampler and StreamSampler") {
   for (int epoch = 0; epoch < 2; ++epoch, stream.reset())
     while (auto count = stream.next(3)) sum += *count;
   CHECK(sum == 14);
+}
+
+TEST_CASE("a sampler continues in another process where it was saved") {
+  for (const size_t taken : {0u, 1u, 4u, 11u}) {
+    RandomSampler original(11, 3), other(11, 99);
+    original.set_epoch(5);
+    original.reset();
+    if (taken > 0) original.next(taken);
+    serialize::OutputArchive out;
+    BatchSampler(original, 2).save(out);
+    serialize::InputArchive in(out.tensors(), out.metadata());
+    other.load(in);
+    CHECK(other.index() == taken);
+    CHECK(other.epoch() == 5);
+    CHECK(rest(other) == rest(original));
+    if (taken > 0) CHECK(epoch(other) == epoch(original));
+  }
+  serialize::OutputArchive out;
+  SequentialSampler sequential(9);
+  sequential.next(7);
+  sequential.save(out);
+  serialize::InputArchive in(out.tensors(), out.metadata()), empty;
+  SequentialSampler small(6);
+  CHECK(error_of([&] { small.load(in); }) ==
+        "sampler: the loaded index 7 is above the number of indices, 6; load the state of a sampler of the "
+        "same size");
+  CHECK(error_of([&] { small.load(empty); }) ==
+        "sampler: the loaded state has no 'index'; load an archive that this kind of sampler has saved");
+}
+
+TEST_CASE(
+    "a state saved before the first reset, or between set_epoch and reset, is the begin of that epoch") {
+  RandomSampler a(20, 1), b(20, 1), c(20, 1);
+  const Indices zeroth = epoch(c), first = epoch(c);
+  serialize::OutputArchive before, chosen;
+  a.save(before);
+  serialize::InputArchive in(before.tensors(), before.metadata());
+  b.load(in);
+  CHECK(epoch(b) == zeroth);
+  a.next(3);
+  a.set_epoch(1);
+  a.save(chosen);
+  serialize::InputArchive in_chosen(chosen.tensors(), chosen.metadata());
+  b.load(in_chosen);
+  CHECK(rest(b) == first);
 }

@@ -1,0 +1,22 @@
+// How samplers keep numbers in archives: as int64 scalars, as LibTorch does.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tandem::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tandem::serialize
+
+namespace tandem::data::samplers {
+
+void write_state(serialize::OutputArchive& archive, const std::string& key, uint64_t value);
+/// nullopt if the key is missing. Throws Error unless the tensor is one int64.
+std::optional<uint64_t> try_read_state(serialize::InputArchive& archive, const std::string& key);
+/// Also throws Error if the key is missing.
+uint64_t read_state(serialize::InputArchive& archive, const std::string& key);
+/// `missing` if the key is missing.
+uint64_t read_state(serialize::InputArchive& archive, const std::string& key, uint64_t missing);
+
+}  // namespace tandem::data::samplers
