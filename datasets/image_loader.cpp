@@ -33,7 +33,9 @@ ImageLoader::ImageLoader(const ImageData& data, const BatchLoaderOptions& option
   check(options.batch_size >= 1, "ImageLoader: batch_size = ", options.batch_size, ", expected at least 1");
   const int64_t examples = images_.size(0);
   batch_size_ = options.batch_size;
-  batches_ = examples / batch_size_ + (!options.drop_last && examples % batch_size_ != 0 ? 1 : 0);
+  part_ = options.part;
+  part_.check_for("ImageLoader", batch_size_);
+  batches_ = batch_count(examples, batch_size_, options.drop_last, part_);
   check(options.first_batch >= 0 && options.first_batch <= batches_,
         "ImageLoader: first_batch = ", options.first_batch, ", but the epoch has ", batches_, " batches");
   position_ = options.first_batch;
@@ -45,11 +47,13 @@ ImageLoader::ImageLoader(const ImageData& data, const BatchLoaderOptions& option
 std::optional<ImageLoader::Batch> ImageLoader::next() {
   const Exclusive::Use use(exclusive_, "ImageLoader.next");
   if (position_ >= batches_) return std::nullopt;
-  const int64_t first = position_++ * batch_size_, count = std::min(batch_size_, images_.size(0) - first);
+  const int64_t first = position_++ * batch_size_;
+  const auto [begin, end] = part_.range(std::min(batch_size_, images_.size(0) - first));
+  const int64_t count = end - begin;
   sizes_[0] = count;
   Batch batch{empty_raw(sizes_, kFloat, images_.device()), empty_raw({count}, kLong, images_.device())};
   backend(images_).data.gather_normalized(batch.images, batch.labels, images_, labels_,
-                                          alias(order_, {count}, {1}, first), pixels_);
+                                          alias(order_, {count}, {1}, first + begin), pixels_);
   return batch;
 }
 

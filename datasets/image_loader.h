@@ -22,8 +22,8 @@ class ImageLoader {
   };
 
   /// `data`: uint8 images [N, height, width] or [N, C, height, width] and int64 labels [N] on one device.
-  /// They are not copied, so do not modify them. Only the options batch_size, shuffle, drop_last, seed, epoch
-  /// and first_batch are used. Throws Error on other dtypes or lengths and on options that BatchLoader
+  /// They are not copied, so do not modify them. Only the options batch_size, shuffle, drop_last, seed, epoch,
+  /// first_batch and part are used. Throws Error on other dtypes or lengths and on options that BatchLoader
   /// refuses.
   ImageLoader(const ImageData& data, const BatchLoaderOptions& options, const PixelScale& pixels = {});
 
@@ -38,6 +38,7 @@ class ImageLoader {
   Tensor images_, labels_, order_;
   Dims sizes_;  // of a batch; the first one is set per batch
   int64_t batch_size_, batches_, position_;
+  BatchPart part_;
   PixelScale pixels_;
   Exclusive exclusive_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/cat.h"
 #include "tandem/core/exclusive.h"
 #include "tandem/datasets/order.h"
 
@@ -45,17 +46,34 @@ struct BatchLoader::State {
   Exclusive exclusive;
   std::unique_ptr<detail::JobQueue> queue;  // last member: its threads end before the others are destroyed
 
-  std::vector<Tensor> make(int64_t batch) const {
-    const int64_t first = batch * options.batch_size;
-    const int64_t count = std::min(options.batch_size, examples - first);
+  std::vector<Tensor> rows(int64_t first, int64_t count) const {
     std::vector<Tensor> out;
     out.reserve(tensors.size());
     for (std::size_t i = 0; i < tensors.size(); ++i)
       out.push_back(gather(tensors[i], orders[i], first, count));
-    if (transform) {
-      const GeneratorGuard random(batch_generator(options.seed, options.epoch, batch));
-      transform(out);
+    return out;
+  }
+
+  // Applies the transform to each shard, so that its random numbers do not depend on the processes.
+  std::vector<Tensor> transformed(int64_t batch, int64_t first, const std::vector<int64_t>& bounds) const {
+    std::vector<std::vector<Tensor>> columns;
+    for (std::size_t k = 1; k < bounds.size(); ++k) {
+      std::vector<Tensor> piece = rows(first + bounds[k - 1], bounds[k] - bounds[k - 1]);
+      const GeneratorGuard random(batch_generator(options.seed, options.epoch, batch, bounds[k - 1]));
+      transform(piece);
+      columns.resize(piece.size());
+      for (std::size_t i = 0; i < piece.size(); ++i) columns[i].push_back(std::move(piece[i]));
     }
+    std::vector<Tensor> out;
+    for (auto& column : columns) out.push_back(column.size() == 1 ? std::move(column[0]) : cat(column));
+    return out;
+  }
+
+  std::vector<Tensor> make(int64_t batch) const {
+    const int64_t first = batch * options.batch_size;
+    const std::vector<int64_t> bounds = options.part.bounds(std::min(options.batch_size, examples - first));
+    std::vector<Tensor> out = transform ? transformed(batch, first, bounds)
+                                        : rows(first + bounds.front(), bounds.back() - bounds.front());
     if (pin)
       for (Tensor& t : out)
         if (t.is_cpu()) t = t.pin_memory();
@@ -86,8 +104,8 @@ BatchLoader::BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& 
   s.options = options;
   s.transform = std::move(transform);
   s.examples = tensors[0].size(0);
-  s.batches = s.examples / options.batch_size;
-  if (!options.drop_last && s.examples % options.batch_size != 0) ++s.batches;
+  options.part.check_for("BatchLoader", options.batch_size);
+  s.batches = batch_count(s.examples, options.batch_size, options.drop_last, options.part);
   check(options.first_batch >= 0 && options.first_batch <= s.batches,
         "BatchLoader: first_batch = ", options.first_batch, ", but the epoch has ", s.batches, " batches");
   s.asked = s.position = options.first_batch;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
+#include "tandem/datasets/batch_part.h"
 #include "tandem/datasets/job_queue.h"
 
 namespace tandem::data {
@@ -28,18 +29,20 @@ struct BatchLoaderOptions {
   int64_t epoch = 0;
   int64_t first_batch = 0;  ///< where to start: an earlier position()
   bool pin_memory = false;  ///< put batches in pinned memory, for copies to a GPU; ignored without a GPU
+  BatchPart part = {};      ///< what to load of each batch, which batch_size counts as a whole
 };
 
 /// Modifies a gathered batch in place; runs in the worker. Random numbers that it draws from the default
-/// generator depend only on (seed, epoch, batch).
+/// generator depend only on (seed, epoch, batch). If batches are cut into shards, it is called for each shard,
+/// and the numbers depend on the shard, too, but not on the process; the results are concatenated.
 using BatchTransform = std::function<void(std::vector<Tensor>& batch)>;
 
 class BatchLoader {
  public:
   /// `tensors` have equal lengths in dimension 0; example i is row i of each. They are not copied, so do not
   /// modify them. Tensors on a GPU are gathered there, by the calling thread. Throws Error on no tensors,
-  /// unequal lengths, zero-dimensional tensors, batch_size < 1, prefetch < 1, and first_batch outside 0 …
-  /// batches().
+  /// unequal lengths, zero-dimensional tensors, batch_size < 1, prefetch < 1, first_batch outside 0 …
+  /// batches(), and a part in which a process would have no examples.
   BatchLoader(std::vector<Tensor> tensors, const BatchLoaderOptions& options, BatchTransform transform = {});
   /// Safe at any time; waits for batches that are being made, not for queued ones.
   ~BatchLoader();
@@ -50,7 +53,7 @@ class BatchLoader {
   /// is rethrown as WorkerException with its worker and batch; the next call continues after that batch. Only
   /// for one thread at a time: throws Error if another thread is inside next().
   std::optional<std::vector<Tensor>> next();
-  /// Number of batches in the epoch.
+  /// Number of batches in the epoch: batch_count of batch_part.h.
   int64_t batches() const;
   /// Index of the batch that next() will return.
   int64_t position() const;

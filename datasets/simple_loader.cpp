@@ -15,7 +15,6 @@ std::vector<size_t> EpochSampler::order() {
 DataLoaderOptions full_options(const LoaderOptions& options) {
   return DataLoaderOptions(options.batch_size)
       .workers(options.num_workers)
-      .drop_last(options.drop_last)
       .pin_memory(options.pin_memory)
       .seed(options.seed)
       .timeout(options.timeout);

@@ -15,8 +15,9 @@ struct LoaderOptions {
   size_t num_workers = 0;
   bool drop_last = false;
   bool pin_memory = false;
-  optional<uint64_t> seed = nullopt;  ///< default: drawn from the default generator
+  optional<uint64_t> seed = nullopt;  ///< default: drawn from the default generator; 0 for several processes
   DataLoaderOptions::Timeout timeout = nullopt;
+  BatchPart part = {};  ///< what to load of each batch, which batch_size counts as a whole
 };
 
 namespace detail {
@@ -32,6 +33,7 @@ class EpochSampler : public samplers::IndexSampler {
   bool shuffle_;
 };
 
+/// Without drop_last, which counts examples of whole batches: the sampler drops the last one.
 DataLoaderOptions full_options(const LoaderOptions& options);
 size_t known_size(optional<size_t> size);
 
@@ -66,10 +68,10 @@ auto collate_with(Dataset dataset) {
 template <typename Dataset, typename... Collate>
 class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(),
                                                                             std::declval<Collate>()...)),
-                                              detail::EpochSampler> {
+                                              samplers::ShardedBatchSampler<detail::EpochSampler>> {
   using Base =
       StatelessDataLoader<decltype(detail::collate_with(std::declval<Dataset>(), std::declval<Collate>()...)),
-                          detail::EpochSampler>;
+                          samplers::ShardedBatchSampler<detail::EpochSampler>>;
 
  public:
   explicit DataLoader(Dataset dataset, const LoaderOptions& options = {}, Collate... collate)
@@ -81,9 +83,12 @@ class DataLoader : public StatelessDataLoader<decltype(detail::collate_with(std:
   static size_t known_size(const Dataset& dataset) { return detail::known_size(dataset.size()); }
   DataLoader(size_t examples, Dataset& dataset, const LoaderOptions& options, Collate... collate)
       : Base(detail::collate_with(std::move(dataset), std::move(collate)...),
-             detail::EpochSampler(examples, options.shuffle), detail::full_options(options)),
-        batches_(examples / options.batch_size +
-                 (!options.drop_last && examples % options.batch_size != 0 ? 1 : 0)) {}
+             {detail::EpochSampler(examples, options.shuffle), options.batch_size, options.part,
+              options.drop_last},
+             detail::full_options(options)),
+        batches_(static_cast<size_t>(batch_count(static_cast<int64_t>(examples),
+                                                 static_cast<int64_t>(options.batch_size), options.drop_last,
+                                                 options.part))) {}
 
   size_t batches_;
 };
