@@ -2,7 +2,8 @@
 `missing WHAT`.
 
 Searches CUDA_HOME (or CUDA_PATH), the nvcc on PATH, pkg-config and /usr/local/cuda; for headers and libraries also the
-folders of Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...). With --headers it searches for headers only.
+folders of Python wheels (nvidia-cudnn-cu13, nvidia-nccl-cu13, ...). With --headers it searches for headers only, with
+--nccl for NCCL and the runtime instead.
 """
 import os
 import pathlib
@@ -13,6 +14,8 @@ import sys
 import sysconfig
 
 HEADERS = {"cuda_runtime_api.h": "cudart", "cublasLt.h": "cublasLt", "cublas_v2.h": "cublas", "cudnn.h": "cudnn"}
+if "--nccl" in sys.argv:
+    HEADERS = {"cuda_runtime_api.h": "cudart", "nccl.h": "nccl"}
 
 
 def pkg_config(name):
@@ -48,7 +51,7 @@ def main():
     nvcc = nvcc or shutil.which("nvcc")
     if nvcc:
         lines.append(f"nvcc {nvcc}")
-    elif "--headers" not in sys.argv:
+    elif not {"--headers", "--nccl"} & set(sys.argv):
         lines.append("missing nvcc")
     places = candidates + [pathlib.Path("/usr")] + wheels()
     for header, library in HEADERS.items():

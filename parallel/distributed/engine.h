@@ -37,7 +37,8 @@ struct EngineOptions {
 struct CallOptions {
   uint32_t tag = 0;  ///< differs between calls that may overlap or that do not match
   std::chrono::milliseconds timeout{30'000};
-  void* stream = nullptr;  ///< engines on devices: the stream whose earlier work the call waits for
+  /// Engines on devices: the stream to which the call is submitted, whose owner orders it with other streams.
+  void* stream = nullptr;
 };
 
 /// A point-to-point operation that has been started.
@@ -83,6 +84,8 @@ class Engine {
   virtual void abort() noexcept = 0;
   /// Whether data is CUDA memory and calls are ordered by streams; otherwise data is host memory.
   virtual bool on_device() const { return false; }
+  /// Engines on devices: throws std::runtime_error if work that has been submitted is known to fail. From any thread.
+  virtual void check_submitted() {}
 };
 
 /// What a plugin exports, as `extern "C" const EnginePlugin tandem_engine_plugin`.
