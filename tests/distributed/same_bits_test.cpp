@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "tandem/parallel/shards.h"
+#include "tandem/core/shards.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/parallel/tree_sum.h"
 #include "tandem/tandem.h"
@@ -68,7 +68,7 @@ std::vector<std::vector<Tensor>> train(const Run& run) {
     for (int step = 0; step < run.steps; ++step) {
       const int64_t samples = step == 2 ? 37 : 64;  // shards of unequal size
       const auto [x, y] = batch_of(step, samples);
-      const auto [begin, end] = distributed::shard_range(samples, run.shards, group->size(), group->rank());
+      const auto [begin, end] = shard_range(samples, run.shards, group->size(), group->rank());
       const auto part = [&, from = begin, to = end](const Tensor& t) { return t.narrow(0, from, to - from); };
       server.step(optimizer, part(x), part(y), [](NetImpl& n, const Tensor& a, const Tensor& b) {
         return cross_entropy_loss(n.forward(a), b);
@@ -113,14 +113,14 @@ TEST_CASE("shard ranges cover a batch in order") {
       for (int size = 1; size <= std::min<int64_t>(samples, shards); ++size) {
         int64_t at = 0;
         for (int rank = 0; rank < size; ++rank) {
-          const auto [begin, end] = distributed::shard_range(samples, shards, size, rank);
+          const auto [begin, end] = shard_range(samples, shards, size, rank);
           CHECK(begin == at);
           CHECK(end > begin);
           at = end;
         }
         CHECK(at == samples);
       }
-  CHECK_THROWS_WITH(distributed::shard_range(64, 4, 5, 0),
+  CHECK_THROWS_WITH(shard_range(64, 4, 5, 0),
                     doctest::Contains("4 shards are too few for 5 processes"));
 }
 
