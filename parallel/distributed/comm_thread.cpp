@@ -28,8 +28,9 @@ void CommThread::push(std::shared_ptr<CallWork> work) {
 
 std::vector<std::shared_ptr<CallWork>> CommThread::take_all() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<CallWork>> out(queue_.begin(), queue_.end());
+  std::vector<std::shared_ptr<CallWork>> out;
   if (running_) out.push_back(running_);
+  out.insert(out.end(), queue_.begin(), queue_.end());
   queue_.clear();
   waiting_.store(0, std::memory_order_release);
   return out;

@@ -17,7 +17,7 @@ class CommThread {
   /// Starts the thread, which keeps `group` alive until it ends.
   void start(std::shared_ptr<GroupState> group);
   void push(std::shared_ptr<CallWork> work);
-  /// Removes and returns everything that is queued or running.
+  /// Removes everything that is queued; returns it after what is running.
   std::vector<std::shared_ptr<CallWork>> take_all();
   /// Waits until everything that has been pushed is done. No timeout: the watchdog makes calls fail.
   void drain();

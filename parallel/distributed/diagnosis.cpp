@@ -13,7 +13,7 @@ namespace tandem::distributed {
 
 namespace {
 
-constexpr Milliseconds kForStatuses{1200}, kForFailure{1700}, kPause{20};
+constexpr Milliseconds kForStatuses{1200}, kForFailure{1600}, kForReaders{300}, kPause{20};
 constexpr std::size_t kMaxError = 2000;
 
 std::string one_decimal(double seconds) {
@@ -27,7 +27,6 @@ struct Findings {
   std::vector<int> waiting, left, gone, late;
   std::map<std::string, std::vector<int>> calls;  // what the waiting ranks are in
   double seconds = 0;                             // the longest wait
-  std::string error;
 };
 
 Findings sort_ranks(const Statuses& statuses) {
@@ -45,7 +44,6 @@ Findings sort_ranks(const Statuses& statuses) {
       out.waiting.push_back(rank);
       out.calls[status->call.label() + ": " + status->call.description()].push_back(rank);
       out.seconds = std::max(out.seconds, status->seconds);
-      if (out.error.empty()) out.error = status->error;
     }
   }
   return out;
@@ -119,7 +117,7 @@ std::string explain(const Statuses& statuses, int rank) {
   if (absent.empty() && mixed) return "ranks wait in different calls" + list_calls(found);
   if (absent.empty()) {
     const std::string after = one_decimal(found.seconds);
-    if (!found.error.empty()) return concat(label, " failed after ", after, ": ", found.error);
+    if (!own.error.empty()) return concat(label, " failed after ", after, ": ", own.error);
     return concat(label, " is not done after ", after,
                   " although all ranks take part: the network is too slow for the timeout");
   }
@@ -189,8 +187,9 @@ void Board::collect(const Status& own, Statuses& statuses) {
   statuses[static_cast<std::size_t>(rank_)] = own;
 }
 
-std::string Board::settle(const Status& own) {
-  store_->set(key(concat("status/", rank_)), own.text());
+void Board::publish(const Status& own) { store_->set(key(concat("status/", rank_)), own.text()); }
+
+std::string Board::agree(const Status& own) {
   const std::string me = std::to_string(rank_);
   const bool first = store_->compare_set(key("trouble"), "", me) == me;
   if (!first && wait_for_failure(kForFailure)) return store_->get(key("failure"), Milliseconds(1000));
@@ -200,9 +199,28 @@ std::string Board::settle(const Status& own) {
   return store_->compare_set(key("failure"), "", explain(statuses, rank_));
 }
 
+std::string Board::settle(const Status& own) {
+  const std::string message = agree(own);
+  arrive("seen");
+  wait_for_readers();
+  return message;
+}
+
+// Rank 0 usually serves the store, and its process may end when the error is thrown.
+void Board::wait_for_readers() {
+  if (rank_ != 0) return;
+  std::vector<std::string> readers;
+  for (int rank = 1; rank < size_; ++rank)
+    if (store_->check({key(concat("status/", rank))}) && !store_->check({key(concat("end/", rank))}))
+      readers.push_back(key(concat("seen/", rank)));
+  const double end = seconds_now() + 1e-3 * static_cast<double>(kForReaders.count());
+  while (!store_->check(readers) && seconds_now() < end) std::this_thread::sleep_for(kPause);
+}
+
 std::string Board::settle(const std::string& message) {
   const std::string valid = store_->compare_set(key("failure"), "", message);
   store_->set(key("trouble"), std::to_string(rank_));
+  arrive("seen");
   return valid;
 }
 

@@ -40,6 +40,9 @@ std::exception_ptr GroupState::fail(const Trouble& trouble) {
   if (engine) engine->abort();
   finish_all();
   failure_set_.notify_all();
+  // Rank 0 usually serves the store, so it gives the others time to read the reason.
+  if (trouble.kind == Trouble::ABORTED && rank == 0 && size > 1)
+    try_briefly([self = shared_from_this()] { self->board.missing("seen", Milliseconds(500)); });
   return failure_;
 }
 
@@ -57,19 +60,27 @@ void GroupState::finish_all() {
   comm.wake();
 }
 
+// Settles on one message with the other ranks. Connections are closed as soon as this rank has told what it waits for, so
+// that ranks that wait elsewhere in the call notice.
 std::string GroupState::find_message(const Trouble& trouble) {
-  const bool settled = trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH;
   if (size == 1) return trouble.text;
-  Status own{false, trouble.call, trouble.seconds, trouble.text, {}};
+  const auto self = shared_from_this();
+  const int64_t begin = nanoseconds_now();
+  const auto left = [&] { return kForStore - Milliseconds((nanoseconds_now() - begin) / 1'000'000); };
+  if (trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH) {
+    try {
+      return ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
+    } catch (const std::exception&) {
+      return trouble.text;
+    }
+  }
+  const Status own{false, trouble.call, trouble.seconds, trouble.text, engine->lost()};
   try {
-    if (!settled) own.lost = engine->lost();
-    return ask_store(
-        [self = shared_from_this(), own, settled, text = trouble.text] {
-          return settled ? self->board.settle(text) : self->board.settle(own);
-        },
-        kForStore);
+    ask_store([self, own] { return self->board.publish(own), std::string(); }, left());
+    engine->abort();
+    return ask_store([self, own] { return self->board.settle(own); }, left());
   } catch (const std::exception& error) {
-    return settled ? trouble.text : without_store(trouble, own.lost, error.what());
+    return without_store(trouble, own.lost, error.what());
   }
 }
 

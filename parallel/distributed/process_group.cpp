@@ -63,13 +63,18 @@ std::string master_of(const Store& store) {
   return given == nullptr ? "" : given;
 }
 
+// The first rank whose time is up tells the others, so that all name the same ranks.
 void meet(GroupState& group) {
-  group.board.arrive("join");
-  const std::vector<int> missing = group.board.missing("join", group.timeout);
+  Board& board = group.board;
+  board.arrive("join");
+  const auto given_up = [&] { return group.store->check({board.key("failure")}); };
+  const std::vector<int> missing = board.missing("join", group.timeout, given_up);
   if (missing.empty()) return;
-  throw DistributedError(concat("process group: ", rank_list(missing), " of ", group.size,
-                                " did not connect within ", group.timeout.count(), " ms; this is rank ",
-                                group.rank));
+  const std::string message = board.settle(concat("process group: ", rank_list(missing), " of ", group.size,
+                                                  " did not connect within ", group.timeout.count(), " ms"));
+  // Rank 0 usually serves the store, so the others read the message first.
+  if (group.rank == 0) board.missing("seen", Milliseconds(300));
+  throw DistributedError(message);
 }
 
 void connect(GroupState& group) {
