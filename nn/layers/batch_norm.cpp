@@ -78,6 +78,9 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
   else
     check(input.dim() == 5, "BatchNorm3d: input must be [N, C, D, H, W], got ", input);
   const bool training = this->is_training() || !running_mean.defined();
+  if (normalize)
+    return normalize({input, weight, bias, running_mean, running_var, num_batches_tracked, training,
+                      options.momentum(), options.eps()});
   return autograd::batch_norm_tracked(input, weight, bias, running_mean, running_var, num_batches_tracked,
                                       training, options.momentum(), options.eps());
 }

@@ -1,10 +1,20 @@
 // BatchNorm1d, BatchNorm2d and BatchNorm3d.
 #pragma once
+#include <functional>
+
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/norm.h"
 
 namespace tandem::nn {
+
+/// One forward of a BatchNorm layer.
+struct BatchNormCall {
+  const Tensor &input, &weight, &bias, &running_mean, &running_var, &num_batches_tracked;
+  bool training;  ///< uses, and tracks, the statistics of the batch
+  optional<double> momentum;
+  double eps;
+};
 
 /// Base of the three: y = (x - mean) / √(var + eps) · weight + bias per channel (dimension 1). Training uses
 /// the mean and variance of the batch, evaluation the running ones if tracked (S. Ioffe, C. Szegedy: Batch
@@ -25,6 +35,8 @@ class BatchNormImplBase : public Cloneable<Derived> {
   Tensor weight, bias;
   /// [num_features], [num_features] and an int64 scalar; undefined without track_running_stats.
   Tensor running_mean, running_var, num_batches_tracked;
+  /// Normalises checked input instead of the layer, if set: see distributed::convert_sync_batchnorm.
+  std::function<Tensor(const BatchNormCall& call)> normalize;
 };
 
 /// [N, C] or [N, C, L].
