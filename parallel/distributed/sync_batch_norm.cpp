@@ -70,7 +70,7 @@ struct SyncBatchNormBackward final : Node {
   const char* name() const override { return "SyncBatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
-    const Tensor n = count.unpack(*this).to(x.dtype());
+    const Tensor n = count.unpack(*this).clamp_min(1);
     GradMode::is_enabled() ? differentiable(g, x, w, n, out) : fused(g, x, w, n, out);
   }
   void release() override {
@@ -89,7 +89,7 @@ struct SyncBatchNormBackward final : Node {
     if (!needs(0)) return;
     const Tensor all = sums.to(kDouble).contiguous();
     group->all_reduce(all)->wait();
-    const Tensor means = (all / n.clamp_min(1).to(kDouble)).to(x.dtype()), inverse = (var + eps).rsqrt();
+    const Tensor means = (all / n).to(x.dtype()), inverse = (var + eps).rsqrt();
     const Tensor scale = w.defined() ? inverse * w : inverse;
     const auto row = [&](const Tensor& t) { return t.view({1, channels, 1}); };
     const Tensor slope = means.select(0, 0) * inverse;
@@ -105,7 +105,7 @@ struct SyncBatchNormBackward final : Node {
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
     row[1] = x.size(1);
     const auto mean_of = [&](const Tensor& t) {
-      return functional::all_reduce(t.sum(dims, true), ReduceOp::SUM, group) / n.clamp_min(1);
+      return functional::all_reduce(t.sum(dims, true), ReduceOp::SUM, group) / n.to(x.dtype());
     };
     const Tensor far = x - mean_of(x), inverse = (mean_of(far * far) + eps).rsqrt(), h = far * inverse;
     if (needs(1)) out[1] = (g * h).sum(dims);
