@@ -46,11 +46,14 @@ FlatSlices::FlatSlices(std::vector<Tensor> parameters, int ranks) : parameters_(
 
 std::vector<Segment> FlatSlices::segments(int rank) const {
   std::vector<Segment> out;
-  for (std::size_t b = 0; b < buffers_.size(); ++b)
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    for (const std::size_t k : buffers_[b].parameters)
+      if (rank == 0 && parameters_[k].numel() == 0) out.push_back({k, b, 0, 0, 0});
     for_parts(buffers_[b], rank * buffers_[b].slice, buffers_[b].slice,
               [&](std::size_t parameter, int64_t begin, int64_t length, int64_t at) {
                 out.push_back({parameter, b, begin, length, at});
               });
+  }
   return out;
 }
 

@@ -30,7 +30,7 @@ class FlatSlices {
   FlatSlices(std::vector<Tensor> parameters, int ranks);
   const std::vector<Tensor>& parameters() const { return parameters_; }
   const std::vector<SlicedBuffer>& buffers() const { return buffers_; }
-  /// In the order of buffers and offsets.
+  /// Of all buffers. Parameters without elements, which have a state, too, are with rank 0.
   std::vector<Segment> segments(int rank) const;
   /// The first parameter that is no longer in its buffer, as after Module::to; undefined if there is none.
   Tensor moved() const;

@@ -74,6 +74,7 @@ struct ZeroRedundancyOptimizerBase::Impl {
 
   std::vector<optim::OptimizerParamGroup> groups_of_leaves(
       const std::vector<optim::OptimizerParamGroup>&) const;
+  void take_options(const std::vector<optim::OptimizerParamGroup>& groups) const;
   void use_gradients();
   void reduce_gradients();
   std::vector<char> used_anywhere() const;
@@ -136,13 +137,19 @@ Tensor ZeroRedundancyOptimizerBase::step(LossClosure closure) {
         " got other memory, for example by Module::to(); construct the optimizer afterwards");
   state().clear();
   s.consolidated = false;
-  for (std::size_t g = 0; g < param_groups().size(); ++g)
-    s.optimizer().param_groups()[g].set_options(param_groups()[g].options().clone());
+  s.take_options(param_groups());
   s.options.reduce_gradients ? s.reduce_gradients() : s.use_gradients();
   s.optimizer().step();
   s.optimizer().zero_grad();
   s.receive_parameters();
   return loss;
+}
+
+// Schedulers and load() change the options of the whole groups.
+void ZeroRedundancyOptimizerBase::Impl::take_options(
+    const std::vector<optim::OptimizerParamGroup>& groups) const {
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    optimizer().param_groups()[g].set_options(groups[g].options().clone());
 }
 
 // The gradients of the segments are views of those of the parameters.
@@ -328,6 +335,7 @@ void ZeroRedundancyOptimizerBase::save_part(serialize::OutputArchive& archive) c
   archive.write("rank", impl_->group->rank());
   archive.write("size", impl_->group->size());
   serialize::OutputArchive part;
+  impl_->take_options(param_groups());
   impl_->optimizer().save(part);
   archive.write("part", part);
 }

@@ -10,6 +10,7 @@
 // With P processes the state takes about 1 / P of the memory, and results have the bits of the optimizer itself. The
 // parameters become views of flat buffers, so move the model to its device first.
 #pragma once
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <vector>
