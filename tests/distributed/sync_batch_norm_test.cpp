@@ -169,6 +169,8 @@ TEST_CASE("evaluation does not communicate") {
     nn::BatchNorm1d same(3);
     same->eval();
     const Tensor x = arange(12, kFloat32).view({4, 3});
+    nn::Sequential inside(layer, nn::ReLU());
+    CHECK(identical(inside(x), relu(same(x))));
     CHECK(identical(layer(x), same(x)));
   }));
 }
