@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "tandem/datasets/image_data.h"
-#include "tandem/datasets/samplers.h"
+#include "tandem/datasets/distributed_samplers.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 

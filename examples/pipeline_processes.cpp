@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/parallel/distributed/functional.h"
+#include "tandem/parallel/collectives.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;

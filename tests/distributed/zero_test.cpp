@@ -5,7 +5,7 @@
 
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed/distributed_data_parallel.h"
-#include "tandem/parallel/distributed/zero_redundancy_optimizer.h"
+#include "tandem/parallel/zero_redundancy_optimizer.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/distributed/ranks.h"

@@ -1,5 +1,5 @@
 // The optimizer of this process works on segments: leaves that are views of its slices of the flat buffers.
-#include "tandem/parallel/distributed/zero_redundancy_optimizer.h"
+#include "tandem/parallel/zero_redundancy_optimizer.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/distributed/flat_slices.h"
+#include "tandem/parallel/flat_slices.h"
 
 namespace tandem::distributed {
 namespace {

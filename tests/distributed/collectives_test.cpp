@@ -1,5 +1,5 @@
 // Differentiable collectives: values, gradients and second-order gradients are those of the same function in one process.
-#include "tandem/parallel/distributed/functional.h"
+#include "tandem/parallel/collectives.h"
 
 #include <doctest/doctest.h>
 

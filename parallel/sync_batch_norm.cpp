@@ -1,6 +1,6 @@
 // Batch normalisation over processes. With h = (x - mean) / s, s = sqrt(var + eps), and sums over all processes: dx = w / s
 // (g - mean(g) - h mean(g h)); dw and db are sums over this process only, as those of other layers are.
-#include "tandem/parallel/distributed/sync_batch_norm.h"
+#include "tandem/parallel/sync_batch_norm.h"
 
 #include <ostream>
 
@@ -11,7 +11,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/nn/layers/norm_members.h"
-#include "tandem/parallel/distributed/functional.h"
+#include "tandem/parallel/collectives.h"
 
 namespace tandem::distributed {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/parallel/distributed/flat_slices.h"
+#include "tandem/parallel/flat_slices.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Differentiable collectives. Each backward is the adjoint collective: all_reduce of all_reduce, reduce of broadcast,
 // reduce_scatter of all_gather, all_to_all with exchanged splits, and a message in the other direction.
-#include "tandem/parallel/distributed/functional.h"
+#include "tandem/parallel/collectives.h"
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops.h"
