@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/distributed/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/zero_redundancy_optimizer.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
