@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "tandem/core/profile.h"
-#include "tandem/core/spin.h"
 #include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {
@@ -20,9 +19,10 @@ void CommThread::start(std::shared_ptr<GroupState> group) {
 }
 
 void CommThread::push(std::shared_ptr<CallWork> work) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(work));
-  waiting_.store(queue_.size(), std::memory_order_release);
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+  }
   pushed_.notify_one();
 }
 
@@ -32,7 +32,6 @@ std::vector<std::shared_ptr<CallWork>> CommThread::take_all() {
   if (running_) out.push_back(running_);
   out.insert(out.end(), queue_.begin(), queue_.end());
   queue_.clear();
-  waiting_.store(0, std::memory_order_release);
   return out;
 }
 
@@ -56,14 +55,12 @@ bool CommThread::stop(Milliseconds timeout) {
 
 void CommThread::loop(GroupState& group) {
   for (;;) {
-    spin_until([this] { return waiting_.load(std::memory_order_acquire) != 0 || stop_; });
     {
       std::unique_lock lock(mutex_);
       pushed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
       if (stop_) return;
       running_ = std::move(queue_.front());
       queue_.pop_front();
-      waiting_.store(queue_.size(), std::memory_order_release);
     }
     group.execute(*running_);
     const std::lock_guard lock(mutex_);

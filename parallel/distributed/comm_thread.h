@@ -1,6 +1,5 @@
 // The thread of a group that carries out its collectives, in order.
 #pragma once
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -33,9 +32,7 @@ class CommThread {
   std::condition_variable pushed_, changed_;
   std::deque<std::shared_ptr<CallWork>> queue_;
   std::shared_ptr<CallWork> running_;
-  std::atomic<std::size_t> waiting_{0};  // the size of queue_; readable without the lock
-  std::atomic<bool> stop_{false};
-  bool started_ = false, ended_ = false;
+  bool started_ = false, stop_ = false, ended_ = false;
 };
 
 }  // namespace tandem::distributed

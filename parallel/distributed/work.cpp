@@ -1,6 +1,5 @@
 #include "tandem/parallel/distributed/work.h"
 
-#include "tandem/core/spin.h"
 #include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {
@@ -13,7 +12,7 @@ FinishableWork::FinishableWork(std::shared_ptr<GroupState> group, const CallReco
 bool FinishableWork::finish(const std::exception_ptr& error) {
   if (claimed_.exchange(true)) return false;
   error_ = error;
-  done_.store(1, std::memory_order_release);
+  done_.store(true, std::memory_order_release);
   done_.notify_all();
   return true;
 }
@@ -24,20 +23,17 @@ void FinishableWork::rethrow() const {
 
 // The watchdog ends the wait when the group's timeout has passed, or this one.
 void FinishableWork::wait(Milliseconds timeout) {
-  const auto done = [this] { return done_.load(std::memory_order_acquire) != 0; };
-  if (!done()) {
+  if (!finished()) {
     group_->check_process();
     std::unique_ptr<Watched> watched;
     if (timeout.count() > 0) watched = group_->watch(call, timeout);
-    if (!spin_until(done))
-      while (!done()) done_.wait(0, std::memory_order_acquire);
+    // This yields before it sleeps. Longer spinning would take the cores that the engine's threads need.
+    done_.wait(false, std::memory_order_acquire);
   }
   rethrow();
 }
 
-std::exception_ptr FinishableWork::exception() {
-  return done_.load(std::memory_order_acquire) != 0 ? error_ : nullptr;
-}
+std::exception_ptr FinishableWork::exception() { return finished() ? error_ : nullptr; }
 
 CallWork::CallWork(std::shared_ptr<GroupState> group, const CallRecord& record, Run what)
     : FinishableWork(std::move(group), record), run(std::move(what)) {}

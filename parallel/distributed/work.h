@@ -18,7 +18,7 @@ class FinishableWork : public Work {
   FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& call);
   void wait(Milliseconds timeout) override;
   bool is_completed() override { return finished(); }
-  bool finished() const { return done_.load(std::memory_order_acquire) != 0; }
+  bool finished() const { return done_.load(std::memory_order_acquire); }
   std::exception_ptr exception() override;
   /// Returns false, and does nothing, if the work is finished already.
   bool finish(const std::exception_ptr& error);
@@ -29,8 +29,7 @@ class FinishableWork : public Work {
   const std::shared_ptr<GroupState> group_;
 
  private:
-  std::atomic<bool> claimed_{false};
-  std::atomic<uint32_t> done_{0};
+  std::atomic<bool> claimed_{false}, done_{false};
   std::exception_ptr error_;
 };
 
