@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/datasets/image_data.h"
 #include "tandem/datasets/distributed_samplers.h"
+#include "tandem/datasets/image_data.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 

@@ -120,8 +120,7 @@ TEST_CASE("shard ranges cover a batch in order") {
         }
         CHECK(at == samples);
       }
-  CHECK_THROWS_WITH(shard_range(64, 4, 5, 0),
-                    doctest::Contains("4 shards are too few for 5 processes"));
+  CHECK_THROWS_WITH(shard_range(64, 4, 5, 0), doctest::Contains("4 shards are too few for 5 processes"));
 }
 
 TEST_CASE("parameters and buffers have the same bits on any number of processes") {
