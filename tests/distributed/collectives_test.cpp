@@ -15,16 +15,6 @@ using functional::Group;
 using tandem::testing::close;
 using tandem::testing::identical;
 
-bool available() {
-  if (is_backend_available("gloo")) return true;
-  MESSAGE("skipped: no gloo");
-  return false;
-}
-
-void check_no_errors(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) CHECK(error == "");
-}
-
 // Fixed numbers that differ from rank to rank.
 Tensor numbers(IntArrayRef sizes, int rank, double step) {
   int64_t n = 1;

@@ -13,12 +13,6 @@ void check_none(const std::vector<std::string>& errors) {
   for (const std::string& error : errors) CHECK(error == "");
 }
 
-bool available() {
-  if (is_backend_available("gloo")) return true;
-  MESSAGE("skipped: no gloo");
-  return false;
-}
-
 Tensor filled(std::vector<int64_t> sizes, int64_t value) { return full(sizes, value, kFloat32); }
 
 // Small integers, which every dtype holds exactly, also after a sum or product over five ranks.

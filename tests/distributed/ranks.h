@@ -37,6 +37,17 @@ inline std::vector<std::string> run_ranks(int size, const std::function<void(Pro
   return errors;
 }
 
+/// Whether ranks of this machine can be connected; reports a skipped test otherwise.
+inline bool available() {
+  if (is_backend_available("gloo")) return true;
+  MESSAGE("skipped: no gloo");
+  return false;
+}
+
+inline void check_no_errors(const std::vector<std::string>& errors) {
+  for (const std::string& error : errors) CHECK(error == "");
+}
+
 using GroupPtr = std::shared_ptr<ProcessGroup>;
 
 /// The same with the group as a shared_ptr.

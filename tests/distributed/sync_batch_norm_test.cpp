@@ -17,16 +17,6 @@ namespace {
 using tandem::testing::close;
 using tandem::testing::identical;
 
-bool available() {
-  if (is_backend_available("gloo")) return true;
-  MESSAGE("skipped: no gloo");
-  return false;
-}
-
-void check_no_errors(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) CHECK(error == "");
-}
-
 // Samples of each rank; the second of several has none.
 std::vector<int64_t> counts_of(int size) {
   std::vector<int64_t> out;

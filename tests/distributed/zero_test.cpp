@@ -16,16 +16,6 @@ namespace {
 using tandem::testing::identical;
 using Groups = std::vector<optim::OptimizerParamGroup>;
 
-bool available() {
-  if (is_backend_available("gloo")) return true;
-  MESSAGE("skipped: no gloo");
-  return false;
-}
-
-void check_no_errors(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) CHECK(error == "");
-}
-
 Tensor numbers(IntArrayRef sizes, int64_t start, ScalarType dtype) {
   int64_t n = 1;
   for (const int64_t size : sizes) n *= size;
