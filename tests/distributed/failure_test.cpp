@@ -8,12 +8,6 @@
 namespace tandem::distributed {
 namespace {
 
-bool available() {
-  if (is_backend_available("gloo")) return true;
-  MESSAGE("skipped: no gloo");
-  return false;
-}
-
 void check_contains(const std::string& text, const std::string& part) {
   CHECK_MESSAGE(text.find(part) != std::string::npos, "\"", text, "\" lacks \"", part, "\"");
 }
