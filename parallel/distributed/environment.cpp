@@ -1,7 +1,6 @@
 #include "tandem/parallel/distributed/environment.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -213,7 +212,6 @@ Environment Environment::read() {
   e.job_key = text_of("TANDEM_JOB_KEY").value_or("");
   check(e.job_key.size() <= detail::kMaxJobKey, "TANDEM_JOB_KEY has ", e.job_key.size(), " bytes, at most ",
         detail::kMaxJobKey, " are possible");
-  if (e.launcher == "Open MPI") e.session_folder = text_of("PMIX_SERVER_TMPDIR").value_or("");
   e.launcher_has_store = flag_of("TORCHELASTIC_USE_AGENT_STORE");
   if (const auto restart = rank_of("TORCHELASTIC_RESTART_COUNT"))
     e.restart = static_cast<int>(restart->value);
@@ -240,18 +238,10 @@ std::shared_ptr<Store> make_store(const Environment& environment, Milliseconds t
     return store;
   }
   check(e.rank >= 0 && e.rank < e.world_size, "make_store: rank ", e.rank, " of ", e.world_size);
-  if (e.master_port == 0 && !e.session_folder.empty() && e.local_world_size == e.world_size) {
-    static std::atomic<int> made{0};  // all ranks make their stores in the same order
-    const auto store = std::make_shared<FileStore>(concat(e.session_folder, "/tandem_store_", made++));
-    store->set_timeout(timeout);
-    return store;
-  }
   const std::string of = concat("make_store: rank ", e.rank, " of ", e.world_size);
   check(!e.master_addr.empty(), of, ": the address of rank 0 is not known; set MASTER_ADDR on every rank");
   check(e.master_port != 0, of,
-        ": the port of rank 0 is not known; set MASTER_PORT on every rank (mpirun -x MASTER_PORT=…), to a "
-        "port that is "
-        "free on ",
+        ": the port of rank 0 is not known; set MASTER_PORT on every rank, to a port that is free on ",
         e.master_addr);
   TCPStoreOptions options;
   options.port = e.master_port;

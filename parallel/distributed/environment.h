@@ -20,9 +20,6 @@ struct Environment {
   std::string launcher = "none";
   /// Whether the launcher, not rank 0, serves the store (TORCHELASTIC_USE_AGENT_STORE).
   bool launcher_has_store = false;
-  /// A folder of this job on this machine (PMIX_SERVER_TMPDIR), which Open MPI removes when the job ends; empty if
-  /// there is none.
-  std::string session_folder;
   /// Number of earlier runs of this job that failed and were restarted (TORCHELASTIC_RESTART_COUNT).
   int restart = 0;
 
@@ -45,8 +42,7 @@ struct Environment {
   bool launched() const { return launcher != "none"; }
 };
 
-/// The store that `environment` describes. Without a port, ranks that mpirun has started on one machine share a file in
-/// session_folder. Otherwise rank 0 (or the launcher) serves the store, and listens on master_addr only. If
+/// The store that `environment` describes: rank 0 (or the launcher) serves it, and listens on master_addr only. If
 /// the job spans machines and master_addr is a name that means a loopback address on rank 0's own machine
 /// (/etc/hosts), rank 0 listens on every interface. A single process without a master gets a HashStore. Throws Error
 /// when the address or the port is missing, and DistributedError as TCPStore does.

@@ -8,7 +8,6 @@
 #include "tandem/parallel/distributed/tcp_server.h"
 #include "tandem/tests/distributed/stores.h"
 #include "tandem/tests/environment.h"
-#include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 using namespace tandem::test;
@@ -266,21 +265,5 @@ TEST_CASE("a store without an address or a port") {
   job.world_size = 2;
   CHECK(contains(complaint([&] { make_store(job); }), "set MASTER_ADDR"));
   job.master_addr = "127.0.0.1";
-  CHECK(contains(complaint([&] { make_store(job); }), "set MASTER_PORT"));
-}
-
-TEST_CASE("ranks that mpirun started on one machine share a file") {
-  const test::TempFolder folder;
-  Job job;
-  job.world_size = job.local_world_size = 2, job.master_addr = "127.0.0.1";
-  job.session_folder = folder.path();
-  make_store(job)->set("key", "value");
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    ++files;
-    CHECK(distributed::FileStore(entry.path()).get("key", Milliseconds(1000)) == "value");
-  }
-  CHECK(files == 1);
-  job.local_world_size = 1;  // another machine cannot read the file
   CHECK(contains(complaint([&] { make_store(job); }), "set MASTER_PORT"));
 }
