@@ -1,0 +1,106 @@
+"""Jobs of several processes, for the tests of this folder: every wait has a limit, and no process is left."""
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+
+counts = {"passed": 0, "failed": 0}
+FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_DISTRIBUTED|OMP_|OMPI_|PMI|SLURM_)")
+clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
+
+
+def check(what, good):
+    counts["passed" if good else "failed"] += 1
+    if not good:
+        print("FAILED:", what, flush=True)
+
+
+def finish():
+    """Prints the counts; the exit code."""
+    print(f"{counts['passed']} passed, {counts['failed']} failed")
+    return int(counts["failed"] > 0)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(command, limit, env={}):
+    """Exit code ("hangs" after the limit), output and errors of a program, which is ended with all its children."""
+    process = subprocess.Popen(command, env={**clean, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    try:
+        out, error = process.communicate(timeout=limit)
+        return process.returncode, out, error
+    except subprocess.TimeoutExpired:
+        return "hangs", "", ""
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+
+
+class Job:
+    """Processes that find each other by environment variables; none is left when the block ends."""
+
+    def __init__(self, size, command, threads=1):
+        port = free_port()
+        self.ranks = []
+        for rank in range(size):
+            env = dict(clean, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
+                       MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TANDEM_NUM_THREADS=str(threads))
+            self.ranks.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.ranks:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def wait_for(self, line, limit=30):
+        """Until every rank has printed the line. Returns False after the limit, or if a rank has ended before."""
+        end = time.time() + limit
+        for process in self.ranks:
+            for seen in iter(lambda: self._line(process, end), ""):
+                if seen.strip() == line:
+                    break
+            else:
+                return False
+        return True
+
+    @staticmethod
+    def _line(process, end):
+        # One byte at a time: select() does not see what a buffer has taken already.
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([process.stdout], [], [], max(0, end - time.time()))[0]:
+                return ""
+            byte = os.read(process.stdout.fileno(), 1)
+            if not byte:
+                break
+            text += byte
+        return text.decode()
+
+    def results(self, limit, but=()):
+        """Exit code, output and errors by rank, except of ranks `but`; the code of one that does not end is "hangs"."""
+        end = time.time() + limit
+        out = {}
+        for rank, process in enumerate(self.ranks):
+            if rank in but:
+                continue
+            try:
+                output, error = process.communicate(timeout=max(0.1, end - time.time()))
+                out[rank] = (process.returncode, output, error)
+            except subprocess.TimeoutExpired:
+                out[rank] = ("hangs", "", "")
+        return out
