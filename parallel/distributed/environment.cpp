@@ -173,6 +173,16 @@ void read_master(Environment& e, bool has_slurm) {
     e.master_port = static_cast<uint16_t>(15000 + (job->value + 1009 * (step ? step->value : 0)) % 10000);
 }
 
+// mpirun gives its ranks nothing but a name in common.
+void read_open_mpi_job(Environment& e) {
+  const auto job = text_of("PMIX_NAMESPACE");
+  if (e.launcher != "Open MPI" || e.world_size == 1 || !job || job->empty()) return;
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : *job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  if (e.master_port == 0) e.master_port = static_cast<uint16_t>(15000 + hash % 10000);
+  if (e.job_key.empty()) e.job_key = job->substr(0, detail::kMaxJobKey);
+}
+
 void place_locally(Environment& e, const std::optional<Place>& local) {
   if (local) {
     check(local->size.value <= e.world_size, local->size.name, " is ", local->size.value,
@@ -212,6 +222,7 @@ Environment Environment::read() {
   e.job_key = text_of("TANDEM_JOB_KEY").value_or("");
   check(e.job_key.size() <= detail::kMaxJobKey, "TANDEM_JOB_KEY has ", e.job_key.size(), " bytes, at most ",
         detail::kMaxJobKey, " are possible");
+  read_open_mpi_job(e);
   e.launcher_has_store = flag_of("TORCHELASTIC_USE_AGENT_STORE");
   if (const auto restart = rank_of("TORCHELASTIC_RESTART_COUNT"))
     e.restart = static_cast<int>(restart->value);

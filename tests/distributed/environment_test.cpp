@@ -30,6 +30,7 @@ const char* const kAll[] = {"RANK",
                             "OMPI_COMM_WORLD_SIZE",
                             "OMPI_COMM_WORLD_LOCAL_RANK",
                             "OMPI_COMM_WORLD_LOCAL_SIZE",
+                            "PMIX_NAMESPACE",
                             "PMI_RANK",
                             "PMI_SIZE",
                             "MPI_LOCALRANKID",
@@ -134,6 +135,14 @@ TEST_CASE("MPI") {
   CHECK(read_with(kOpenMpi).master_addr == "");
   Variables one = with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_RANK", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
   CHECK(read_with(one).master_addr == "127.0.0.1");
+  const distributed::Environment named = read_with(with(one, {{"PMIX_NAMESPACE", "732954625"}}));
+  CHECK(named.master_port >= 15000);
+  CHECK(named.master_port < 25000);
+  CHECK(named.job_key == "732954625");
+  CHECK(read_with(with(one, {{"PMIX_NAMESPACE", "732954626"}})).master_port != named.master_port);
+  CHECK(read_with(with(one, {{"PMIX_NAMESPACE", "a"}, {"MASTER_PORT", "7"}, {"TANDEM_JOB_KEY", "k"}}))
+            .master_port == 7);
+  CHECK(read_with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "a"}}).job_key == "");
   const Variables pmi = {
       {"PMI_RANK", "1"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
   check_places(read_with(pmi), "PMI", 1, 3, 1, 2);
