@@ -180,7 +180,7 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
     else
       s.fold_buffers(used.size());
   }
-  rethrow(errors, used);
+  rethrow(errors, used, s.group.get());
   s.add_timings(used.size(), computed - begin);
   ++s.steps;
   if (!result.skipped) s.reduce(used.size(), next);

@@ -19,7 +19,8 @@ int64_t batch_size(const Tensors& batch);
 /// `from` as a tensor on `device`; if `device` can read its memory, a view that keeps the storage alive.
 Tensor seen_from(Device device, const Tensor& from);
 /// Rethrows the first device's error, with the device prepended to its message.
-void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices);
+void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices,
+             const ServerGroup* group);
 
 struct ServerCore::Impl {
   std::vector<Device> devices;

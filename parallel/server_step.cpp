@@ -33,9 +33,11 @@ Tensor seen_from(Device device, const Tensor& from) {
   return from.to(device, /*non_blocking=*/true);
 }
 
-void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices) {
+void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<Device>& devices,
+             const ServerGroup* group) {
+  const std::string where = group == nullptr ? "" : concat("rank ", group->rank(), ", ");
   for (std::size_t i = 0; i < errors.size(); ++i)
-    if (errors[i]) rethrow_from(concat("ParameterServer: ", devices[i], ": "), errors[i]);
+    if (errors[i]) rethrow_from(concat("ParameterServer: ", where, devices[i], ": "), errors[i]);
 }
 
 void ServerCore::Impl::reduce(std::size_t used, const optim::Optimizer* next) {
@@ -214,7 +216,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
   });
   for (std::size_t i = 0; i < modules.size(); ++i)
     if (modules[i]->is_training() != training[i]) modules[i]->train(training[i]);
-  rethrow(errors, used);
+  rethrow(errors, used, s.group.get());
   return gather(out, s.master().device, 0);
 }
 
