@@ -13,7 +13,7 @@ namespace tandem::distributed {
 
 namespace {
 
-constexpr Milliseconds kForStatuses{1200}, kForFailure{1600}, kForReaders{300}, kPause{20};
+constexpr Milliseconds kForStatuses{1200}, kForFailure{1600}, kForReaders{500}, kPause{20};
 constexpr std::size_t kMaxError = 2000;
 
 std::string one_decimal(double seconds) {
@@ -122,9 +122,13 @@ std::string explain(const Statuses& statuses, int rank) {
                   " although all ranks take part: the network is too slow for the timeout");
   }
   const bool many = found.waiting.size() > 1;
+  const char* const cure =
+      found.left.empty()
+          ? ""
+          : "\n  (ranks with different numbers of batches can train in DistributedDataParallel::join)";
   return concat(absent, "; ", rank_list(found.waiting), many ? " wait" : " waits",
                 mixed ? " in different calls" : "", " since ", one_decimal(found.seconds),
-                mixed ? list_calls(found) : "");
+                mixed ? list_calls(found) : "", cure);
 }
 
 std::string Status::text() const {
@@ -202,16 +206,13 @@ std::string Board::agree(const Status& own) {
 std::string Board::settle(const Status& own) {
   const std::string message = agree(own);
   arrive("seen");
-  wait_for_readers();
   return message;
 }
 
-// Rank 0 usually serves the store, and its process may end when the error is thrown.
 void Board::wait_for_readers() {
-  if (rank_ != 0) return;
   std::vector<std::string> readers;
-  for (int rank = 1; rank < size_; ++rank)
-    if (store_->check({key(concat("status/", rank))}) && !store_->check({key(concat("end/", rank))}))
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != rank_ && !store_->check({key(concat("end/", rank))}))
       readers.push_back(key(concat("seen/", rank)));
   const double end = seconds_now() + 1e-3 * static_cast<double>(kForReaders.count());
   while (!store_->check(readers) && seconds_now() < end) std::this_thread::sleep_for(kPause);

@@ -42,6 +42,8 @@ class Board {
   std::string settle(const Status& own);
   /// Publishes a message that is known already; returns the one that counts, which may be an earlier one.
   std::string settle(const std::string& message);
+  /// Waits, for at most 0.5 s, until all ranks that have not left know the message.
+  void wait_for_readers();
   /// Publishes that this rank needs the group no longer.
   void leave();
   /// Publishes that this rank has reached a place, which is named once in the life of the group.
@@ -54,7 +56,6 @@ class Board {
  private:
   bool wait_for_failure(Milliseconds timeout);
   std::string agree(const Status& own);
-  void wait_for_readers();
   void collect(const Status& own, Statuses& statuses);
 
   const std::shared_ptr<Store> store_;

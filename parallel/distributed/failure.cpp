@@ -31,18 +31,19 @@ std::exception_ptr GroupState::fail(const Trouble& trouble) {
           DistributedError(trouble.call.label() + ": the process group was destroyed meanwhile"));
     failing_ = true;
   }
-  const std::string message = find_message(trouble);
+  bool told = false;
+  const std::string message = find_message(trouble, told);
+  if (engine) engine->abort();
+  // Rank 0 usually serves the store, and its process may end as soon as it has the error. Of a mismatch all ranks know.
+  if (rank == 0 && told && trouble.kind != Trouble::MISMATCH)
+    try_briefly([self = shared_from_this()] { self->board.wait_for_readers(); });
   {
     const std::lock_guard lock(failure_mutex_);
     failure_ = std::make_exception_ptr(DistributedError(message));
     failed_.store(true, std::memory_order_release);
   }
-  if (engine) engine->abort();
   finish_all();
   failure_set_.notify_all();
-  // Rank 0 usually serves the store, so it gives the others time to read the reason.
-  if (trouble.kind == Trouble::ABORTED && rank == 0 && size > 1)
-    try_briefly([self = shared_from_this()] { self->board.missing("seen", Milliseconds(500)); });
   return failure_;
 }
 
@@ -62,14 +63,17 @@ void GroupState::finish_all() {
 
 // Settles on one message with the other ranks. Connections are closed as soon as this rank has told what it waits for, so
 // that ranks that wait elsewhere in the call notice.
-std::string GroupState::find_message(const Trouble& trouble) {
+std::string GroupState::find_message(const Trouble& trouble, bool& told) {
   if (size == 1) return trouble.text;
   const auto self = shared_from_this();
   const int64_t begin = nanoseconds_now();
   const auto left = [&] { return kForStore - Milliseconds((nanoseconds_now() - begin) / 1'000'000); };
   if (trouble.kind == Trouble::ABORTED || trouble.kind == Trouble::MISMATCH) {
     try {
-      return ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
+      std::string message =
+          ask_store([self, text = trouble.text] { return self->board.settle(text); }, left());
+      told = true;
+      return message;
     } catch (const std::exception&) {
       return trouble.text;
     }
@@ -78,7 +82,9 @@ std::string GroupState::find_message(const Trouble& trouble) {
   try {
     ask_store([self, own] { return self->board.publish(own), std::string(); }, left());
     engine->abort();
-    return ask_store([self, own] { return self->board.settle(own); }, left());
+    std::string message = ask_store([self, own] { return self->board.settle(own); }, left());
+    told = true;
+    return message;
   } catch (const std::exception& error) {
     return without_store(trouble, own.lost, error.what());
   }

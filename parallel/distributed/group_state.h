@@ -44,7 +44,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// The call whose `run` asks.
   const CallRecord& executing() const { return executing_; }
   /// Fails the group, unless it has failed already; blocks until all ranks that answer agree on the message, for at most
-  /// about 2 s. Returns the failure.
+  /// about 2.5 s. Returns the failure.
   std::exception_ptr fail(const Trouble& trouble);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::unique_ptr<Watched> watch(const CallRecord& call, Milliseconds timeout) {
@@ -78,7 +78,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void check_usable() const;
   CallOptions call_options(const CallRecord& call) const;
   void compare_calls(const CallRecord& call);
-  std::string find_message(const Trouble& trouble);
+  /// `told`: whether the store has the message.
+  std::string find_message(const Trouble& trouble, bool& told);
   std::string without_store(const Trouble& trouble, const std::vector<int>& lost,
                             const std::string& why) const;
   WorkPtr run_now(const CallRecord& call, const Run& run);

@@ -230,7 +230,8 @@ TEST_CASE("explanations") {
   saw.lost = {3};
   CHECK(explain({waiting(41, 5), waiting(41, 4), nullopt, left}, 0) ==
         "rank 3 left the group (it destroyed the group or exited) before all_reduce 41; rank 2 did not reach "
-        "all_reduce 41; ranks 0-1 wait since 5.0 s");
+        "all_reduce 41; ranks 0-1 wait since 5.0 s\n"
+        "  (ranks with different numbers of batches can train in DistributedDataParallel::join)");
   CHECK(explain({saw, waiting(41, 4), waiting(41, 4), nullopt}, 0) ==
         "rank 3 ended without a word (its connections are closed); ranks 0-2 wait since 5.0 s");
   CHECK(explain({waiting(41, 5), waiting(40, 4)}, 0) ==
