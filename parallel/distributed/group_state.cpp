@@ -203,7 +203,7 @@ WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
 
 void GroupState::leave() noexcept {
   if (left_.exchange(true) || failed() || size == 1 || process_ != detail::this_process()) return;
-  try_briefly([this] { board.leave(); });
+  try_briefly([self = shared_from_this()] { self->board.leave(); });
 }
 
 void GroupState::wait_for_end() {
@@ -226,15 +226,16 @@ void GroupState::end() noexcept {
   if (process_ != detail::this_process()) return;
   if (size > 1 && !failed()) comm.drain();
   leave();
-  bool pending = false;
+  std::vector<std::shared_ptr<FinishableWork>> messages;  // they keep the group alive
   {
     std::unique_lock lock(failure_mutex_);
     failure_set_.wait(lock, [this] { return !failing_ || failed(); });
     ended_ = true;
-    pending = !messages_.empty();
+    messages.swap(messages_);
   }
   watchdog.stop();
-  if (engine && pending) engine->abort();
+  if (engine && !messages.empty()) engine->abort();
+  messages.clear();
   if (comm.stop(Milliseconds(2000))) engine.reset();
 }
 
