@@ -10,7 +10,10 @@ FinishableWork::FinishableWork(std::shared_ptr<GroupState> group, const CallReco
     : call(record), group_(std::move(group)) {}
 
 bool FinishableWork::finish(const std::exception_ptr& error) {
-  if (claimed_.exchange(true)) return false;
+  if (claimed_.exchange(true)) {
+    done_.wait(false, std::memory_order_acquire);  // the other thread is about to set the error
+    return false;
+  }
   error_ = error;
   done_.store(true, std::memory_order_release);
   done_.notify_all();
