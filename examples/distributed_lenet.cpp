@@ -1,15 +1,16 @@
 // The LeNet of lenet_modules.cpp in several processes: each trains on its part of every batch.
 //
-//   tandem launch -n 2 distributed_lenet [EPOCHS]
-//   mpirun -n 2 distributed_lenet [EPOCHS]
-//   RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 distributed_lenet [EPOCHS]    (and RANK=1)
+//   tandem launch -n 2 distributed_lenet [EPOCHS [IMAGES]]    IMAGES: the first of each set only
+//   mpirun -n 2 distributed_lenet [EPOCHS [IMAGES]]
+//   RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 distributed_lenet    (and RANK=1)
 //
 // TANDEM_BACKEND=mpi or nccl uses another engine than Gloo.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/datasets/distributed_samplers.h"
 #include "tandem/datasets/image_data.h"
+#include "tandem/datasets/loader.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 
@@ -38,43 +39,43 @@ Tensor as_input(const Tensor& images, Device device) {
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 10;
+  const int64_t most = argc > 2 ? std::atoi(argv[2]) : 60000;
   const char* backend = std::getenv("TANDEM_BACKEND");
   const auto group = distributed::init_process_group({.backend = backend ? backend : "gloo"});
-  const int rank = group->rank(), processes = group->size();
   const Device device = group->device();
   manual_seed(0);
   const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
+  const auto first = [most](const Tensor& t) { return t.narrow(0, 0, std::min(most, t.size(0))); };
   LeNet net;
   net->to(device);
   distributed::DistributedDataParallel<LeNetImpl> model(net);
   optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   optim::StepLR schedule(optimizer, /*step_size=*/5, /*gamma=*/0.3);
-  data::samplers::DistributedRandomSampler sampler(static_cast<std::size_t>(data.train.images.size(0)),
-                                                   static_cast<std::size_t>(processes),
-                                                   static_cast<std::size_t>(rank));
   for (int epoch = 0; epoch < epochs; ++epoch) {
-    Tensor loss_sum = zeros({2}, device);  // and the number of samples
-    sampler.set_epoch(static_cast<std::size_t>(epoch));
-    sampler.reset();
-    while (const auto indices = sampler.next(static_cast<std::size_t>(256 / processes))) {
-      const Tensor chosen = tensor(std::vector<int64_t>(indices->begin(), indices->end()));
-      const Tensor target = data.train.labels.index_select(0, chosen).to(device);
+    Tensor sums = zeros({2}, kDouble);  // of losses and of samples
+    data::BatchLoader loader({first(data.train.images), first(data.train.labels)},
+                             {.batch_size = 256,
+                              .shuffle = true,
+                              .workers = 1,
+                              .epoch = epoch,
+                              .part = {.rank = group->rank(), .size = group->size()}});
+    while (auto batch = loader.next()) {
       optimizer.zero_grad();
-      const Tensor output = model(as_input(data.train.images.index_select(0, chosen), device));
-      const Tensor loss = cross_entropy_loss(output, target);
+      const Tensor loss = cross_entropy_loss(model(as_input((*batch)[0], device)), (*batch)[1].to(device));
       loss.backward();  // averages the gradients over the processes
       optimizer.step();
-      loss_sum[0] += loss.detach() * target.size(0);
-      loss_sum[1] += target.size(0);
+      const auto samples = static_cast<double>((*batch)[1].size(0));
+      sums += tensor({loss.item<double>() * samples, samples});
     }
-    group->all_reduce(loss_sum)->wait();
     schedule.step();
-    if (rank > 0) continue;
+    sums = sums.to(device);
+    group->all_reduce(sums)->wait();
+    if (group->rank() > 0) continue;
     NoGradGuard guard;
-    const Tensor output = net(as_input(data.test.images, device)).cpu();
-    const double correct = (output.argmax(1) == data.test.labels).to(kDouble).mean().item<double>();
-    std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1,
-                (loss_sum[0] / loss_sum[1]).item<double>(), correct);
+    const Tensor output = net(as_input(first(data.test.images), device)).cpu();
+    const double correct = (output.argmax(1) == first(data.test.labels)).to(kDouble).mean().item<double>();
+    std::printf("epoch %d: loss %.4f, test accuracy %.4f\n", epoch + 1, (sums[0] / sums[1]).item<double>(),
+                correct);
     std::fflush(stdout);
   }
   distributed::destroy_process_group();
