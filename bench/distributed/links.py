@@ -1,10 +1,13 @@
 """Network namespaces that a bridge joins: one per rank, as if each were a machine. Needs root and iproute2."""
+import itertools
 import os
 import subprocess
 
 import jobs
 
 INTERFACE = "link0"  # in every namespace
+HEADERS = 66  # bytes of Ethernet, IP and TCP (with timestamps) in a packet
+numbers = itertools.count()  # interfaces of the network before may still be there
 
 
 def ip(*words):
@@ -17,8 +20,9 @@ class Network:
     """`size` namespaces; `mbit`: the rate at which each sends, unlimited if None. Segmentation offload is off, so that the
     interfaces count the headers of every packet."""
 
-    def __init__(self, size, mbit=None):
-        self.size, self.mbit, self.tag = size, mbit, f"b{os.getpid() % 100000}"
+    def __init__(self, size, mbit=None, mtu=1500):
+        self.size, self.mbit, self.mtu = size, mbit, mtu
+        self.tag = f"b{os.getpid() % 100000}{next(numbers)}"
 
     def name(self, rank):
         return f"{self.tag}n{rank}"
@@ -39,7 +43,8 @@ class Network:
         space, outer = self.name(rank), f"{self.tag}v{rank}"
         ip("netns", "add", space)
         self.made.append(space)
-        ip("link", "add", outer, "type", "veth", "peer", "name", INTERFACE, "netns", space)
+        ip("link", "add", outer, "type", "veth", "peer", "name", INTERFACE, "mtu", str(self.mtu), "netns", space)
+        ip("link", "set", outer, "mtu", str(self.mtu))
         ip("link", "set", outer, "master", self.tag, "up")
         ip("-n", space, "addr", "add", f"10.77.0.{rank + 1}/24", "dev", INTERFACE)
         ip("-n", space, "link", "set", INTERFACE, "gso_max_segs", "1")

@@ -100,18 +100,21 @@ class Bench:
               f"call takes {step * 1e3:.2f} ms: {cost * 1e-9 / step:.5%}, goal <= 1 % ({jobs.load()})", flush=True)
 
     def bytes(self):
-        print("\n| MLP of 25.2 MB | bytes per rank and step | formula | ratio |\n|---|---|---|---|")
         size_of_model = 24 * (512 * 512 + 512) * 4
-        for size, way, options, factor in ((2, "DistributedDataParallel", {"way": "ddp"}, 1), (4, "DistributedDataParallel", {"way": "ddp"}, 1),
-                                           (2, "shards=8", {"way": "server", "shards": 8}, 1), (4, "shards=8", {"way": "server", "shards": 8}, 1),
-                                           (3, "shards=8", {"way": "server", "shards": 8}, 1)):
-            with links.Network(size) as network:
-                out = network.run([self.worker, "train", "model=mlp", f"batch={size * 4 * 8}", "steps=8", "warm=3",
+        ddp, same = {"way": "ddp"}, {"way": "server", "shards": 8}
+        print(f"\nBytes that leave a rank's interface per step, average of the ranks (largest), MLP of {size_of_model / 1e6:.1f} MB\n\n"
+              "| P | packets of | | formula | sent / formula | without headers / formula |\n|---|---|---|---|---|---|")
+        for size, mtu, what, options in ((2, 9000, "all_reduce", ddp), (4, 9000, "all_reduce", ddp), (2, 9000, "shards=8", same),
+                                         (4, 9000, "shards=8", same), (3, 9000, "shards=8", same), (2, 1500, "all_reduce", ddp),
+                                         (4, 1500, "all_reduce", ddp), (3, 1500, "shards=8", same)):
+            with links.Network(size, mtu=mtu) as network:
+                out = network.run([self.worker, "train", "model=mlp", f"batch={size * 32}", "steps=8", "warm=3",
                                    f"interface={links.INTERFACE}", *(f"{k}={v}" for k, v in options.items())])
-            formula = 2 * (size - 1) / size * size_of_model * factor
-            sent = [r["sent"] for r in out]
-            print(f"| P = {size}, {way} | {sum(sent) / size / 1e6:.2f} MB (largest {max(sent) / 1e6:.2f}) | {formula / 1e6:.2f} MB | "
-                  f"{sum(sent) / size / formula:.3f} (largest {max(sent) / formula:.3f}) |", flush=True)
+            formula = 2 * (size - 1) / size * size_of_model
+            sent = [r["sent"] / formula for r in out]
+            bare = [(r["sent"] - links.HEADERS * r["packets"]) / formula for r in out]
+            print(f"| {size} | {mtu} | {what} | {formula / 1e6:.2f} MB | {sum(sent) / size:.3f} ({max(sent):.3f}) | "
+                  f"{sum(bare) / size:.4f} ({max(bare):.4f}) |", flush=True)
 
     def overlap(self):
         """Rates are given so that communication takes about as long as backward."""

@@ -25,6 +25,7 @@
 #include "tandem/core/clock.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/logical_devices.h"
+#include "tandem/core/shards.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/parallel/distributed/call_record.h"
 #include "tandem/parallel/distributed/watchdog.h"
@@ -81,8 +82,10 @@ std::shared_ptr<distributed::ProcessGroup> join() {
 /// This process's part of each batch; the same images again after an epoch.
 class Batches {
  public:
-  Batches(bool images, int64_t batch, int rank, int processes) : rank_(rank), part_(batch / processes), batch_(batch) {
-    check(batch % processes == 0, "the batch of ", batch, " cannot be divided by ", processes);
+  Batches(bool images, int64_t batch, int64_t shards, int rank, int processes) : batch_(batch) {
+    check(shards > 0 || batch % processes == 0, "the batch of ", batch, " cannot be divided by ", processes);
+    const auto [begin, end] = shard_range(batch, shards > 0 ? shards : processes, processes, rank);
+    begin_ = begin, part_ = end - begin;
     if (images) {
       const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
       inputs_ = data.train.images, targets_ = data.train.labels;
@@ -94,13 +97,14 @@ class Batches {
   Tensors next() {
     if (!order_.defined()) return {inputs_, targets_};
     if (at_ + batch_ > order_.size(0)) at_ = 0;
-    const Tensor chosen = order_.narrow(0, at_ + rank_ * part_, part_);
+    const Tensor chosen = order_.narrow(0, at_ + begin_, part_);
     at_ += batch_;
-    return {inputs_.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255), targets_.index_select(0, chosen)};
+    return {inputs_.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255),
+            targets_.index_select(0, chosen)};
   }
 
  private:
-  int64_t rank_, part_, batch_, at_ = 0;
+  int64_t batch_, begin_ = 0, part_ = 0, at_ = 0;
   Tensor inputs_, targets_, order_;
 };
 
@@ -113,7 +117,8 @@ struct Measured {
 
 /// Runs step(batch) on all processes at a time.
 template <class Step>
-Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group, const Step& step) {
+Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group,
+                  const Step& step) {
   Measured out;
   const std::string interface = options.text("interface", "");
   const Device cpu("cpu:0");
@@ -145,7 +150,8 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
   const std::string way = options.text("way", "ddp");
   const int64_t bucket = options.number("bucket", 0);
   const auto net = std::make_shared<Net>();
-  Batches batches(images, options.number("batch", 256), group->rank(), group->size());
+  Batches batches(images, options.number("batch", 256), options.number("shards", 0), group->rank(),
+                  group->size());
   const optim::SGDOptions sgd = optim::SGDOptions(0.01).momentum(0.9);
   if (way == "server" || way == "devices") {
     const int64_t devices = way == "devices" ? options.number("devices", 2) : 1;
@@ -156,7 +162,8 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
     for (int64_t i = 0; i < devices; ++i) list.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
     parallel::ParameterServer<Net> server(net, list, server_options);
     optim::SGD optimizer(server.parameters(), sgd);
-    return measured(options, batches, *group, [&](const Tensors& batch) { server.step(optimizer, batch, loss_of); });
+    return measured(options, batches, *group,
+                    [&](const Tensors& batch) { server.step(optimizer, batch, loss_of); });
   }
   if (way == "local") {
     optim::SGD optimizer(net->parameters(), sgd);
@@ -178,7 +185,8 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
       std::vector<distributed::WorkPtr> works;
       for (int64_t at = 0, k = 0; at < elements; ++k) {
         const int64_t n = std::min(elements - at, (k == 0 ? ddp.first_bucket_bytes : ddp.bucket_bytes) / 4);
-        works.push_back(group->all_reduce(flat.narrow(0, at, n), distributed::ReduceOp::AVG, static_cast<int>(k)));
+        works.push_back(
+            group->all_reduce(flat.narrow(0, at, n), distributed::ReduceOp::AVG, static_cast<int>(k)));
         at += n;
       }
       for (const auto& work : works) work->wait();
@@ -206,8 +214,8 @@ void run_train(const Options& options) {
   std::printf(
       "{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f, \"sent\": %.1f, \"packets\": %.1f, "
       "\"first_peak\": %lld, \"peak\": %lld}\n",
-      group->rank(), median(m.seconds), *std::min_element(m.seconds.begin(), m.seconds.end()), m.total / steps,
-      static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps,
+      group->rank(), median(m.seconds), *std::min_element(m.seconds.begin(), m.seconds.end()),
+      m.total / steps, static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps,
       static_cast<long long>(m.first_peak), static_cast<long long>(m.peak));
 }
 
@@ -225,8 +233,8 @@ void run_all_reduce(const Options& options) {
     group->all_reduce(tensor)->wait();
     if (i >= 0) seconds.push_back(seconds_now() - before);
   }
-  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group->rank(), median(seconds),
-              *std::min_element(seconds.begin(), seconds.end()),
+  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group->rank(),
+              median(seconds), *std::min_element(seconds.begin(), seconds.end()),
               (seconds_now() - begin) / static_cast<double>(repeats));
 }
 
