@@ -57,20 +57,27 @@ DistributedDataParallelBase::DistributedDataParallelBase(std::shared_ptr<nn::Mod
       reducer_(trainable(prepared(*wrapped(), options_)).parameters, trainable(*wrapped()).names, group_,
                reducer_options(options_)),
       buffers_(wrapped()->buffers()) {
+  for (const auto& [name, parameter] : wrapped()->named_parameters())
+    if (!parameter.requires_grad()) frozen_.emplace_back(name, parameter);
   broadcast_from(*group_, wrapped()->parameters(), 0, options_.bucket_bytes);
   broadcast_from(*group_, buffers_, 0, options_.bucket_bytes);
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() = default;
 
 void DistributedDataParallelBase::before_forward() {
-  int source = 0;
-  if (joining_ && holding_ == 0 && GradMode::is_enabled()) source = announce(true);
-  if (options_.broadcast_buffers && holding_ == 0 && wrapped()->is_training() && GradMode::is_enabled())
-    receive_buffers(source);
+  if (!GradMode::is_enabled()) return;
+  reducer_.check_previous();
+  if (holding_ > 0) return;
+  const int source = joining_ ? announce(true) : 0;
+  if (options_.broadcast_buffers && wrapped()->is_training()) receive_buffers(source);
 }
 
 void DistributedDataParallelBase::after_forward(const Tensors& outputs) {
   if (!GradMode::is_enabled()) return;
+  for (const auto& [name, parameter] : frozen_)
+    check(!parameter.requires_grad(), kName, ": parameter ", name,
+          " was unfrozen after the model was wrapped, so its gradients would not be averaged; wrap the model "
+          "again");
   if (holding_ > 0)
     reducer_.skip();
   else
@@ -78,6 +85,11 @@ void DistributedDataParallelBase::after_forward(const Tensors& outputs) {
 }
 
 void DistributedDataParallelBase::forward_failed() noexcept {
+  if (!GradMode::is_enabled()) return;  // the others do not wait
+  abort_group();
+}
+
+void DistributedDataParallelBase::abort_group() noexcept {
   try {
     std::string reason = "an exception in forward";
     try {
@@ -110,7 +122,7 @@ void DistributedDataParallelBase::join(const std::function<void()>& loop) {
     loop();
   } catch (...) {
     joining_ = false;
-    forward_failed();
+    abort_group();
     throw;
   }
   const NoGradGuard no_grad;

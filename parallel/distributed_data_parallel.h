@@ -2,22 +2,28 @@
 //
 //   auto group = distributed::init_process_group();
 //   distributed::DistributedDataParallel<Net> model(net);
-//   for (auto& batch : loader) {                          // of this process's part of the data
+//   for (auto& batch : loader) {                          // over this process's part of the data
 //     optimizer.zero_grad();
-//     loss(model->forward(batch.data), batch.target).backward();   // gradients are averaged meanwhile
+//     loss(model->forward(batch.data), batch.target).backward();   // averages the gradients
 //     optimizer.step();                                   // the same on every process
 //   }
 //
-// At construction the models are compared and every process receives the parameters and buffers of rank 0. The
-// gradients are averaged over the processes in buckets, while backward still runs. The average is over processes, so
-// the loss should be a mean over equally many samples on each.
+// At construction the models are compared, and every process receives the parameters and buffers of rank 0. Gradients
+// are averaged over the processes in buckets while backward still runs. Each process has the same weight, so the loss
+// should be a mean over equally many samples on each.
 //
-// In training mode every forward first receives the buffers of rank 0 (broadcast_buffers), as running statistics
-// differ otherwise. A forward and its backward must follow each other on every process in the same order.
+// In training mode every forward first receives the buffers of rank 0 (broadcast_buffers), because running statistics
+// would differ otherwise. Every process must run forward and backward in the same order. Only the first backward after
+// a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward (while gradients
+// are recorded), in a communication hook or in join() fails the group, and every process throws.
+//
+// Freeze, convert and move parameters before wrapping: forward throws if they change afterwards.
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tandem/nn/call.h"
@@ -30,18 +36,18 @@
 namespace tandem::distributed {
 
 struct DistributedDataParallelOptions {
-  std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< the default group
-  optional<Device> device = {};                           ///< moves the module there first
+  std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< null: the default group
+  optional<Device> device = {};                           ///< where to move the module first
   int64_t bucket_bytes = 25 << 20;
   int64_t first_bucket_bytes = 1 << 20;
   bool find_unused_parameters = false;  ///< see ReducerOptions
-  bool static_graph = false;
+  bool static_graph = false;            ///< see ReducerOptions
   bool broadcast_buffers = true;
   CommHook comm_hook = allreduce_hook;
 };
 
-/// While alive, backward passes accumulate gradients on this process only; the first pass whose forward runs
-/// afterwards sends their sum.
+/// While alive, backward passes accumulate gradients on this process only. The first pass whose forward runs afterwards
+/// averages their sum. Guards nest; the model must outlive them.
 class NoSyncGuard {
  public:
   explicit NoSyncGuard(class DistributedDataParallelBase& model);
@@ -60,13 +66,14 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   ~DistributedDataParallelBase() override;
 
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
-  /// For processes with different numbers of batches: runs `loop`, the training loop of this process; then takes part,
-  /// with zero gradients, in the steps of the others until all have finished, and receives the parameters and buffers of the
-  /// last one. Gradients stay averages over all processes. The optimizers' state is not exchanged.
+  /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
+  /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
+  /// of the last one. Gradients stay averages over all processes. The optimizers' state is not exchanged. In `loop`,
+  /// every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);
   void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }
   const std::shared_ptr<ProcessGroup>& process_group() const { return group_; }
-  /// Bytes that the buckets occupy beside the gradients of construction.
+  /// Bytes of the buckets, which hold the gradients.
   std::size_t bucket_bytes() const { return reducer_.bytes(); }
   std::size_t bucket_count() const { return reducer_.buckets(); }
   void pretty_print(std::ostream& stream) const override;
@@ -74,7 +81,7 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
  protected:
   void before_forward();
   void after_forward(const Tensors& outputs);
-  /// Aborts the group, so that the other processes do not wait for this one.
+  /// For handlers: aborts the group if gradients are recorded, so the other processes do not wait for this one.
   void forward_failed() noexcept;
 
  private:
@@ -82,11 +89,13 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   /// The lowest rank that still has batches, or -1.
   int announce(bool active);
   void receive_buffers(int from);
+  void abort_group() noexcept;
 
   DistributedDataParallelOptions options_;
   std::shared_ptr<ProcessGroup> group_;
   Reducer reducer_;
   std::vector<Tensor> buffers_;
+  std::vector<std::pair<std::string, Tensor>> frozen_;
   int holding_ = 0;
   bool joining_ = false;
 };
@@ -94,8 +103,8 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
 template <class M>
 class DistributedDataParallelImpl : public DistributedDataParallelBase {
  public:
-  /// Throws Error without a process group, if the model has no parameter that requires a gradient, and (on every process)
-  /// DistributedError if the models differ in names, shapes or dtypes.
+  /// Throws Error if there is no process group or if no parameter requires a gradient. Throws DistributedError, on every
+  /// process, if the models differ in names, shapes, dtypes or frozen parameters.
   explicit DistributedDataParallelImpl(std::shared_ptr<M> module, DistributedDataParallelOptions options = {})
       : DistributedDataParallelBase(module, std::move(options)), module_(std::move(module)) {}
 

@@ -23,6 +23,8 @@ std::string description(const nn::Module& module) {
   return out;
 }
 
+constexpr int64_t kLongest = 1 << 20;  // bytes of a description that are exchanged
+
 Tensor gather_numbers(ProcessGroup& group, int64_t number) {
   Tensor own = empty({1, 1}, kLong);
   own.data_ptr<int64_t>()[0] = number;
@@ -31,11 +33,8 @@ Tensor gather_numbers(ProcessGroup& group, int64_t number) {
 
 // The text of every rank, in rank order.
 std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
-  constexpr int64_t kLongest = 1 << 20;  // nothing longer is sent
   const auto size = static_cast<int64_t>(text.size());
-  Tensor own = full({1}, static_cast<double>(std::min(size, kLongest)), kLong),
-         sizes = empty({group.size()}, kLong);
-  group.all_gather(sizes, own)->wait();
+  const Tensor sizes = gather_numbers(group, std::min(size, kLongest));
   const int64_t longest = std::clamp<int64_t>(sizes.max().item<int64_t>(), 1, kLongest);
   Tensor bytes = zeros({1, longest}, kByte);
   std::memcpy(bytes.data_ptr(), text.data(), static_cast<std::size_t>(std::min(size, longest)));
@@ -47,7 +46,7 @@ std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) 
   return out;
 }
 
-// The first line in which b differs from a, of both.
+// The first line in which the texts differ, from each.
 std::string difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   for (std::string x, y;;) {
@@ -62,7 +61,7 @@ std::string difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-// Hashes go first, because they are short.
+// Hashes are compared first, because they are short.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller) {
   const std::string text = description(module);
   const Tensor hashes = gather_numbers(group, static_cast<int64_t>(std::hash<std::string>{}(text)));
@@ -77,6 +76,8 @@ void compare_models(ProcessGroup& group, const nn::Module& module, const char* c
     if (here != std::string::npos) lines.replace(here, 7, concat("rank ", i, ":"));
     throw DistributedError(concat(caller, ": the model of rank ", i, " differs from that of rank 0", lines));
   }
+  if (static_cast<int64_t>(all[0].size()) == kLongest)
+    throw DistributedError(concat(caller, ": the models of the processes differ beyond their first tensors"));
 }
 
 Tensor gather_rows(ProcessGroup& group, const Tensor& row) {

@@ -8,14 +8,14 @@
 
 namespace tandem::distributed {
 
-/// Compares names, shapes and dtypes of parameters and buffers with those of rank 0. Every rank calls it. Throws
-/// DistributedError on all ranks if one differs; it names that rank and the first difference.
+/// Compares names, shapes, dtypes and frozenness of parameters and buffers with those of rank 0. Every rank calls it.
+/// Throws DistributedError on all ranks if one differs, naming that rank and the first difference.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller);
 
-/// The rows of all ranks [P·n, …] on the CPU; `row` [n, …] is on the CPU, whatever the backend.
+/// Returns the rows of all ranks, [P·n, …]. `row` [n, …] and the result are on the CPU with every backend.
 Tensor gather_rows(ProcessGroup& group, const Tensor& row);
 
-/// Tensors packed into flat buffers on `device`, each of one dtype and of at most about `bytes` (or one tensor).
+/// Tensors packed into flat buffers on `device`. A buffer has one dtype and about `bytes`, or one larger tensor.
 class Coalesced {
  public:
   Coalesced(const std::vector<Tensor>& tensors, int64_t bytes, Device device);
@@ -23,7 +23,7 @@ class Coalesced {
   void pack();
   /// Copies the buffers' values into the tensors.
   void unpack() const;
-  /// [n] each; undefined values before pack().
+  /// [n] each; uninitialized before pack().
   const std::vector<Tensor>& buffers() const { return buffers_; }
 
  private:
@@ -31,7 +31,7 @@ class Coalesced {
   std::vector<Tensor> buffers_;
 };
 
-/// Overwrites the tensors with those of rank `root`: one broadcast per started `bytes` of one dtype. They may be on any device.
+/// Overwrites the tensors, on any device, with those of rank `root`, in broadcasts of about `bytes` of one dtype.
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root,
                     int64_t bytes = 25 << 20);
 

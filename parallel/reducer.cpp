@@ -1,6 +1,7 @@
 #include "tandem/parallel/reducer.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <numeric>
 #include <unordered_set>
@@ -25,38 +26,55 @@ struct Reducer::Impl {
 
   std::vector<Bucket> buckets;
   std::vector<BucketPlace> places;  // by parameter
-  bool rebuilt = false;             // the order of the buckets follows rank 0's backward
+  bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
+  bool learned = false;             // static_graph: `remembered` is known
+  std::vector<std::size_t> remembered;
+  std::vector<char> used_anywhere;  // static_graph: by parameter, whether any process uses it
 
   // ---- one backward pass
   std::mutex mutex;        // parameters on several devices are ready on several threads
   bool expecting = false;  // prepare() was called and the gradients have not been reduced yet
-  bool queued = false;     // finish() will run at the end of the pass
+  bool queued = false;     // end_pass() will run at the end of the pass
   std::vector<char> ready;
   std::vector<std::size_t> order;  // in which gradients arrived
   std::vector<std::size_t> unused;
   std::size_t next = 0;  // the first bucket that has not been started
   std::vector<HookResult> started;
+  std::exception_ptr failure;  // of an earlier reduction; the group has failed too
 
+  bool may_lack_gradients() const { return options.find_unused_parameters || options.static_graph; }
+  bool learning() const { return options.static_graph && !learned; }
+  void check_finished();
+  void check_parameters() const;
   void begin();
-  void mark_ready(std::size_t parameter, bool has_gradient);
+  void arrived(std::size_t parameter, const std::shared_ptr<Impl>& self);
+  void add_gradient(std::size_t parameter, const std::shared_ptr<Impl>& self);
+  void mark_ready(std::size_t parameter);
   void start_complete();
   void start(Bucket& bucket);
+  void end_pass();
   void finish();
+  void learn_unused();
   void follow_order();
   void find_unused(const Tensors& outputs);
   void drop_unused();
-  void arrived(std::size_t parameter);
-  [[noreturn]] void fail_incomplete();
+  std::vector<char> gather_used();
+  void fail(const std::exception_ptr& error);
+  [[noreturn]] void fail_incomplete() const;
 };
 
 Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
                  std::shared_ptr<ProcessGroup> group, ReducerOptions options)
-    : impl_(std::make_unique<Impl>()) {
+    : impl_(std::make_shared<Impl>()) {
   Impl& s = *impl_;
   check(!parameters.empty(), "DistributedDataParallel: the model has no parameters that require a gradient");
   check(options.bucket_bytes > 0 && options.first_bucket_bytes > 0,
         "DistributedDataParallel: bucket_bytes and first_bucket_bytes must be positive, got ",
         options.bucket_bytes, " and ", options.first_bucket_bytes);
+  check(options.comm_hook != nullptr, "DistributedDataParallel: the communication hook is empty");
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    check(parameters[i].is_leaf() && parameters[i].requires_grad(), "DistributedDataParallel: parameter ",
+          names[i], " must be a leaf that requires a gradient, got ", parameters[i]);
   s.parameters = std::move(parameters);
   s.names = std::move(names);
   s.group = std::move(group);
@@ -66,8 +84,10 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
   s.buckets = make_buckets(s.parameters, order, s.options.first_bucket_bytes, s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
   for (std::size_t i = 0; i < s.parameters.size(); ++i)
-    s.handles.push_back(s.parameters[i].register_post_accumulate_grad_hook(
-        [impl = impl_.get(), i](const Tensor&) { impl->arrived(i); }));
+    s.handles.push_back(
+        s.parameters[i].register_post_accumulate_grad_hook([weak = std::weak_ptr(impl_), i](const Tensor&) {
+          if (const auto impl = weak.lock()) impl->arrived(i, impl);
+        }));
 }
 
 Reducer::~Reducer() {
@@ -77,25 +97,35 @@ Reducer::~Reducer() {
 void Reducer::prepare(const Tensors& outputs) {
   Impl& s = *impl_;
   s.begin();
-  if (s.options.find_unused_parameters && !(s.options.static_graph && s.rebuilt)) s.find_unused(outputs);
-  for (const std::size_t i : s.unused) s.mark_ready(i, /*has_gradient=*/false);
+  s.check_parameters();
+  if (s.options.find_unused_parameters && !s.options.static_graph) s.find_unused(outputs);
+  s.expecting = true;
 }
 
-void Reducer::skip() { impl_->expecting = false; }
+void Reducer::check_previous() { impl_->check_finished(); }
+
+void Reducer::skip() {
+  impl_->check_finished();
+  impl_->expecting = false;
+}
 
 void Reducer::shadow() {
   Impl& s = *impl_;
   s.begin();
+  s.unused.clear();
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     s.parameters[i].mutable_grad().reset();
     s.unused.push_back(i);
-    s.mark_ready(i, false);
+    s.mark_ready(i);
   }
   s.start_complete();
   s.finish();
 }
 
-void Reducer::set_hook(CommHook hook) { impl_->options.comm_hook = std::move(hook); }
+void Reducer::set_hook(CommHook hook) {
+  check(hook != nullptr, "DistributedDataParallel: the communication hook is empty");
+  impl_->options.comm_hook = std::move(hook);
+}
 std::size_t Reducer::buckets() const { return impl_->buckets.size(); }
 std::size_t Reducer::bytes() const {
   std::size_t sum = 0;
@@ -103,52 +133,92 @@ std::size_t Reducer::bytes() const {
   return sum;
 }
 
+// The other processes wait for the gradients of a pass that failed, so there is no next step.
+void Reducer::Impl::check_finished() {
+  if (failure) std::rethrow_exception(failure);
+  if (!expecting || !queued) return;
+  const std::string text =
+      "DistributedDataParallel: the previous backward pass did not finish, because it threw an exception or "
+      "runs "
+      "on another thread; the other processes wait for its gradients, so training cannot continue in this "
+      "group";
+  group->abort(text);
+  throw Error(text);
+}
+
+void Reducer::Impl::check_parameters() const {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& p = parameters[i];
+    const Tensor& view = buckets[places[i].bucket].views[places[i].index];
+    check(p.dtype() == view.dtype() && p.device() == view.device() && p.sizes() == view.sizes(),
+          "DistributedDataParallel: parameter ", names[i],
+          " has changed since the model was wrapped\n  it was ", view, "\n  it is  ", p,
+          "\nconvert or move the model before wrapping it");
+    check(p.requires_grad() || may_lack_gradients(), "DistributedDataParallel: parameter ", names[i],
+          " was frozen after the model was wrapped; freeze it before, or set find_unused_parameters = true");
+  }
+}
+
 void Reducer::Impl::begin() {
-  if (expecting && queued) fail_incomplete();
-  expecting = true;
-  queued = false;
+  check_finished();
+  expecting = queued = false;
   ready.assign(parameters.size(), 0);
   order.clear();
   next = 0;
   started.clear();
-  if (!(options.static_graph && rebuilt)) unused.clear();
+  unused = remembered;
   for (Bucket& bucket : buckets) bucket.missing = bucket.parameters.size();
 }
 
 // Called after the gradient of a parameter has been accumulated.
-void Reducer::Impl::arrived(std::size_t parameter) {
+void Reducer::Impl::arrived(std::size_t parameter, const std::shared_ptr<Impl>& self) {
   const std::lock_guard lock(mutex);
   if (!expecting) return;
-  if (!queued) {
-    queued = true;
-    autograd::queue_callback([this] { finish(); });
+  check(!GradMode::is_enabled(),
+        "DistributedDataParallel: backward(create_graph = true) is not supported, because averaged gradients "
+        "have no "
+        "history; compute gradients that you differentiate again with autograd::grad");
+  try {
+    add_gradient(parameter, self);
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
   }
-  check(!ready[parameter], "DistributedDataParallel: parameter ", names[parameter],
-        " received a gradient twice in one backward pass, or was found to be unused before");
-  mark_ready(parameter, true);
-  order.push_back(parameter);
-  start_complete();
 }
 
-// Moves the gradient into its bucket, unless it is there already.
-void Reducer::Impl::mark_ready(std::size_t parameter, bool has_gradient) {
+void Reducer::Impl::add_gradient(std::size_t parameter, const std::shared_ptr<Impl>& self) {
+  if (!queued) {
+    queued = true;
+    autograd::queue_callback([weak = std::weak_ptr(self)] {
+      if (const auto impl = weak.lock()) impl->end_pass();
+    });
+    // Not earlier: programs may reset gradients between forward and backward.
+    for (const std::size_t i : unused) mark_ready(i);
+  }
+  check(!ready[parameter], "DistributedDataParallel: parameter ", names[parameter],
+        options.static_graph
+            ? " received a gradient, but had none in the first step; static_graph = true requires every "
+              "step to use the same parameters"
+            : " received a gradient twice in one backward pass, or although the outputs of the last "
+              "forward do not depend on it");
+  mark_ready(parameter);
+  order.push_back(parameter);
+  if (!learning()) start_complete();
+}
+
+// Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros; one
+// that was accumulated before, e.g. under no_sync, is part of the sum.
+void Reducer::Impl::mark_ready(std::size_t parameter) {
   const NoGradGuard no_grad;
   const BucketPlace place = places[parameter];
   Bucket& bucket = buckets[place.bucket];
   Tensor& view = bucket.views[place.index];
   Tensor& grad = parameters[parameter].mutable_grad();
-  if (has_gradient) {
-    if (grad.data_ptr() != view.data_ptr() || !grad.is_contiguous()) {
-      view.copy_(grad);
-      grad = view.detach();
-    }
-  } else if (grad.defined() && grad.data_ptr() == view.data_ptr()) {
-    // Accumulated under no_sync: part of the sum.
-  } else if (grad.defined()) {
+  if (!grad.defined()) {
+    view.zero_();
+  } else if (grad.data_ptr() != view.data_ptr() || !grad.is_contiguous()) {
     view.copy_(grad);
     grad = view.detach();
-  } else {
-    view.zero_();
   }
   ready[parameter] = 1;
   --bucket.missing;
@@ -165,13 +235,28 @@ void Reducer::Impl::start(Bucket& bucket) {
   for (const std::size_t i : bucket.parameters) given.parameters_.push_back(parameters[i]);
   given.index_ = static_cast<std::size_t>(&bucket - buckets.data());
   given.is_last_ = given.index_ + 1 == buckets.size();
-  started.push_back(options.comm_hook(*group, given));
+  HookResult result = options.comm_hook(*group, given);
+  for (const WorkPtr& work : result.works)
+    check(work != nullptr, "DistributedDataParallel: the communication hook returned a null work for bucket ",
+          given.index_);
+  started.push_back(std::move(result));
 }
 
-// At the end of the backward pass: waits for all reductions.
+// At the end of the backward pass.
+void Reducer::Impl::end_pass() {
+  try {
+    if (learning()) learn_unused();
+    if (next < buckets.size()) fail_incomplete();
+    finish();
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+// Waits for all reductions.
 void Reducer::Impl::finish() {
-  if (next < buckets.size()) fail_incomplete();
-  expecting = queued = false;
+  const NoGradGuard no_grad;
   for (HookResult& result : started) {
     for (const WorkPtr& work : result.works) work->wait();
     if (result.finish) result.finish();
@@ -179,34 +264,64 @@ void Reducer::Impl::finish() {
   started.clear();
   drop_unused();
   if (!rebuilt) follow_order();
+  expecting = queued = false;
 }
 
-void Reducer::Impl::fail_incomplete() {
+// Later passes rethrow `error`; the other processes are told, as they would wait for this one.
+void Reducer::Impl::fail(const std::exception_ptr& error) {
+  expecting = queued = false;
+  failure = error;
+  try {
+    std::rethrow_exception(error);
+  } catch (const DistributedError&) {  // the group knows
+  } catch (const std::exception& thrown) {
+    group->abort(thrown.what());
+  } catch (...) {
+    group->abort("an exception in backward");
+  }
+}
+
+void Reducer::Impl::fail_incomplete() const {
   std::string list;
   int count = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!ready[i] && ++count <= 10) list += (list.empty() ? "" : ", ") + names[i];
   if (count > 10) list += ", …";
-  expecting = queued = false;
-  const std::string text =
-      concat("DistributedDataParallel: ", count, " of ", parameters.size(),
-             " parameters had no gradient in the backward pass: ", list,
-             "; if forward does not use every parameter in every step, set find_unused_parameters = true");
-  group->abort(text);
-  throw Error(text);
+  const char* cure =
+      options.static_graph ? "static_graph = true requires every step to use the same parameters"
+      : options.find_unused_parameters
+          ? "find_unused_parameters = true requires the loss to use every output of forward; return only "
+            "those that it "
+            "uses"
+          : "if forward does not use every parameter in every step, set find_unused_parameters = true";
+  tandem::fail("DistributedDataParallel: ", count, " of ", parameters.size(),
+               " parameters had no gradient in the backward pass: ", list, "; ", cure);
+}
+
+// Under static_graph the first backward pass shows which parameters are unused.
+void Reducer::Impl::learn_unused() {
+  learned = true;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!ready[i]) remembered.push_back(i);
+  unused = remembered;
+  for (const std::size_t i : unused) mark_ready(i);
+  start_complete();
+}
+
+std::vector<char> Reducer::Impl::gather_used() {
+  Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
+  for (const std::size_t i : unused) used.data_ptr<int>()[i] = 0;
+  used = gather_rows(*group, used).amax(0);
+  return std::vector<char>(used.data_ptr<int>(), used.data_ptr<int>() + parameters.size());
 }
 
 // A parameter that no process used keeps the gradient that it had, as it does without processes.
 void Reducer::Impl::drop_unused() {
-  if (!options.find_unused_parameters) return;
-  const NoGradGuard no_grad;
-  Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
-  for (const std::size_t i : unused) used.data_ptr<int>()[i] = 0;
-  used = gather_rows(*group, used).amax(0);
+  if (!may_lack_gradients()) return;
+  if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();
-    if (used.data_ptr<int>()[i] != 0 && !grad.defined())
-      grad = buckets[places[i].bucket].views[places[i].index].detach();
+    if (used_anywhere[i] && !grad.defined()) grad = buckets[places[i].bucket].views[places[i].index].detach();
   }
 }
 
@@ -234,7 +349,6 @@ void Reducer::Impl::follow_order() {
   rebuilt = true;
   if (options.find_unused_parameters && !options.static_graph)
     return;  // the order may change with every step
-  const NoGradGuard no_grad;
   std::vector<char> seen(parameters.size(), 0);
   for (const std::size_t i : order) seen[i] = 1;
   for (std::size_t i = parameters.size(); i-- > 0;)

@@ -16,7 +16,7 @@ namespace tandem::distributed {
 /// What a communication hook receives: one bucket, complete on this process.
 class GradBucket {
  public:
-  /// [n]: the gradients of this process, one after another. The hook's result replaces them.
+  /// [n]: the gradients of this process, consecutively, with gaps of zeros. The hook's result replaces them.
   const Tensor& buffer() const { return buffer_; }
   std::size_t index() const { return index_; }
   /// Whether this is the last bucket of the step.
@@ -33,12 +33,13 @@ class GradBucket {
   bool is_last_ = false;
 };
 
-/// A reduction in progress. finish() waits, and leaves the average over the group in the bucket's buffer.
+/// A reduction in progress. When it is done, the average over the group is in the bucket's buffer.
 struct HookResult {
   std::vector<WorkPtr> works;
-  std::function<void()> finish = {};  ///< called after all works; may be empty
+  std::function<void()> finish = {};  ///< called after waiting for all works; may be empty
 };
-/// Starts the reduction of a bucket; every process calls it for the same buckets in the same order.
+/// Starts the reduction of a bucket. Every process calls it for the same buckets in the same order. What it throws fails
+/// the group.
 using CommHook = std::function<HookResult(ProcessGroup& group, const GradBucket& bucket)>;
 
 /// The average over the group (the default).
@@ -50,26 +51,32 @@ HookResult bf16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
 struct ReducerOptions {
   int64_t bucket_bytes = 25 << 20;
   int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
-  /// Whether parameters may have no gradient in a step. Then the graph is searched in each forward.
+  /// Whether parameters may lack a gradient in some steps. Every forward then searches the graph of its outputs, all
+  /// of which the loss must use.
   bool find_unused_parameters = false;
-  /// Whether every step uses the same parameters: they are searched once.
+  /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
+  /// which are unused; the graph is never searched.
   bool static_graph = false;
   CommHook comm_hook = allreduce_hook;
 };
 
 class Reducer {
  public:
-  /// Registers hooks on `parameters` (leaves that require a gradient; `names` are for messages).
+  /// Registers hooks on `parameters` (leaves that require a gradient, at least one); `names` are for messages.
   Reducer(std::vector<Tensor> parameters, std::vector<std::string> names, std::shared_ptr<ProcessGroup> group,
           ReducerOptions options);
   ~Reducer();
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// Makes the next backward pass reduce its gradients before it returns. `outputs`: what forward returned; read only to
-  /// find unused parameters. Throws Error when the pass before it has not reached every parameter.
+  /// Makes the next backward pass reduce its gradients before it returns; later ones accumulate on this process only.
+  /// `outputs`: what forward returned; read only to find unused parameters. That backward throws Error if it lacks
+  /// gradients, and with create_graph. Throws Error if the previous pass failed, or if a parameter has changed its
+  /// dtype, device, shape or requires_grad.
   void prepare(const Tensors& outputs);
-  /// Backward passes accumulate on this process only until prepare() is called.
+  /// Throws if the previous backward pass failed. prepare() and skip() call it.
+  void check_previous();
+  /// Backward passes accumulate on this process only, until prepare() is called.
   void skip();
   /// Takes part, with zero gradients, in the reductions of one backward pass of the other processes.
   void shadow();
@@ -81,7 +88,7 @@ class Reducer {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace tandem::distributed

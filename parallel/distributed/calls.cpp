@@ -1,4 +1,4 @@
-// The public calls of a process group: argument checks, and what the engine has to do.
+// The public calls of a process group: argument checks, and what each does with the engine.
 #include <cstring>
 
 #include "tandem/autograd/grad_mode.h"
@@ -17,7 +17,7 @@ class Arguments {
   Arguments(GroupState& group, Operation operation) : group_(group), name_(name(operation)) {
     call.operation = operation;
   }
-  /// A contiguous tensor where the engine can use it.
+  /// Checks that the tensor is contiguous and where the engine can use it.
   void use(const char* what, const Tensor& tensor) const {
     check(tensor.defined(), name_, ": ", what, " is undefined");
     check(tensor.is_contiguous(), name_, ": ", what, " must be contiguous, got ", tensor, " with strides ",
@@ -25,8 +25,9 @@ class Arguments {
     if (group_.size == 1) return;
     const std::string& backend = group_.options.backend;
     if (group_.on_device())
-      check(tensor.is_cuda(), name_, ": backend ", backend, " works on CUDA tensors, ", what, " is ", tensor,
-            "; use backend gloo");
+      check(tensor.device() == resolve(*group_.options.device), name_, ": backend ", backend,
+            " of this group is on ", *group_.options.device, ", but ", what, " is ", tensor,
+            "; move it there, or use backend gloo");
     else
       check(tensor.is_cpu(), name_, ": backend ", backend, " works on CPU tensors, ", what, " is ", tensor,
             "; use backend nccl, or copy the tensor to the CPU");
@@ -61,7 +62,11 @@ class Arguments {
     const ReduceOp basic = op == ReduceOp::AVG ? ReduceOp::SUM : op;
     const bool has = reduce_function(tensor.dtype(), basic) != nullptr;
     check(has && (op != ReduceOp::AVG || tensor.is_floating_point()), name_, ": ", tensor.dtype(), " has no ",
-          name(op), op == ReduceOp::AVG ? "; use sum, or a floating point dtype" : "");
+          name(op), op == ReduceOp::AVG ? "; use sum, or a floating-point dtype" : "");
+    const std::string& backend = group_.options.backend;
+    // Every rank throws this before anything is submitted.
+    check(group_.size == 1 || can_reduce(tensor.dtype(), basic), name_, ": backend ", backend, " has no ",
+          name(basic), " of ", tensor.dtype(), "; convert the tensor, or use backend gloo");
     call.reduces = true;
     call.reduce_op = op;
   }
@@ -77,6 +82,12 @@ class Arguments {
   CallRecord call;
 
  private:
+  // Device groups fold the blocks of reduce_scatter with tensor operations.
+  bool can_reduce(ScalarType dtype, ReduceOp op) const {
+    const bool folds = call.operation == Operation::REDUCE_SCATTER && group_.on_device();
+    return folds ? op <= ReduceOp::MAX : group_.engine->can_reduce(dtype, op);
+  }
+
   GroupState& group_;
   const char* const name_;
 };
@@ -172,7 +183,7 @@ std::vector<int64_t> full_splits(Operation operation, const char* what, const Te
   return given.vec();
 }
 
-// Gloo would take a wrong number of rows without a word or end the process, so all ranks check all splits.
+// Gloo would silently accept a wrong number of rows, or end the process, so all ranks check all splits.
 void compare_splits(GroupState& group, const CallRecord& call, const std::vector<int64_t>& out,
                     const std::vector<int64_t>& in) {
   const auto ranks = static_cast<std::size_t>(group.size);
@@ -205,7 +216,7 @@ WorkPtr ProcessGroup::all_reduce(const Tensor& tensor, ReduceOp op, int bucket) 
                        engine_op(op), options);
     if (op == ReduceOp::AVG) divide(tensor, size);
   };
-  return impl_->state->submit(arguments.call, tensor, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::reduce(const Tensor& tensor, int root, ReduceOp op) {
@@ -221,7 +232,7 @@ WorkPtr ProcessGroup::reduce(const Tensor& tensor, int root, ReduceOp op) {
                    root, options);
     if (op == ReduceOp::AVG && here) divide(tensor, size);
   };
-  return impl_->state->submit(arguments.call, tensor, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op) {
@@ -242,7 +253,7 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, 
       fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
     if (op == ReduceOp::AVG) divide(output, size);
   };
-  return impl_->state->submit(arguments.call, output, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 // ---- data movement
@@ -255,7 +266,7 @@ WorkPtr ProcessGroup::broadcast(const Tensor& tensor, int root) {
   const auto run = [tensor, root](Engine* engine, const CallOptions& options) {
     if (engine != nullptr) engine->broadcast(tensor.data_ptr(), tensor.nbytes(), root, options);
   };
-  return impl_->state->submit(arguments.call, tensor, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
@@ -272,7 +283,7 @@ WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
-  return impl_->state->submit(arguments.call, input, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
@@ -286,28 +297,27 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
     const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), input.nbytes());
     engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
   };
-  return impl_->state->submit(arguments.call, input, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows) {
   Arguments arguments(*impl_->state, Operation::ALL_GATHER);
   arguments.write("output", output);
   arguments.use("input", input);
-  full_splits(Operation::ALL_GATHER, "output", output, rows, size());
-  check(input.dtype() == output.dtype() && input.dim() == output.dim() &&
-            input.size(0) == rows[static_cast<std::size_t>(rank())] &&
+  const std::vector<int64_t> all = full_splits(Operation::ALL_GATHER, "output", output, rows, size());
+  const int64_t own = all[static_cast<std::size_t>(rank())];
+  check(input.dtype() == output.dtype() && input.dim() == output.dim() && input.size(0) == own &&
             input.sizes().slice(1, input.sizes().size() - 1) ==
                 output.sizes().slice(1, output.sizes().size() - 1),
-        "all_gather: input must be the ", rows[static_cast<std::size_t>(rank())],
-        " rows of this rank\n  input  ", input, "\n  output ", output);
+        "all_gather: input must be the ", own, " rows of this rank\n  input  ", input, "\n  output ", output);
   arguments.shape(output);
-  arguments.call.set_splits(rows);
-  const auto run = [output, input, bytes = split_bytes(rows, row_bytes(output))](Engine* engine,
-                                                                                 const CallOptions& options) {
+  arguments.call.set_splits(all);
+  const auto run = [output, input, bytes = split_bytes(all, row_bytes(output))](Engine* engine,
+                                                                                const CallOptions& options) {
     if (engine == nullptr) return copy(output, input);
     engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
   };
-  return impl_->state->submit(arguments.call, input, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::all_to_all_table(const Tensor& output, const Tensor& input,
@@ -347,7 +357,7 @@ WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArr
   arguments.call.splits = splits;
   if (!all.empty()) arguments.call.set_splits(all);
   check(size() > 1 || in == out, "all_to_all: this rank sends ", in, " rows to itself and expects ", out);
-  // The group outlives its calls, and holding on to it from within its queue would be a circle.
+  // The group outlives its calls; a shared_ptr in its own queue would be a reference cycle.
   GroupState* const group = impl_->state.get();
   const bool compares = splits && all.empty();
   const auto run = [=, bytes = row_bytes(input)](Engine* engine, const CallOptions& options) {
@@ -356,7 +366,7 @@ WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArr
     const auto out_bytes = split_bytes(out, bytes), in_bytes = split_bytes(in, bytes);
     engine->all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
   };
-  return impl_->state->submit(arguments.call, input, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int root) {
@@ -374,7 +384,7 @@ WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int ro
     for (std::size_t i = 0; i < outputs.size(); ++i)
       copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
-  return impl_->state->submit(arguments.call, input, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int root) {
@@ -392,12 +402,12 @@ WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int r
     engine->scatter(sent.defined() ? sent.data_ptr() : nullptr, output.data_ptr(), output.nbytes(), root,
                     options);
   };
-  return impl_->state->submit(arguments.call, output, run);
+  return impl_->state->submit(arguments.call, run);
 }
 
 WorkPtr ProcessGroup::barrier() {
   Arguments arguments(*impl_->state, Operation::BARRIER);
-  return impl_->state->submit(arguments.call, {}, [](Engine* engine, const CallOptions& options) {
+  return impl_->state->submit(arguments.call, [](Engine* engine, const CallOptions& options) {
     if (engine != nullptr) engine->barrier(options);
   });
 }

@@ -1,6 +1,7 @@
-// The interface of a communication engine, which moves bytes between processes: Gloo, MPI or NCCL. Each is a
-// shared library of its own (libtandem_gloo.so, …) that is loaded when it is asked for, so neither the library
-// nor programs link it. A plugin includes this header, reduce_loops.h and core/dtype.h, and no other of tandem's.
+// The interface of a communication engine, which moves bytes between processes: Gloo, MPI or NCCL. Each is a separate
+// shared library (libtandem_gloo.so, …) that is loaded on first use, so neither the library nor programs link it. A
+// plugin includes only this header, reduce_loops.h and core/dtype.h. After any change to this header, raise
+// EnginePlugin::kVersion.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -28,16 +29,16 @@ struct EngineOptions {
   int rank = 0, size = 1;
   EngineStore* store = nullptr;  ///< valid during construction; keys are the engine's own
   std::chrono::milliseconds timeout{30'000};
-  /// Network interface ("eth0") or local address to use; empty: the one that reaches the master.
+  /// Network interface ("eth0") or local address; empty: the one that reaches the master.
   std::string interface = {};
   int device_index = -1;  ///< CUDA device of this rank, for engines that compute there
 };
 
 /// What every call carries. All ranks of the group make the same call with the same `tag`, in one order.
 struct CallOptions {
-  uint32_t tag = 0;  ///< differs between calls that may overlap or that do not match
+  uint32_t tag = 0;  ///< differs between calls that do not match or may overlap
   std::chrono::milliseconds timeout{30'000};
-  /// Engines on devices: the stream to which the call is submitted, whose owner orders it with other streams.
+  /// Engines on devices: where to submit the call. The caller orders this stream with others.
   void* stream = nullptr;
 };
 
@@ -47,19 +48,20 @@ class EngineRequest {
   virtual ~EngineRequest() = default;
   /// Throws std::runtime_error when it fails or after `timeout`.
   virtual void wait(std::chrono::milliseconds timeout) = 0;
+  /// Whether it is complete. Throws like wait().
   virtual bool test() = 0;
 };
 
-/// The processes of one group. Calls block until the result is there (on a device engine: until it has been
-/// submitted) and throw std::runtime_error, after which the engine is unusable. One thread at a time makes
-/// collective calls; send, recv and abort may come from others.
+/// The processes of one group. Calls block until the result is available (device engines: until it has been submitted).
+/// They throw std::runtime_error, after which the engine is unusable. One thread at a time makes collective calls; send,
+/// recv and abort may be called from others.
 class Engine {
  public:
   virtual ~Engine() = default;
   /// In place on `count` elements. The order of the sum is the engine's.
   virtual void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op,
                           const CallOptions&) = 0;
-  /// The same; only rank `root` has the result, the others' data is undefined afterwards.
+  /// The same, but only rank `root` has the result. The others' data is undefined afterwards.
   virtual void reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, int root,
                       const CallOptions&) = 0;
   virtual void broadcast(void* data, std::size_t bytes, int root, const CallOptions&) = 0;
@@ -78,19 +80,21 @@ class Engine {
                                               const CallOptions&) = 0;
   virtual std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from,
                                               const CallOptions&) = 0;
-  /// Ranks whose connection is known to be closed. For messages, after a call has thrown.
+  /// Ranks whose connection is known to be closed, for error messages after a call has thrown.
   virtual std::vector<int> lost() { return {}; }
-  /// Makes running and later calls fail as soon as the engine can. For a failure that is already known.
+  /// Makes running and later calls fail as soon as possible, after a failure.
   virtual void abort() noexcept = 0;
   /// Whether data is CUDA memory and calls are ordered by streams; otherwise data is host memory.
   virtual bool on_device() const { return false; }
-  /// Engines on devices: throws std::runtime_error if work that has been submitted is known to fail. From any thread.
+  /// Whether all_reduce and reduce have `op` (never AVG) for `dtype`. From any thread.
+  virtual bool can_reduce(ScalarType /*dtype*/, ReduceOp /*op*/) const { return true; }
+  /// Engines on devices: throws std::runtime_error if submitted work is known to fail. Does not wait. From any thread.
   virtual void check_submitted() {}
 };
 
 /// What a plugin exports, as `extern "C" const EnginePlugin tandem_engine_plugin`.
 struct EnginePlugin {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   int version = kVersion;
   const char* name = nullptr;         ///< "gloo"
   const char* description = nullptr;  ///< library and version, for `tandem devices`

@@ -70,8 +70,9 @@ const EnginePlugin& open_plugin(const std::string& backend, const std::string& p
   const auto* plugin = static_cast<const EnginePlugin*>(dlsym(library, "tandem_engine_plugin"));
   check(plugin != nullptr, backend, ": ", path,
         " is not an engine: it lacks the symbol tandem_engine_plugin");
-  check(plugin->version == EnginePlugin::kVersion, backend, ": ", path, " has version ", plugin->version,
-        " of the engine interface, expected ", EnginePlugin::kVersion, "; build Tandem again");
+  check(plugin->version == EnginePlugin::kVersion, backend, ": ", path,
+        " was built for another version of Tandem (engine interface ", plugin->version, ", expected ",
+        EnginePlugin::kVersion, "); build it again together with Tandem");
   check(plugin->name != nullptr && backend == plugin->name && plugin->make != nullptr, backend, ": ", path,
         " is the engine of another backend");
   return *plugin;

@@ -26,9 +26,7 @@ std::exception_ptr GroupState::fail(const Trouble& trouble) {
     std::unique_lock lock(failure_mutex_);
     if (failing_) failure_set_.wait(lock, [this] { return failed(); });
     if (failed()) return failure_;
-    if (ended_)
-      return std::make_exception_ptr(
-          DistributedError(trouble.call.label() + ": the process group was destroyed meanwhile"));
+    if (ended_) return ended_error(trouble.call);
     failing_ = true;
   }
   bool told = false;
@@ -43,6 +41,10 @@ std::exception_ptr GroupState::fail(const Trouble& trouble) {
     failed_.store(true, std::memory_order_release);
   }
   finish_all();
+  {
+    const std::lock_guard lock(failure_mutex_);
+    failed_wholly_ = true;
+  }
   failure_set_.notify_all();
   return failure_;
 }

@@ -63,17 +63,18 @@ void GroupState::start_threads() {
   watchdog.start(shared_from_this());
 }
 
-WorkPtr GroupState::submit(CallRecord call, const Tensor& tensor, Run run) {
+WorkPtr GroupState::submit(CallRecord call, Run run) {
   const std::lock_guard lock(submit_mutex_);
   check_usable();
   call.sequence = next_sequence_++;
   history.add(call);
   if (size == 1) return run_now(call, run);
-  if (on_device()) return submit_on_device(call, tensor, run);
+  if (on_device()) return submit_on_device(call, run);
   auto work = std::make_shared<CallWork>(shared_from_this(), call, std::move(run));
   comm.push(work);
-  // A failure that has just finished all queued works may have missed this one.
+  // A failure, or the end of the group, may have finished all queued works just before this one.
   if (failed()) work->finish(failure_);
+  if (ended_) work->finish(ended_error(call));
   return work;
 }
 
@@ -86,25 +87,37 @@ WorkPtr GroupState::run_now(const CallRecord& call, const Run& run) {
   return work;
 }
 
-// The call is queued on the group's stream at once; the group's thread then waits for the device, under the watchdog.
-WorkPtr GroupState::submit_on_device(const CallRecord& call, const Tensor& tensor, const Run& run) {
-  const Device device = tensor.defined() ? tensor.device() : resolve(*options.device);
+void GroupState::enter_stream() {
+  const Device device = resolve(*options.device);
   if (!stream_) stream_ = std::make_unique<Stream>(device);
-  compare_calls(call);
   Event ready(device.type());
   ready.record(Stream::current(device));
   ready.wait(*stream_);
+}
+
+// The call is submitted to the group's stream at once; the group's thread then waits for the device, under the watchdog.
+WorkPtr GroupState::submit_on_device(const CallRecord& call, const Run& run) {
+  const Device device = resolve(*options.device);
   const auto done = std::make_shared<Event>(device.type());
   {
-    const StreamGuard guard(*stream_);
-    executing_ = call;
-    run(engine.get(), call_options(call));
+    const Watched watched(watchdog, call, timeout);
+    try {
+      compare_calls(call);
+      enter_stream();
+      const StreamGuard guard(*stream_);
+      executing_ = call;
+      run(engine.get(), call_options(call));
+      done->record(*stream_);
+    } catch (const std::exception& error) {
+      history.set(call, CallHistory::State::FAILED);
+      std::rethrow_exception(fail({Trouble::ENGINE, call, watched.seconds(), error.what()}));
+    }
   }
-  done->record(*stream_);
   // `run` keeps the tensors alive until the device has used them.
   auto inner = std::make_shared<CallWork>(shared_from_this(), call,
                                           [run, done](Engine*, const CallOptions&) { done->synchronize(); });
   comm.push(inner);
+  if (failed()) inner->finish(failure_);
   return std::make_shared<DeviceWork>(std::move(inner), done, device);
 }
 
@@ -174,29 +187,46 @@ std::vector<int64_t> GroupState::exchange(const CallRecord& call, int purpose, A
 
 // ---- messages
 
-WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
-  std::vector<std::shared_ptr<FinishableWork>> before, going;
+// Forgets messages that are complete; returns whether others are in progress.
+bool GroupState::poll_messages() {
+  std::vector<std::shared_ptr<FinishableWork>> all, going;
   {
     const std::lock_guard lock(failure_mutex_);
-    before.swap(messages_);
+    all = messages_;
   }
-  for (auto& message : before)
-    // A message that the caller waits for takes care of itself.
-    if (message.use_count() > 1 ? !message->finished() : !message->is_completed())
-      going.push_back(std::move(message));
+  for (const auto& message : all)
+    // Others than messages_ and `all` hold it: the caller, who will wait for it.
+    if (message.use_count() > 2 ? !message->finished() : !message->is_completed()) going.push_back(message);
+  const std::lock_guard lock(failure_mutex_);
+  std::erase_if(messages_, [&](const auto& message) { return message->finished(); });
+  return !going.empty();
+}
+
+std::unique_ptr<EngineRequest> GroupState::start_request(const CallRecord& call, const Tensor& tensor) {
+  const auto start = [&] {
+    return call.operation == Operation::SEND
+               ? engine->send(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call))
+               : engine->recv(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call));
+  };
+  if (!on_device()) return start();
+  const std::lock_guard lock(submit_mutex_);  // a stream has one order
+  enter_stream();
+  return start();
+}
+
+WorkPtr GroupState::start_message(CallRecord call, const Tensor& tensor) {
   check_usable();
+  poll_messages();
   std::unique_ptr<EngineRequest> request;
   try {
-    request = call.operation == Operation::SEND
-                  ? engine->send(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call))
-                  : engine->recv(tensor.data_ptr(), tensor.nbytes(), call.root, call_options(call));
+    request = start_request(call, tensor);
   } catch (const std::runtime_error& error) {
     std::rethrow_exception(fail({Trouble::ENGINE, call, 0, error.what()}));
   }
-  going.push_back(std::make_shared<MessageWork>(shared_from_this(), call, tensor, std::move(request)));
+  auto work = std::make_shared<MessageWork>(shared_from_this(), call, tensor, std::move(request));
   const std::lock_guard lock(failure_mutex_);
-  messages_.insert(messages_.end(), going.begin(), going.end());
-  return going.back();
+  messages_.push_back(work);
+  return work;
 }
 
 // ---- the end
@@ -222,21 +252,30 @@ void GroupState::wait_for_end() {
   if (rank == 0) board.missing("bye", Milliseconds(2000));
 }
 
+std::exception_ptr GroupState::ended_error(const CallRecord& call) const {
+  return std::make_exception_ptr(
+      DistributedError(call.label() + ": the process group was destroyed before the call was done"));
+}
+
 void GroupState::end() noexcept {
   if (process_ != detail::this_process()) return;
   if (size > 1 && !failed()) comm.drain();
   leave();
-  std::vector<std::shared_ptr<FinishableWork>> messages;  // they keep the group alive
+  const bool pending = !failed() && poll_messages();
+  std::vector<std::shared_ptr<FinishableWork>> messages;
   {
     std::unique_lock lock(failure_mutex_);
-    failure_set_.wait(lock, [this] { return !failing_ || failed(); });
+    failure_set_.wait(lock, [this] { return !failing_ || failed_wholly_; });
     ended_ = true;
-    messages.swap(messages_);
+    messages.swap(messages_);  // they hold on to the group
   }
   watchdog.stop();
-  if (engine && !messages.empty()) engine->abort();
+  if (engine && pending) engine->abort();
+  for (const auto& work : messages) work->finish(ended_error(work->call));
   messages.clear();
-  if (comm.stop(Milliseconds(2000))) engine.reset();
+  const bool stopped = comm.stop(Milliseconds(2000));
+  for (const auto& work : comm.take_all()) work->finish(ended_error(work->call));
+  if (stopped) engine.reset();
 }
 
 }  // namespace tandem::distributed

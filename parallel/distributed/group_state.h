@@ -31,9 +31,9 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size,
              ProcessGroupOptions options);
 
-  /// Carries out `run`, on the group's thread or, on a device, now; `tensor` says which device. Throws Error if the group
-  /// cannot be used any more.
-  WorkPtr submit(CallRecord call, const Tensor& tensor, Run run);
+  /// Carries out `run`: on the group's thread or, for a device engine, now. Throws Error if the group cannot be used any
+  /// more.
+  WorkPtr submit(CallRecord call, Run run);
   WorkPtr start_message(CallRecord call, const Tensor& tensor);
   /// On the group's thread.
   void execute(CallWork& work);
@@ -83,7 +83,12 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   std::string without_store(const Trouble& trouble, const std::vector<int>& lost,
                             const std::string& why) const;
   WorkPtr run_now(const CallRecord& call, const Run& run);
-  WorkPtr submit_on_device(const CallRecord& call, const Tensor& tensor, const Run& run);
+  WorkPtr submit_on_device(const CallRecord& call, const Run& run);
+  /// Creates the group's stream on first use and orders it after the caller's current stream.
+  void enter_stream();
+  std::unique_ptr<EngineRequest> start_request(const CallRecord& call, const Tensor& tensor);
+  bool poll_messages();
+  std::exception_ptr ended_error(const CallRecord& call) const;
   void finish_all();
   /// Runs `action` on a thread of its own, because the store may not answer, and waits for it for at most 1 s.
   static void try_briefly(std::function<void()> action);
@@ -99,6 +104,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   std::mutex failure_mutex_;
   std::condition_variable failure_set_;
   bool failing_ = false;
+  bool failed_wholly_ = false;  // fail() no longer uses the engine
   std::atomic<bool> failed_{false}, ended_{false}, left_{false};
   std::exception_ptr failure_;
   std::string failure_text_;

@@ -14,7 +14,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr Milliseconds kTick{200};
 }  // namespace
 
-// The store may not answer, so a thread of its own asks it.
+// The store may not answer, so a separate thread asks it.
 struct Watchdog::Poll {
   const int64_t asked = nanoseconds_now();
   std::atomic<bool> answered{false}, trouble{false};
@@ -60,6 +60,17 @@ void Watchdog::loop(const std::shared_ptr<GroupState>& group) {
   }
 }
 
+// Why work on the device fails, if it does. With the lock, so that the engine is alive: stop() comes before its end.
+optional<std::string> Watchdog::engine_error(GroupState& group) const {
+  if (!group.on_device()) return nullopt;
+  try {
+    group.engine->check_submitted();
+  } catch (const std::runtime_error& error) {
+    return std::string(error.what());
+  }
+  return nullopt;
+}
+
 // Returns false once the group has failed.
 bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<std::mutex>& lock) {
   const int64_t now = nanoseconds_now();
@@ -67,6 +78,12 @@ bool Watchdog::tick(const std::shared_ptr<GroupState>& group, std::unique_lock<s
                                       [](const Entry& a, const Entry& b) { return a.deadline < b.deadline; });
   const auto longest = std::min_element(entries_.begin(), entries_.end(),
                                         [](const Entry& a, const Entry& b) { return a.began < b.began; });
+  if (const auto error = engine_error(*group)) {
+    const Entry entry = *longest;
+    lock.unlock();
+    group->fail({Trouble::ENGINE, entry.call, entry.seconds(), *error});
+    return false;
+  }
   const bool late = first->deadline <= now;
   if (late || (poll_ && poll_->trouble)) {
     const Entry entry = late ? *first : *longest;

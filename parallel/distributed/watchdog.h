@@ -4,8 +4,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "tandem/core/clock.h"
+#include "tandem/core/options.h"
 #include "tandem/parallel/distributed/call_record.h"
 #include "tandem/parallel/distributed/store.h"
 
@@ -30,6 +32,7 @@ class Watchdog {
 
  private:
   void loop(const std::shared_ptr<GroupState>& group);
+  optional<std::string> engine_error(GroupState& group) const;
   bool tick(const std::shared_ptr<GroupState>& group, std::unique_lock<std::mutex>& lock);
   void poll(const std::shared_ptr<GroupState>& group, const Entry& longest);
 

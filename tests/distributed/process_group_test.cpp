@@ -299,6 +299,26 @@ TEST_CASE("groups of some ranks") {
   check_none(errors);
 }
 
+TEST_CASE("a group ends although nobody waits for its messages") {
+  if (!available()) return;
+  std::weak_ptr<Store> left;
+  {
+    const auto store = std::make_shared<HashStore>();
+    left = store;
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < 2; ++rank)
+      ranks.emplace_back([rank, store] {
+        const auto group = ProcessGroup::make(store, rank, 2, with_timeout(30'000));
+        group->recv(zeros({3}), 1 - rank, 5);  // nobody sends
+        group->barrier()->wait();
+      });
+    for (std::thread& thread : ranks) thread.join();
+  }
+  // The threads of the groups may need a moment.
+  for (int i = 0; i < 500 && !left.expired(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(left.expired());
+}
+
 TEST_CASE("wrong arguments") {
   CHECK_THROWS_WITH_AS(ProcessGroup::make(nullptr, 0, 1), "process group: the store is null", Error);
   const auto store = std::make_shared<HashStore>();

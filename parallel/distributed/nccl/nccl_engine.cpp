@@ -48,6 +48,12 @@ ncclDataType_t type_of(ScalarType dtype) {
   }
 }
 
+bool is_supported(ScalarType dtype, ReduceOp op) {
+  if (dtype == ScalarType::Short) return false;
+  const bool bits = op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR;
+  return op != ReduceOp::AVG && (!bits || (dtype == ScalarType::Bool && op != ReduceOp::BXOR));
+}
+
 // Bools are bytes of 0 and 1, so "or" is their maximum and "and" their minimum.
 ncclRedOp_t op_of(ReduceOp op, bool logical) {
   switch (op) {
@@ -241,6 +247,7 @@ class NcclEngine final : public Engine {
     return std::make_unique<Request>(communicator_, stream_of(options));
   }
 
+  bool can_reduce(ScalarType dtype, ReduceOp op) const override { return is_supported(dtype, op); }
   void check_submitted() override { communicator_->check_submitted(); }
   void abort() noexcept override { communicator_->abort(); }
   bool on_device() const override { return true; }
