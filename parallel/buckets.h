@@ -18,8 +18,8 @@ struct BucketPlace {
   std::size_t bucket = 0, index = 0;
 };
 
-/// Puts the parameters, in the given order, into buckets of about `bytes` (the first one `first_bytes`). A bucket has
-/// parameters of one dtype and device; each starts at a multiple of 64 bytes. Gaps are zero.
+/// Puts the parameters, in the given order, into buckets of about `bytes` (the first one: `first_bytes`). Consecutive
+/// parameters of one dtype and device share a bucket. Each begins at a multiple of 64 bytes; gaps are zero.
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
                                  int64_t first_bytes, int64_t bytes);
 std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size_t parameters);

@@ -1,3 +1,4 @@
+// The communication hooks that come with DistributedDataParallel.
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/parallel/reducer.h"
@@ -5,7 +6,7 @@
 namespace tandem::distributed {
 namespace {
 
-// Divides before rounding, so that the sum stays in the range of float16.
+// Divides before rounding, so the sum stays within the range of float16.
 HookResult compressed(ProcessGroup& group, const GradBucket& bucket, ScalarType dtype) {
   const NoGradGuard no_grad;
   Tensor buffer = bucket.buffer();

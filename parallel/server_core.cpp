@@ -100,7 +100,7 @@ void ServerCore::Impl::make_inboxes() {
   }
 }
 
-// With shards the whole batch is cut, otherwise this process's part of it.
+// With shards the batch of all processes is cut, otherwise this process's part of it.
 std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
   const std::size_t parts = shards() ? static_cast<std::size_t>(options.shards) : devices.size();
   return options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
@@ -109,16 +109,15 @@ std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
 WholeBatch ServerCore::Impl::whole_batch(int64_t samples) {
   WholeBatch whole;
   if (group)
-    whole = group->begin_step(samples, options.shards, steps, [&](int64_t all) {
-      return shards() ? piece_sizes(all) : std::vector<int64_t>();
-    });
+    whole =
+        group->begin_step(samples, options.shards, steps, std::ssize(piece_sizes(samples)),
+                          [&](int64_t all) { return shards() ? piece_sizes(all) : std::vector<int64_t>(); });
   else
     whole = {samples, default_generator().current_seed(), 0, 0, {}};
   if (whole.own_shards.empty()) {
     whole.own_shards = piece_sizes(samples);
     whole.count = static_cast<int64_t>(whole.own_shards.size());
     whole.total = whole.count;
-    if (group) whole.first = group->rank() * static_cast<int64_t>(devices.size());
   }
   return whole;
 }

@@ -21,14 +21,15 @@ ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const
 }
 
 // All processes see the same table, so all throw the same error.
-WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step,
+WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
                                    FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes) {
-  constexpr int kEntries = 4;
+  constexpr int kEntries = 5;
   const int size = group_->size();
   Tensor own = empty({1, kEntries}, kLong);
   int64_t* entry = own.data_ptr<int64_t>();
   entry[0] = samples, entry[1] = shards, entry[2] = step;
   entry[3] = static_cast<int64_t>(default_generator().current_seed());
+  entry[4] = pieces;
   const Tensor all = distributed::gather_rows(*group_, own);
   const int64_t* table = all.data_ptr<int64_t>();
 
@@ -39,9 +40,11 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
     check(of[1] == shards && of[2] == step, "ParameterServer: rank ", r, " is at step ", of[2],
           " with shards = ", of[1], ", but rank ", rank(), " at step ", step, " with shards = ", shards);
     whole.samples += of[0];
+    if (r < rank()) whole.first += of[4];
   }
   const std::vector<int64_t> sizes = shard_sizes(whole.samples);
   if (sizes.empty()) return whole;
+  whole.first = 0;
   whole.total = static_cast<int64_t>(sizes.size());
   check(static_cast<int>(sizes.size()) >= size, "ParameterServer: ", sizes.size(), " shards are too few for ",
         size, " processes; each needs at least one");
@@ -90,7 +93,7 @@ void ServerGroup::fold_buffers(const std::vector<Tensor>& buffers, const std::ve
   const NoGradGuard no_grad;
   const int last = group_->size() - 1;
   copy_written();
-  // Each buffer written directly takes the value from the last rank that wrote it.
+  // A buffer that was written directly takes its value from the last rank that wrote it.
   Tensor owners = full({1, static_cast<int64_t>(buffers.size())}, -1, kInt);
   for (std::size_t k = 0; k < buffers.size(); ++k)
     if (written[k]) owners.data_ptr<int>()[k] = rank();
@@ -101,7 +104,7 @@ void ServerGroup::fold_buffers(const std::vector<Tensor>& buffers, const std::ve
       if (owners.data_ptr<int>()[k] == r) of_rank.push_back(buffers[k]);
     distributed::broadcast_from(*group_, of_rank, r, bucket_bytes_);
   }
-  // The others are passed from rank to rank, as their updates depend on the values before them.
+  // The other buffers are passed from rank to rank, because their updates depend on the previous values.
   distributed::Coalesced flat(buffers, bucket_bytes_, group_->device());
   const auto pass = [&](bool sends, int peer) {
     for (const Tensor& buffer : flat.buffers())

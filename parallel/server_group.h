@@ -1,4 +1,4 @@
-// What a ParameterServer does with the other processes of its group.
+// How a ParameterServer communicates with the other processes of its group.
 #pragma once
 #include <exception>
 #include <memory>
@@ -11,25 +11,25 @@
 
 namespace tandem::parallel {
 
-/// The batch of all processes, and this process's part of its shards.
+/// The batch of all processes and this process's shards of it.
 struct WholeBatch {
   int64_t samples = 0;
   uint64_t seed = 0;                ///< of the default generator on rank 0
-  int64_t first = 0, count = 0;     ///< shards first … first + count - 1 are computed here
+  int64_t first = 0, count = 0;     ///< shards (or pieces) first … first + count - 1 are computed here
   std::vector<int64_t> own_shards;  ///< their sizes; empty without shards
   int64_t total = 0;                ///< number of shards
 };
 
 class ServerGroup {
  public:
-  /// Compares the models of all processes; then all have the parameters and buffers of rank 0.
+  /// Compares the models of all processes, then overwrites their parameters and buffers with those of rank 0.
   ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes);
 
   int rank() const { return group_->rank(); }
-  /// Exchanges the sizes of the batch's parts. `shard_sizes(n)`: the sizes of the shards of n samples; empty without
-  /// shards. Throws Error on every process if one has other options, another step or another number of samples than its
-  /// shards have.
-  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step,
+  /// Exchanges the sizes of the batch's parts. `pieces`: in how many this process cuts its part without shards.
+  /// `shard_sizes(n)`: the sizes of the shards of n samples; empty without shards. Throws Error on every process if one
+  /// has other options, is at another step, or has a number of samples that does not match its shards.
+  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
                         FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes);
   /// Whether it is true on any process.
   bool any(bool here);
@@ -38,11 +38,11 @@ class ServerGroup {
   /// The sum in tree order: see TreeExchange::run.
   void sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate);
   void broadcast_buffers(const std::vector<Tensor>& buffers);
-  /// Applies the updates of all processes to `buffers`, in rank order, on all of them: first copy_written() and then replay(),
-  /// which apply those of this process. written[k]: whether copy_written() writes buffers[k].
+  /// Applies the updates of all processes to the `buffers` of all, in rank order. copy_written(), then replay(), apply
+  /// those of this process. written[k]: whether copy_written() writes buffers[k].
   void fold_buffers(const std::vector<Tensor>& buffers, const std::vector<bool>& written,
                     FunctionRef<void()> copy_written, FunctionRef<void()> replay);
-  /// Lets the other processes fail, too, with the message of `error`.
+  /// Makes the other processes fail too, with the message of `error`.
   void abort(const std::exception_ptr& error) noexcept;
 
  private:

@@ -11,7 +11,7 @@ namespace tandem::distributed {
 using parallel::TreePlace;
 using parallel::TreeSum;
 
-// One part of the buffer on its way: elements begin … end - 1, cut into a segment per rank.
+// A part of the buffer in flight: elements begin … end - 1, cut into one segment per rank.
 struct TreeExchange::Part {
   int64_t begin = 0, end = 0;
   std::vector<int64_t> segments;  // elements per rank
@@ -53,13 +53,14 @@ std::vector<TreePlace> nodes_of_rank(int64_t leaves, int size, int rank) {
 TreeExchange::TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes)
     : group_(std::move(group)), bytes_(bytes) {}
 
-// Two parts are in flight, so that one is summed while the next is on the wire. All ranks submit in the same order.
+// Two parts are in flight, so one is summed while the next is sent. All ranks submit in the same order.
 void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
                        bool accumulate) {
   const NoGradGuard no_grad;
   const int64_t size = sum.numel();
   const int64_t step =
       std::max<int64_t>(bytes_ / static_cast<int64_t>(sum.element_size()), 16 * group_->size());
+  if (size == 0) return;
   Part current = start(nodes, leaves, 0, std::min(step, size)), last;
   for (int64_t at = 0; at < size; at += step) {
     Part next;

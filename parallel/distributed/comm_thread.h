@@ -1,4 +1,4 @@
-// The thread of a group that carries out its collectives, in order.
+// The thread that performs a group's collectives, in order.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -16,11 +16,11 @@ class CommThread {
   /// Starts the thread, which keeps `group` alive until it ends.
   void start(std::shared_ptr<GroupState> group);
   void push(std::shared_ptr<CallWork> work);
-  /// Removes everything that is queued; returns it after what is running.
+  /// Empties the queue. Returns the running work, if any, and then the queued ones.
   std::vector<std::shared_ptr<CallWork>> take_all();
-  /// Waits until everything that has been pushed is done. No timeout: the watchdog makes calls fail.
+  /// Waits until all pushed works are done. Needs no timeout, because the watchdog makes calls fail.
   void drain();
-  /// Lets drain() look again, after works have been finished from outside.
+  /// Makes drain() check again, after other threads have finished works.
   void wake();
   /// Ends the thread after the running call; returns whether it ended within `timeout`.
   bool stop(Milliseconds timeout);

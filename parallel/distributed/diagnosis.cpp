@@ -22,7 +22,7 @@ std::string one_decimal(double seconds) {
   return text;
 }
 
-// The ranks of a failed group, sorted by what is known of them.
+// The ranks of a failed group, grouped by what is known about them.
 struct Findings {
   std::vector<int> waiting, left, gone, late;
   std::map<std::string, std::vector<int>> calls;  // what the waiting ranks are in
@@ -173,7 +173,7 @@ bool Board::wait_for_failure(Milliseconds timeout) {
   return true;
 }
 
-// Waits until everybody whom the failed call needs, and who is not known to have gone, has published its status.
+// Waits until every rank that the failed call needs, except those known to have ended, has published its status.
 void Board::collect(const Status& own, Statuses& statuses) {
   const auto status_key = [&](int rank) { return key(concat("status/", rank)); };
   std::vector<std::string> needed;

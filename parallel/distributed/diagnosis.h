@@ -1,5 +1,5 @@
-// Finding out why a call failed. Ranks publish in the store what they wait for; the first one that noticed the failure
-// reads this and publishes one message, which all ranks then throw.
+// Finds out why a call failed. Ranks publish in the store what they wait for. The first rank that noticed the failure
+// reads it and publishes one message, which all ranks then throw.
 #pragma once
 #include <functional>
 #include <memory>
@@ -40,15 +40,15 @@ class Board {
   void publish(const Status& own);
   /// After publish(): the message for all ranks, within about 1.8 s.
   std::string settle(const Status& own);
-  /// Publishes a message that is known already; returns the one that counts, which may be an earlier one.
+  /// Publishes this message unless there is one already; returns the one that was first.
   std::string settle(const std::string& message);
   /// Waits, for at most 0.5 s, until all ranks that have not left know the message.
   void wait_for_readers();
-  /// Publishes that this rank needs the group no longer.
+  /// Publishes that this rank no longer needs the group.
   void leave();
-  /// Publishes that this rank has reached a place, which is named once in the life of the group.
+  /// Publishes that this rank has reached `place`, a name that the group uses once.
   void arrive(const std::string& place);
-  /// Waits for all ranks to arrive; returns those that have not after `timeout`, or when `stop` says so.
+  /// Waits until all ranks have arrived, `timeout` has passed or stop() is true; returns the ranks that are missing.
   std::vector<int> missing(const std::string& place, Milliseconds timeout,
                            const std::function<bool()>& stop = {});
   std::string key(const std::string& name) const { return prefix_ + name; }

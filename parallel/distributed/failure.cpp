@@ -1,4 +1,4 @@
-// How a group fails: one thread finds the message, all works throw it.
+// How a group fails: one thread determines the message, and all works throw it.
 #include <future>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr Milliseconds kForStore{1900};
 
-// Runs `ask` on a thread of its own, because the store may not answer. Throws DistributedError if it does not.
+// Runs `ask` on a separate thread, because the store may not answer. Throws DistributedError if it does not.
 std::string ask_store(std::function<std::string()> ask, Milliseconds timeout) {
   auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(ask));
   std::future<std::string> answer = task->get_future();
@@ -63,8 +63,8 @@ void GroupState::finish_all() {
   comm.wake();
 }
 
-// Settles on one message with the other ranks. Connections are closed as soon as this rank has told what it waits for, so
-// that ranks that wait elsewhere in the call notice.
+// Agrees on one message with the other ranks. As soon as this rank has published what it waits for, it closes its
+// connections, so ranks that wait elsewhere in the call notice.
 std::string GroupState::find_message(const Trouble& trouble, bool& told) {
   if (size == 1) return trouble.text;
   const auto self = shared_from_this();

@@ -1,4 +1,4 @@
-// What the public ProcessGroup, its works and its threads share.
+// The state that a ProcessGroup, its works and its threads share.
 #pragma once
 #include <condition_variable>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace tandem::distributed {
 
-/// Why a group fails, as the thread that notices it knows it.
+/// Why a group fails, as seen by the thread that noticed.
 struct Trouble {
   enum Kind { TIMEOUT, ENGINE, NOTICED, ABORTED, MISMATCH };
   Kind kind = TIMEOUT;
@@ -25,7 +25,7 @@ struct Trouble {
 
 class GroupState : public std::enable_shared_from_this<GroupState> {
  public:
-  /// By how much the engine's own timeouts exceed the group's, so that the watchdog comes first.
+  /// By how much the engine's timeouts exceed the group's, so that the watchdog acts first.
   static constexpr Milliseconds kGrace{10'000};
 
   GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size,
@@ -38,8 +38,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// On the group's thread.
   void execute(CallWork& work);
 
-  /// All ranks' `own` numbers, which are equally many on every rank, in rank order; `purpose` (negative) tells exchanges of
-  /// one call apart. Blocks; for the thread that carries out calls.
+  /// Returns all ranks' `own` numbers, equally many from each, in rank order. `purpose` (negative) distinguishes the
+  /// exchanges of one call. Blocks; only for the thread that performs the call.
   std::vector<int64_t> exchange(const CallRecord& call, int purpose, ArrayRef<int64_t> own);
   /// The call whose `run` asks.
   const CallRecord& executing() const { return executing_; }
@@ -53,7 +53,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void start_threads();
   /// Waits for the calls in progress, tells the others and closes the connections. Later calls throw.
   void end() noexcept;
-  /// Tells the other ranks that this one is leaving. For the end of the process.
+  /// Tells the other ranks that this one is leaving; also at the end of the process.
   void leave() noexcept;
   /// Waits until all ranks have called this, or have left. Throws DistributedError that names who has not.
   void wait_for_end();
@@ -90,7 +90,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   bool poll_messages();
   std::exception_ptr ended_error(const CallRecord& call) const;
   void finish_all();
-  /// Runs `action` on a thread of its own, because the store may not answer, and waits for it for at most 1 s.
+  /// Runs `action` on a separate thread, because the store may not answer, and waits at most 1 s for it.
   static void try_briefly(std::function<void()> action);
 
   const uint32_t process_ = detail::this_process();

@@ -3,14 +3,14 @@
 //   auto group = init_process_group();             // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, or the launcher's
 //   group->all_reduce(gradient, ReduceOp::AVG)->wait();
 //
-// Every process of a group makes the same calls in the same order. A call returns at once with its Work; the
-// tensors must not be used until wait() has returned. On CPU tensors a thread of the group does the
-// communication; on CUDA tensors (NCCL) wait() only orders the current stream after it, and does not block.
+// Every process of a group makes the same calls in the same order. A call returns immediately; its tensors must not be
+// used until wait() of the returned Work has returned. For CPU tensors a thread of the group communicates; for CUDA
+// tensors (NCCL), wait() does not block but orders the current stream after the call.
 //
-// Failures. Every collective carries a sequence number and a fingerprint (operation, shape, dtype, root), which
-// all ranks compare before its first use (always with TANDEM_DISTRIBUTED_DEBUG=1). When ranks differ, or when one
-// fails or does not arrive within the timeout, wait() throws DistributedError that says which rank did what, on
-// every other rank; the group then refuses further calls with the same message.
+// Failures. Every collective carries a sequence number and a fingerprint (operation, shape, dtype, root). All ranks
+// compare it when they first use it (with TANDEM_DISTRIBUTED_DEBUG=1, always). When ranks differ, or one fails or does
+// not arrive within the timeout, wait() throws a DistributedError on every other rank that says which rank did what.
+// The group then refuses further calls with the same message.
 #pragma once
 #include <exception>
 #include <memory>
@@ -65,41 +65,44 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   Device device() const;
   const std::shared_ptr<Store>& store() const;
 
-  /// Tensors must be contiguous and on the backend's kind of device, with the same shape and dtype on every rank; throws Error
-  /// otherwise. `bucket` labels the call in messages (-1: none). Reductions accept every dtype that has the operation:
-  /// integers and bool (as logical or/and) included; float16 and bfloat16 are summed in float32 and rounded per addition.
+  /// Tensors must be contiguous and on device(), with the same shape and dtype on every rank; throws Error otherwise.
+  /// `bucket` labels the call in messages (-1: none). Reductions accept every dtype that has the operation, including
+  /// integers and bool (logical or/and), except those that the backend lacks: NCCL has no int16 and bit operations only
+  /// on bool; all ranks then throw Error. On the CPU, float16 and bfloat16 are added in float32 and rounded after each
+  /// addition. The order of summation depends on the backend, the size and the number of ranks.
   WorkPtr all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, int bucket = -1);
-  /// The order of summation depends on the backend, the size and the number of ranks.
+  /// Only rank `root` receives the result; the other ranks' tensors are undefined afterwards.
   WorkPtr reduce(const Tensor& tensor, int root, ReduceOp op = ReduceOp::SUM);
   WorkPtr broadcast(const Tensor& tensor, int root);
   /// outputs[i] receives rank i's input.
   WorkPtr all_gather(const Tensors& outputs, const Tensor& input);
   /// `output` [P·n, …] receives every rank's `input` [n, …] in rank order (all_gather_into_tensor).
   WorkPtr all_gather(const Tensor& output, const Tensor& input);
+  /// The same where ranks have different numbers of rows: `output` receives rows[i] from rank i. Empty: equal parts.
+  WorkPtr all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows);
   /// `output` [n, …] receives the sum, over ranks in rank order, of block `rank` of `input` [P·n, …].
   WorkPtr reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM);
-  /// The same where ranks have different numbers of rows: `output` receives rows[i] from rank i.
-  WorkPtr all_gather(const Tensor& output, const Tensor& input, IntArrayRef rows);
   /// Rows input_splits[i] of `input` go to rank i; `output` receives output_splits[i] rows from rank i. Empty splits: equal
   /// parts.
   WorkPtr all_to_all(const Tensor& output, const Tensor& input, IntArrayRef output_splits = {},
                      IntArrayRef input_splits = {});
-  /// The same where every rank knows all splits, which then need not be exchanged: rank i sends table[i][j] rows to rank j.
+  /// The same where every rank knows all splits, so they need not be compared: rank i sends table[i][j] rows to rank j.
   WorkPtr all_to_all_table(const Tensor& output, const Tensor& input,
                            const std::vector<std::vector<int64_t>>& table);
   /// outputs[i] (on the root only) receives rank i's input.
   WorkPtr gather(const Tensors& outputs, const Tensor& input, int root);
   /// Rank i receives inputs[i] (given on the root only).
   WorkPtr scatter(const Tensor& output, const Tensors& inputs, int root);
-  /// Point to point, matched by `tag`, concurrent with each other and with collectives.
+  /// Point to point, matched by `tag`, concurrent with each other and with collectives. With NCCL, tags are ignored, and
+  /// messages are ordered after the current stream, with the collectives; their wait() blocks the host.
   WorkPtr send(const Tensor& tensor, int to, int tag = 0);
   WorkPtr recv(const Tensor& tensor, int from, int tag = 0);
   WorkPtr barrier();
 
-  /// A group of some ranks of this one, in the order given; every rank of this group calls it. Returns null on a rank that
-  /// is not among them.
+  /// Makes a group of some ranks of this one, in the given order. Every rank of this group calls it; ranks that are not
+  /// in the new group get null.
   std::shared_ptr<ProcessGroup> new_group(const std::vector<int>& ranks);
-  /// Fails running and later calls, here at once and on the other ranks as soon as they notice. For error handling.
+  /// Fails running and later calls: here at once, on the other ranks as soon as they notice. For error handling.
   void abort(const std::string& reason);
 
   /// The last 256 collectives, one per line, oldest first: sequence number, operation, shape, state and seconds.
@@ -120,7 +123,7 @@ std::shared_ptr<ProcessGroup> init_process_group(const ProcessGroupOptions& opti
 /// The same with an explicit store, rank and size.
 std::shared_ptr<ProcessGroup> init_process_group(std::shared_ptr<Store> store, int rank, int size,
                                                  const ProcessGroupOptions& options = {});
-/// Ends the default group; a barrier first makes sure that nobody still needs it, unless it has failed.
+/// Ends the default group. Unless it has failed, all ranks wait for each other first.
 void destroy_process_group();
 bool is_initialized();
 /// The default group. Throws Error when there is none.
@@ -131,7 +134,7 @@ int get_world_size();
 
 struct BackendInfo {
   std::string name;         ///< "gloo"
-  std::string description;  ///< what the plugin says, e.g. "Gloo 0.5.0"; empty if it is not available
+  std::string description;  ///< library and version, e.g. "Gloo 0.5.0"; empty if not available
   std::string missing;      ///< why it is not available and what to install
 };
 /// All backends that Tandem knows, available or not.

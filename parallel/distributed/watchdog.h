@@ -1,4 +1,5 @@
-// The thread of a group that notices calls that take too long, and failures that other ranks have published.
+// A group's thread that notices calls that take too long, failures that other ranks have published, and failures of
+// work on a device.
 #pragma once
 #include <condition_variable>
 #include <list>
@@ -44,7 +45,7 @@ class Watchdog {
   std::shared_ptr<Poll> poll_;  // the last question to the store
 };
 
-/// Watched by the watchdog while it exists.
+/// A call that the watchdog observes while this object exists.
 class Watched {
  public:
   Watched(Watchdog& watchdog, const CallRecord& call, Milliseconds timeout)

@@ -1,4 +1,4 @@
-// Work of the host engines. A work is finished once: by whoever carried it out, or by the failure of the group.
+// The implementations of Work. A work is finished exactly once: by the thread that did it or by the group's failure.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -20,7 +20,7 @@ class FinishableWork : public Work {
   bool is_completed() override { return finished(); }
   bool finished() const { return done_.load(std::memory_order_acquire); }
   std::exception_ptr exception() override;
-  /// Returns false, and does nothing, if the work is finished already.
+  /// Does nothing and returns false if the work is already finished.
   bool finish(const std::exception_ptr& error);
   CallRecord call;
 
@@ -33,17 +33,17 @@ class FinishableWork : public Work {
   std::exception_ptr error_;
 };
 
-/// Does a call. The engine is null in a group of one rank.
+/// Performs a call. The engine is null in a group of one rank.
 using Run = std::function<void(Engine*, const CallOptions&)>;
 
-/// A collective, which the group's thread carries out.
+/// A collective, performed by the group's thread.
 class CallWork final : public FinishableWork {
  public:
   CallWork(std::shared_ptr<GroupState> group, const CallRecord& call, Run run);
   Run run;  ///< keeps the tensors alive
 };
 
-/// A message on its way: whoever asks for it moves it on.
+/// A message in flight. wait() and is_completed() drive it.
 class MessageWork final : public FinishableWork {
  public:
   MessageWork(std::shared_ptr<GroupState> group, const CallRecord& call, Tensor tensor,

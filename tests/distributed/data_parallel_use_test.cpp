@@ -205,7 +205,7 @@ TEST_CASE("only the first backward pass after a forward is averaged") {
         averaged<MixedImpl>(2, [](MixedImpl& m, int rank) { return m.forward(inputs_of(rank)); });
     auto own = seeded<MixedImpl>();
     own->forward(inputs_of(group->rank())).backward();
-    CHECK(allclose(net->first->weight.grad(), average[0] + own->first->weight.grad(), 1e-5, 1e-6));
+    CHECK(allclose(net->first->weight.grad(), average[1] + own->first->weight.grad(), 1e-5, 1e-6));
     model->zero_grad();
     model->forward(inputs_of(group->rank())).backward();
     check_equal(*net, average);
