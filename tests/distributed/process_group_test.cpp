@@ -332,7 +332,7 @@ TEST_CASE("wrong arguments") {
   CHECK_THROWS_WITH_AS(group->all_reduce(Tensor()), "all_reduce: tensor is undefined", Error);
   CHECK_THROWS_AS(group->all_reduce(zeros({3, 4}).t()), Error);
   CHECK_THROWS_WITH_AS(group->all_reduce(zeros({2}, kInt64), ReduceOp::AVG),
-                       "all_reduce: int64 has no avg; use sum, or a floating point dtype", Error);
+                       "all_reduce: int64 has no avg; use sum, or a floating-point dtype", Error);
   CHECK_THROWS_AS(group->broadcast(zeros({2}), 1), Error);
   CHECK_THROWS_AS(group->all_gather({zeros({2}), zeros({2})}, zeros({2})), Error);
   CHECK_THROWS_AS(group->all_gather(zeros({3}), zeros({2})), Error);
