@@ -183,6 +183,30 @@ TEST_CASE("without shards the processes' gradients are summed by the engine") {
   for (const Tensor& end : ends) CHECK(allclose(end, expected, 1e-5, 1e-6));
 }
 
+TEST_CASE("without shards every piece has its own random stream, also with unequal numbers of devices") {
+  const int before = cpu::device_count();
+  cpu::set_device_count(std::max(2, before));
+  std::mutex mutex;
+  std::vector<Tensor> drawn;
+  on_ranks(2, [&](const GroupPtr& group) {
+    const std::vector<Device> devices =
+        group->rank() == 0 ? std::vector<Device>{"cpu:0", "cpu:1"} : std::vector<Device>{"cpu:0"};
+    parallel::ParameterServer<nn::LinearImpl> server(std::make_shared<nn::LinearImpl>(4, 2), devices,
+                                                     {.group = group},
+                                                     [] { return std::make_shared<nn::LinearImpl>(4, 2); });
+    optim::SGD optimizer(server.parameters(), 0.1);
+    server.step(optimizer, Tensors{ones({4, 4})}, [&](nn::LinearImpl& n, const Tensors& batch) {
+      const Tensor random = rand({8}).to(Device("cpu:0"));
+      const std::lock_guard lock(mutex);
+      drawn.push_back(random);
+      return n.forward(batch[0]).mean();
+    });
+  });
+  REQUIRE(drawn.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(drawn[i].equal(drawn[j]));
+}
+
 TEST_CASE("a wrong part of the batch and a loss that is not finite end all processes with the reason") {
   const auto errors_of = [&](auto samples_of, double factor, parallel::NotFinite policy) {
     return errors_on_ranks(3, [&](const GroupPtr& group) {
