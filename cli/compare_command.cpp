@@ -7,9 +7,11 @@
 #include "tandem/cli/comparison.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/many_processes.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/run_folder.h"
+#include "tandem/cli/sha256.h"
 #include "tandem/cli/stepper.h"
 #include "tandem/cli/trainer.h"
 #include "tandem/core/atomic_file.h"
@@ -23,9 +25,19 @@ namespace {
 
 constexpr int kTimedSteps = 40, kWarmUpSteps = 5;
 
-// One list of devices with one batch size: its own model, and everything that the training needs.
+// A list of devices, or a number of processes.
+struct Candidate {
+  Placement placement;
+  int processes = 1;
+  bool takes_part = true;  // this process
+  std::string label;
+  int64_t workers() const { return processes * static_cast<int64_t>(placement.devices.size()); }
+};
+
+// One candidate with one batch size: its own model, and everything that the training needs.
 struct Contender {
   Placement placement;
+  bool takes_part = true;
   int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads per device
   Recipe recipe;
   Generator generator;
@@ -61,19 +73,39 @@ struct Setting {
   ModelShape shape() const { return {config.input[0], config.input[1], config.input[2], config.class_count}; }
 };
 
-std::vector<Placement> placements_of(const CompareOptions& o) {
-  if (o.devices.size() < 2)
+int64_t shards_of(const CompareOptions& o) {
+  if (o.processes.empty() || o.shards > 0) return o.shards;
+  return shards_for(*std::max_element(o.processes.begin(), o.processes.end()));
+}
+
+void check_candidates(const CompareOptions& o) {
+  const std::size_t count = o.devices.size() + o.processes.size();
+  if (count < 2)
     throw UsageError(
         concat("--devices: expected two or more lists to compare, such as --devices cpu:0 --devices "
                "cpu:0,cpu:1",
-               o.devices.empty() ? "" : "; got only one"));
-  std::vector<Placement> out;
+               count == 0 ? "" : "; got only one"));
+  for (const int processes : o.processes)
+    if (std::count(o.processes.begin(), o.processes.end(), processes) > 1)
+      throw UsageError(concat("--processes ", processes, ": this number is given twice"));
+}
+
+// Every process calls this: it makes the teams.
+std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team) {
+  std::vector<Candidate> out;
   for (const std::string& list : o.devices) {
-    Placement p = use_placement(split_names(list), "", o.shards);
-    for (const Placement& other : out)
-      if (other.devices == p.devices)
+    Placement p = use_placement(split_names(list), "", shards_of(o));
+    for (const Candidate& other : out)
+      if (other.placement.devices == p.devices)
         throw UsageError(concat("--devices ", list, ": this list is given twice"));
-    out.push_back(std::move(p));
+    const std::string label = short_names_of(p.devices);
+    out.push_back({std::move(p), 1, team.leads(), label});
+  }
+  for (const int processes : o.processes) {
+    Placement p = use_placement(own_devices(team, {}), "", shards_of(o));
+    p.team = team.first(processes);
+    out.push_back(
+        {std::move(p), processes, team.rank() < processes, counted(processes, "process", "processes")});
   }
   return out;
 }
@@ -86,15 +118,19 @@ int logical_of(const Placement& p) {
 }
 
 // Threads per device, equal in all runs: the cores divided by the largest number of CPU devices in a list.
-int threads_of(const CompareOptions& o, const std::vector<Placement>& placements) {
+int threads_of(const CompareOptions& o, const std::vector<Candidate>& candidates) {
   int most = 1;
-  for (const Placement& p : placements)
-    most = std::max(most, static_cast<int>(std::count_if(p.devices.begin(), p.devices.end(),
-                                                         [](const Device& d) { return d.is_cpu(); })));
+  for (const Candidate& c : candidates) {
+    const auto& devices = c.placement.devices;
+    const auto on_cpu =
+        std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); });
+    most = std::max(most, static_cast<int>(on_cpu) * c.processes);
+  }
   const int threads = o.threads > 0 ? o.threads : std::max(1, usable_cores() / most);
-  for (const Placement& p : placements)
-    if (threads * logical_of(p) > 4096)
-      throw UsageError(concat("--threads ", threads, ": too many threads for ", names_of(p.devices)));
+  for (const Candidate& c : candidates)
+    if (threads * logical_of(c.placement) > 4096)
+      throw UsageError(
+          concat("--threads ", threads, ": too many threads for ", names_of(c.placement.devices)));
   return threads;
 }
 
@@ -145,9 +181,11 @@ void start_threads(const Contender& c) try {
   throw UsageError(concat("--threads ", c.threads, ": ", error.what()));
 }
 
-Contender make_contender(const Setting& s, const Placement& placement, int threads, int64_t batch,
+Contender make_contender(const Setting& s, const Candidate& candidate, int threads, int64_t batch,
                          bool weak) {
+  const Placement& placement = candidate.placement;
   Contender c{.placement = placement,
+              .takes_part = candidate.takes_part,
               .logical = logical_of(placement),
               .threads = threads,
               .recipe = s.recipe,
@@ -157,11 +195,14 @@ Contender make_contender(const Setting& s, const Placement& placement, int threa
               .side = {},
               .measured = {}};
   c.recipe.batch_size = batch;
+  if (!c.takes_part) return c;
+  check_parts(placement.team, s.data.train.images.size(0), batch, placement.shards);
   const Turn turn(c);
   start_threads(c);
   Measured& m = c.measured;
   for (const Device& device : placement.devices) m.devices.push_back(device.str());
-  m.label = short_names_of(placement.devices);
+  m.label = candidate.label;
+  m.processes = candidate.processes;
   m.stands_on = describe_devices(placement.devices);
   m.on_cpu = !c.on_gpu();
   m.one_gpu = share_a_gpu(placement.devices);
@@ -176,14 +217,14 @@ Contender make_contender(const Setting& s, const Placement& placement, int threa
 }
 
 // The first list, then each other list with the same batch, a larger batch, or both.
-std::vector<Contender> make_contenders(const Setting& s, const std::vector<Placement>& placements,
+std::vector<Contender> make_contenders(const Setting& s, const std::vector<Candidate>& candidates,
                                        int threads) {
   const int64_t batch = s.recipe.batch_size;
-  const auto first = static_cast<int64_t>(placements.front().devices.size());
+  const auto first = candidates.front().workers();
   std::vector<Contender> out;
-  for (const Placement& p : placements) {
+  for (const Candidate& p : candidates) {
     const bool base = out.empty();
-    const int64_t larger = std::max<int64_t>(1, batch * static_cast<int64_t>(p.devices.size()) / first);
+    const int64_t larger = std::max<int64_t>(1, batch * p.workers() / first);
     if (base || s.o.scaling != "weak" || larger == batch)
       out.push_back(make_contender(s, p, threads, batch, false));
     if (!base && s.o.scaling != "strong" && larger != batch)
@@ -198,7 +239,8 @@ data::BatchLoaderOptions loading(const Contender& c, const CompareOptions& o, in
           .workers = o.workers,
           .seed = o.seed,
           .epoch = epoch,
-          .pin_memory = c.side.has_value()};
+          .pin_memory = c.side.has_value(),
+          .part = c.placement.team.part(c.placement.shards)};
 }
 
 // Updates the mean seconds of the phases with the steps of `t`.
@@ -225,6 +267,15 @@ void add_timings(const parallel::ServerTimings& t, Contender& c) {
     c.measured.step[i] = (c.measured.step[i] * before + sum[i]) / static_cast<double>(c.timed_steps);
 }
 
+std::string sum_of_parameters(const nn::Module& model) {
+  Sha256 sum;
+  for (const Tensor& p : model.parameters()) {
+    const Tensor values = p.detach().cpu().contiguous();
+    sum.update(values.data_ptr(), values.nbytes());
+  }
+  return sum.hex_digest();
+}
+
 // Returns false if a signal ended the epoch, which is then not counted.
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
   const Turn turn(c);
@@ -238,22 +289,30 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
   for (auto batch = loader.next(); !batch.empty(); batch = loader.next(), ++done) {
     stepper.set_lr(learning_rate(c.recipe, number * loader.count() + done, o.epochs * loader.count()));
     stepper.step(batch);
-    if (stop_signal != 0) return false;
+    if (const int stop = stepper.agree({stop_signal, false}).stop; stop != 0) {
+      stop_signal = stop;
+      return false;
+    }
     if (bar.due())
       bar.draw({.title = concat(c.measured.label, "  epoch ", number + 1, "/", o.epochs),
                 .fraction = static_cast<double>(done + 1) / static_cast<double>(loader.count()),
                 .fields = {}});
   }
+  stepper.settle();
   stepper.loss_sum();  // synchronises with the devices
   const double seconds = std::max(seconds_now() - begun, 1e-9);
   c.measured.seconds.push_back(seconds);
-  c.measured.cores.push_back((cpu_seconds_now() - cpu_begun) / seconds);
+  const Tensor cpu = full({1}, cpu_seconds_now() - cpu_begun, kDouble);
+  c.placement.team.sum(cpu);
+  c.measured.cores.push_back(cpu.item<double>() / seconds);
   if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
   c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
-  bar.print(concat(
-      c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
-      "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
-      with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)), " images/s"));
+  c.measured.parameters = sum_of_parameters(*c.model);
+  if (c.placement.team.leads())
+    bar.print(concat(
+        c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
+        "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
+        with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)), " images/s"));
   std::fflush(stdout);
   return true;
 }
@@ -280,7 +339,7 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
                  .note = "",
                  .images = s.data.train.images.size(0),
                  .epochs = s.o.epochs,
-                 .shards = s.o.shards,
+                 .shards = shards_of(s.o),
                  .seed = s.o.seed,
                  .cores = usable_cores(),
                  .stopped_by = stop_signal,
@@ -326,40 +385,35 @@ void check_folder(const std::string& wanted) {
       throw UsageError(concat("--out ", wanted, ": already contains ", file, "; choose another folder"));
 }
 
+// Whether a signal has come to some process. Processes wait here while others have their turn.
+bool stopped(const Team& team) {
+  const Tensor stop = full({1}, stop_signal, kDouble);
+  team.sum(stop);
+  if (stop.item<double>() != 0 && stop_signal == 0) stop_signal = SIGTERM;
+  return stop_signal != 0;
+}
+
 // Measures all epochs, or stops at a signal.
 void measure(const Setting& s, std::vector<Contender>& contenders, int threads, const std::string& folder,
-             const Terminal& terminal) {
-  ProgressBar bar(terminal);
+             const Terminal& terminal, const Team& team) {
+  ProgressBar bar(team.leads() ? terminal : Terminal());
   for (Contender& c : contenders) {  // start threads and allocate memory before anything is timed
+    if (!c.takes_part) continue;
     const Turn turn(c);
     const int64_t few = std::min<int64_t>(64, c.data.test.images.size(0));
     c.stepper->evaluate({c.data.test.images.narrow(0, 0, few), c.data.test.labels.narrow(0, 0, few), 1});
     if (c.on_gpu()) time_phases(c, s);
   }
   for (int64_t number = 0; number < s.o.epochs; ++number) {
-    for (Contender& c : contenders)
-      if (stop_signal != 0 || !epoch(c, s.o, number, bar)) return;
-    write_files(comparison_of(s, contenders, threads), folder);
+    for (Contender& c : contenders) {
+      if (c.takes_part && stop_signal == 0) epoch(c, s.o, number, bar);
+      if (stopped(team)) return;
+    }
+    if (team.leads()) write_files(comparison_of(s, contenders, threads), folder);
   }
 }
 
-}  // namespace
-
-int compare_command(const CompareOptions& o) {
-  check_scaling(o.scaling);
-  if (!o.out.empty()) check_folder(o.out);
-  const std::vector<Placement> placements = placements_of(o);
-  const int threads = threads_of(o, placements);
-  const Terminal terminal = detect_terminal();
-  const Setting setting = load(o, terminal);
-  check_workers(o.workers);
-  std::vector<Contender> contenders = make_contenders(setting, placements, threads);
-  const std::string folder = make_run_folder(o.out, "compare");
-  install_handlers();
-  announce(setting, contenders, threads, folder);
-  measure(setting, contenders, threads, folder, terminal);
-
-  const Comparison c = comparison_of(setting, contenders, threads);
+int present(const Comparison& c, const std::string& folder, const Terminal& terminal) {
   if (c.runs.front().empty()) {
     std::printf("stopped before the end of the first epoch; nothing was measured\n");
     return 128 + stop_signal;
@@ -367,12 +421,52 @@ int compare_command(const CompareOptions& o) {
   std::printf("\n%s\n", comparison_table(c, terminal).c_str());
   for (const Measured& run : c.runs)
     if (const std::string text = what_limits(c, run); !text.empty()) std::printf("%s\n", text.c_str());
-  for (const std::string& text : {sums_note(c), disturbance(c)})
+  for (const std::string& text : {same_bits_note(c), sums_note(c), disturbance(c)})
     if (!text.empty()) std::printf("%s\n", text.c_str());
   write_files(c, folder);
   std::printf("%sresults are in %s: compare.json, compare.svg\n", stop_signal != 0 ? "stopped early; " : "",
               printable(folder).c_str());
   return stop_signal != 0 ? 128 + stop_signal : 0;
+}
+
+int compare(const CompareOptions& o, const Team& team) {
+  if (team.several()) install_handlers(/*second_ends=*/false);
+  const Terminal terminal = detect_terminal();
+  std::vector<Candidate> candidates;
+  int threads = 0;
+  team.together([&] {
+    check_scaling(o.scaling);
+    check_candidates(o);
+    if (!o.out.empty()) check_folder(o.out);
+    candidates = candidates_of(o, team);
+    threads = threads_of(o, candidates);
+  });
+  std::optional<Setting> setting;
+  team.leader_first([&] { setting.emplace(load(o, terminal)); });
+  std::vector<Contender> contenders;
+  team.together([&] {
+    check_workers(o.workers);
+    contenders = make_contenders(*setting, candidates, threads);
+  });
+  std::string folder;
+  team.together([&] {
+    if (team.leads()) folder = make_run_folder(o.out, "compare");
+  });
+  if (!team.several()) install_handlers();
+  if (team.leads()) announce(*setting, contenders, threads, folder);
+  measure(*setting, contenders, threads, folder, terminal, team);
+  if (!team.leads()) return stop_signal != 0 ? 128 + stop_signal : 0;
+  return present(comparison_of(*setting, contenders, threads), folder, terminal);
+}
+
+}  // namespace
+
+// With --processes, as many processes as the largest number run this; those that a turn does not need wait.
+int compare_command(const CompareOptions& o) {
+  const int most = o.processes.empty() ? 1 : *std::max_element(o.processes.begin(), o.processes.end());
+  const Team team = most > 1 && distributed::Environment::read().launcher_has_store ? Team::join() : Team();
+  if (most > 1 && team.size() != most) return start_processes("compare", o.words, most);
+  return team.guarded([&] { return compare(o, team); });
 }
 
 }  // namespace tandem::cli

@@ -25,7 +25,7 @@ std::string share(double part, double whole) { return concat(ms(part), " of ", m
 
 // Number of devices relative to the first list.
 double factor(const Comparison& c, const Measured& run) {
-  return static_cast<double>(run.devices.size()) / static_cast<double>(c.runs.front().devices.size());
+  return static_cast<double>(run.workers()) / static_cast<double>(c.runs.front().workers());
 }
 
 // Seconds of each phase beyond perfect scaling.
@@ -38,7 +38,7 @@ PhaseSeconds beyond(const Comparison& c, const Measured& run) {
 }
 
 std::string slow_compute(const Comparison& c, const Measured& run) {
-  const int threads = run.threads * static_cast<int>(run.devices.size());
+  const int threads = run.threads * static_cast<int>(run.workers());
   if (run.on_cpu && threads > c.cores)
     return concat("the devices have only ", counted(c.cores, "core", "cores"), " for ", threads, " threads");
   if (run.disturbed(c.cores))
@@ -90,11 +90,11 @@ double Measured::median() const { return median_of(seconds); }
 double Measured::least() const { return empty() ? NAN : *std::min_element(seconds.begin(), seconds.end()); }
 double Measured::most() const { return empty() ? NAN : *std::max_element(seconds.begin(), seconds.end()); }
 const char* Measured::parts() const {
-  return one_gpu ? "parts of one GPU" : on_cpu && devices.size() > 1 ? "parts of one CPU" : "";
+  return one_gpu ? "parts of one GPU" : on_cpu && workers() > 1 ? "parts of one CPU" : "";
 }
 bool Measured::disturbed(int most_cores) const {
   if (!on_cpu || threads != 1 || empty()) return false;
-  const double usable = std::min(static_cast<double>(devices.size()), static_cast<double>(most_cores));
+  const double usable = std::min(static_cast<double>(workers()), static_cast<double>(most_cores));
   const double busy = 1 - step[kIdle] / step_seconds();
   return median_of(cores) < 0.85 * usable * busy;
 }
@@ -118,7 +118,7 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal) {
     table.add_row(std::move(cells));
   };
   row("images per step", [](const Measured& r) {
-    const auto each = static_cast<int64_t>(r.devices.size());
+    const auto each = static_cast<int64_t>(r.workers());
     return concat(r.batch, each > 1 ? concat(" = ", each, " x ",
                                              fixed(static_cast<double>(r.batch) / static_cast<double>(each),
                                                    r.batch % each == 0 ? 0 : 1))
@@ -159,15 +159,32 @@ std::string disturbance(const Comparison& c) {
   for (const Measured& run : c.runs)
     if (run.disturbed(c.cores))
       who += concat(who.empty() ? "" : "; ", run.label, " had ", fixed(median_of(run.cores), 2), " of the ",
-                    std::min(c.cores, static_cast<int>(run.devices.size())));
+                    std::min(c.cores, static_cast<int>(run.workers())));
   return who.empty()
              ? ""
              : concat("Other programs used the cores (", who, "): compare again when they have finished.");
 }
 
+std::string same_bits_note(const Comparison& c) {
+  const Measured& first = c.runs.front();
+  std::string same, other;
+  bool several = false;
+  for (const Measured& run : c.runs) {
+    if (run.parameters.empty() || run.batch != first.batch) continue;
+    several = several || run.processes > 1;
+    std::string& names = run.parameters == first.parameters ? same : other;
+    names += (names.empty() ? "" : "; ") + run.label;
+  }
+  if (!several) return "";
+  if (other.empty())
+    return concat("The parameters have the same bits everywhere (SHA-256 ", first.parameters.substr(0, 12),
+                  "…).");
+  return concat("The parameters differ: those of ", other, " are not those of ", same, ".");
+}
+
 std::string sums_note(const Comparison& c) {
   const bool any = std::any_of(c.runs.begin(), c.runs.end(),
-                               [](const Measured& r) { return r.devices.size() > 1 && !r.empty(); });
+                               [](const Measured& r) { return r.workers() > 1 && !r.empty(); });
   return any && c.shards == 0
              ? "The optimizer sums the gradients in its own pass; reduce is only the wait for them."
              : "";
@@ -184,6 +201,8 @@ Json comparison_json(const Comparison& c) {
     }
     runs.push_back({{"devices", run.devices},
                     {"stands_on", run.stands_on},
+                    {"processes", run.processes},
+                    {"parameters_sha256", run.parameters},
                     {"threads_a_device", run.threads},
                     {"scaling", run.weak ? "weak" : "strong"},
                     {"batch_size", run.batch},

@@ -22,6 +22,7 @@ struct Measured {
   std::string label;      ///< "cpu:0,cpu:1"
   std::string stands_on;  ///< the hardware: "2 logical devices on one CPU, …"
   bool on_cpu = false, one_gpu = false;
+  int processes = 1;            ///< each with these devices
   int threads = 0;              ///< per CPU device
   bool weak = false;            ///< weak scaling: the batch per device is that of the first list
   int64_t batch = 0;            ///< images per step, over all devices
@@ -29,8 +30,11 @@ struct Measured {
   std::vector<double> cores;    ///< cores that the process used per epoch: CPU seconds per second
   PhaseSeconds step{};          ///< mean over steps and devices
   double accuracy = NAN;        ///< on the test images, after the last epoch
+  std::string parameters{};     ///< SHA-256 of the parameters, after the last epoch
 
   bool empty() const { return seconds.empty(); }
+  /// Devices of all processes.
+  std::size_t workers() const { return devices.size() * static_cast<std::size_t>(processes); }
   /// "parts of one CPU", "parts of one GPU", or "".
   const char* parts() const;
   /// Whether other programs kept the run from using its share of `cores` cores. Known only for devices of one
@@ -63,6 +67,8 @@ std::string comparison_table(const Comparison& c, const Terminal& terminal);
 std::string what_limits(const Comparison& c, const Measured& run);
 /// A warning that other programs used the cores; empty if they did not.
 std::string disturbance(const Comparison& c);
+/// Whether runs with the same batch have the same parameters, if some have several processes; else empty.
+std::string same_bits_note(const Comparison& c);
 /// Explains "reduce" and "optimizer" for several devices without shards; else empty.
 std::string sums_note(const Comparison& c);
 nlohmann::ordered_json comparison_json(const Comparison& c);

@@ -103,7 +103,7 @@ std::vector<Device> use_devices(const std::string& option, const std::vector<std
 }
 
 Placement use_placement(const std::vector<std::string>& names, const std::string& root, int64_t shards) {
-  Placement out{use_devices("--devices", names), Device(), shards};
+  Placement out{use_devices("--devices", names), Device(), shards, {}};
   out.root = out.devices.front();
   if (root.empty()) return out;
   try {

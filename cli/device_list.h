@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/cli/team.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {
@@ -12,7 +13,8 @@ struct Placement {
   std::vector<Device> devices;
   Device root;         ///< the one of them that keeps the parameters
   int64_t shards = 0;  ///< fixed number of pieces of a batch; 0: one piece per device
-  bool by_server() const { return devices.size() > 1 || shards > 0; }
+  Team team{};         ///< the processes that train with it, each on its own devices
+  bool by_server() const { return devices.size() > 1 || shards > 0 || team.several(); }
 };
 
 /// "cpu:0,cpu:1"

@@ -1,10 +1,12 @@
 // tandem devices: lists the available devices.
 #include <cstdio>
 
+#include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/parallel/distributed/process_group.h"
 
 namespace tandem::cli {
 
@@ -31,6 +33,12 @@ int devices_command() {
   }
   std::fputs(table.text(terminal).c_str(), stdout);
   if (device_count(kCUDA) == 0) std::printf("cuda: %s\n", cuda_reason());
+  std::printf("\nbetween processes:\n");
+  for (const distributed::BackendInfo& info : distributed::backends()) {
+    const std::string& text = info.missing.empty() ? info.description : info.missing;
+    const bool named = text.starts_with(info.name + ": ");
+    std::printf("%s%s\n", named ? "" : (info.name + ": ").c_str(), printable(one_line(text)).c_str());
+  }
   return 0;
 }
 

@@ -127,6 +127,8 @@ int check_outputs(const LaunchOutputs& outputs, int code) {
   return code;
 }
 
+}  // namespace
+
 int launch(const LaunchOptions& options) {
   LaunchPlace place = read_place(options);
   // On several nodes the others are told, too.
@@ -134,7 +136,7 @@ int launch(const LaunchOptions& options) {
   open_standard_streams();
   LaunchSignals signals;
   ChildProcesses processes;
-  LaunchOutputs outputs(place, options.log_dir);
+  LaunchOutputs outputs(place, options);
   TCPStorePtr launchers;
   for (;; ++place.restart) {
     const LaunchResult result = run_once(options, place, launchers, signals, processes, outputs);
@@ -145,8 +147,6 @@ int launch(const LaunchOptions& options) {
     outputs.flush(signals);
   }
 }
-
-}  // namespace
 
 int launch_command(const LaunchOptions& options) try {
   if (options.command.empty()) throw UsageError("expected a PROGRAM to start (see tandem launch --help)");

@@ -8,7 +8,9 @@
 
 namespace tandem::cli {
 
-LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const std::string& folder) {
+LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const LaunchOptions& options)
+    : caller(options.caller) {
+  const std::string& folder = options.log_dir;
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -20,7 +22,7 @@ LaunchOutputs::LaunchOutputs(const LaunchPlace& place, const std::string& folder
 }
 
 void LaunchOutputs::say(const std::string& text) {
-  err.add("tandem launch: " + printable(one_line(text)) + "\n");
+  err.add(caller + ": " + printable(one_line(text)) + "\n");
 }
 
 void LaunchOutputs::flush(LaunchSignals& signals) {

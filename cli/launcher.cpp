@@ -79,16 +79,19 @@ void Launcher::start_rank(int local_rank, ChildProgram& program) {
   const auto log = [&](std::size_t number) {
     return outputs_.logs.empty() ? nullptr : outputs_.logs[number].get();
   };
-  rank.out = std::make_unique<RankStream>(prefix, outputs_.out, log(2 * i));
-  rank.err = std::make_unique<RankStream>(prefix, outputs_.err, log(2 * i + 1));
   program.environment = rank_environment(place_, local_rank);
-  program.out = rank.out->write_end();
-  program.err = rank.err->write_end();
+  program.out = STDOUT_FILENO;
+  program.err = STDERR_FILENO;
+  if (!options_.as_one_program || local_rank > 0) {
+    rank.out = std::make_unique<RankStream>(prefix, outputs_.out, log(2 * i));
+    rank.err = std::make_unique<RankStream>(prefix, outputs_.err, log(2 * i + 1));
+    program.out = rank.out->write_end();
+    program.err = rank.err->write_end();
+  }
   rank.pid = processes_.start(local_rank, program);
   rank.running = true;
   ++running_;
-  rank.out->close_write_end();
-  rank.err->close_write_end();
+  for (RankStream* stream : rank.streams()) stream->close_write_end();
 }
 
 // Waits until something happens, and moves bytes from the ranks to the outputs. A rank waits while the output
@@ -103,7 +106,7 @@ void Launcher::wait() {
   const std::size_t first = waiting.size();
   std::vector<RankStream*> streams;
   for (const Rank& rank : ranks_)
-    for (RankStream* stream : {rank.out.get(), rank.err.get()}) {
+    for (RankStream* stream : rank.streams()) {
       if (stream->read_end() < 0 || stream->queue().full()) continue;
       waiting.push_back({stream->read_end(), POLLIN, 0});
       streams.push_back(stream);
@@ -127,11 +130,18 @@ void Launcher::look_for_stop() {
   stops_ = signals_.stops();
   if (stops_ > 1) return kill();
   result_ = {128 + signals_.stop(), true};
+  if (options_.as_one_program) return pass_stop_on();
   const std::string name = signal_name(signals_.stop());
   outputs_.say(concat(name, ": ending the ranks (Ctrl-C kills them at once)"));
   if (!asked_) ask();
   if (nodes_ != nullptr)
     nodes_->report({result_.code, concat("node ", place_.node, " was stopped by ", name), true});
+}
+
+// The program decides how long it takes to end; another Ctrl-C kills it.
+void Launcher::pass_stop_on() {
+  asked_ = true;
+  processes_.signal_all(signals_.stop());
 }
 
 void Launcher::look_for_ends() {
@@ -188,8 +198,11 @@ void Launcher::judge() {
     }
   }
   result_.code = failure.code;
-  first_rank_ = first->rank;
-  report(*first);
+  // One program has reported its own errors.
+  if (!options_.as_one_program || is_conclusive(*first) || first->process.signal == SIGABRT) {
+    first_rank_ = first->rank;
+    report(*first);
+  }
   ask();
 }
 
@@ -197,10 +210,10 @@ void Launcher::judge() {
 void Launcher::report(const RankEnd& first) {
   constexpr int kMostReads = 64;
   const Rank& rank = ranks_[static_cast<std::size_t>(first.rank - place_.first_rank())];
-  for (RankStream* stream : {rank.out.get(), rank.err.get()})
+  for (RankStream* stream : rank.streams())
     for (int i = 0; i < kMostReads && stream->read(); ++i) {
     }
-  const auto lines = rank.err->lines().last_lines();
+  const auto lines = rank.err ? rank.err->lines().last_lines() : std::deque<std::string>();
   outputs_.say(describe(first) + (lines.empty() ? "" : "; the last lines of its standard error:"));
   for (const std::string& line : lines) outputs_.err.add("  " + printable(line) + "\n");
 }
@@ -221,13 +234,24 @@ void Launcher::kill() {
   give_up_at_ = std::min(give_up_at_, now + kGiveUpSeconds);
 }
 
+// After a stop: a rank may have been ended by the signal, and others may have missed it then.
+int Launcher::code_of_program() const {
+  int code = 0, rank = place_.size();
+  for (const RankEnd& end : ends_) {
+    if (exit_code(end.process) == 128 + signals_.stop()) return 128 + signals_.stop();
+    if (failed(end) && end.rank < rank) code = exit_code(end.process), rank = end.rank;
+  }
+  return code;
+}
+
 void Launcher::conclude() {
   for (Rank& rank : ranks_)
-    for (RankStream* stream : {rank.out.get(), rank.err.get()}) stream->finish();
+    for (RankStream* stream : rank.streams()) stream->finish();
   const auto first =
       std::find_if(ends_.begin(), ends_.end(), [&](const RankEnd& end) { return end.rank == first_rank_; });
   const std::string others = describe_others(ends_, first == ends_.end() ? nullptr : &*first);
-  if (!others.empty()) outputs_.say(others);
+  if (!others.empty() && (!options_.as_one_program || first != ends_.end())) outputs_.say(others);
+  if (options_.as_one_program && result_.stopped && stops_ == 1) result_.code = code_of_program();
   if (gave_up_) {
     std::vector<int> left;
     for (std::size_t i = 0; i < ranks_.size(); ++i)

@@ -22,12 +22,13 @@ struct LaunchResult {
 /// The launcher's outputs, which outlive a run of the ranks.
 struct LaunchOutputs {
   /// Opens the logs in `folder` (empty: none). Throws UsageError if that fails.
-  LaunchOutputs(const LaunchPlace& place, const std::string& folder);
-  /// Prints "tandem launch: TEXT" after the lines that wait.
+  LaunchOutputs(const LaunchPlace& place, const LaunchOptions& options);
+  /// Prints "CALLER: TEXT" after the lines that wait.
   void say(const std::string& text);
   /// Writes all that waits, until another stop signal comes.
   void flush(LaunchSignals& signals);
   OutputQueue out{1}, err{2};
+  std::string caller;
   std::vector<std::unique_ptr<RankLog>> logs;  // of rank i: 2i its output, 2i + 1 its errors
 };
 
@@ -44,11 +45,16 @@ class Launcher {
   struct Rank {
     pid_t pid = 0;
     bool running = false;
-    std::unique_ptr<RankStream> out, err;
+    std::unique_ptr<RankStream> out, err;  // null: the launcher's own
+    std::vector<RankStream*> streams() const {
+      return out ? std::vector<RankStream*>{out.get(), err.get()} : std::vector<RankStream*>();
+    }
   };
   void start_rank(int local_rank, ChildProgram& program);
   void wait();
   void look_for_stop();
+  void pass_stop_on();
+  int code_of_program() const;
   void look_for_ends();
   void look_for_remote_failure();
   void take_over(const JobFailure& failure);

@@ -8,6 +8,7 @@
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/run_folder.h"
+#include "tandem/cli/team.h"
 #include "tandem/core/suggest.h"
 
 namespace tandem::cli {
@@ -132,10 +133,17 @@ void add_train(CLI::App& app, TrainOptions& o) {
   add_recipe(c, o.recipe);
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
             "random seed of parameters and batch order; the same seed produces bitwise identical results");
-  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores. Results do not depend on it");
+  add_known(c, "--threads", o.threads, kThreads,
+            "CPU threads, of all --processes together; 0: all cores. Results do not depend on it");
   add_known(c, "--workers", o.workers, {0, 256},
-            "threads that load batches ahead; results do not depend on it");
+            "threads that load batches ahead, in each process; results do not depend on it");
   add_known(c, "--save-every", o.save_every, {0, 1e9, true}, "seconds between checkpoints within an epoch");
+  add_number(c, "--processes", o.processes, Range<int>{1, 4096},
+             "processes that train together, each with a share of the threads and its own --devices; "
+             "--shards is then 8 "
+             "unless given, so results are bitwise identical for any number. Also below mpirun, srun and "
+             "tandem launch, "
+             "without this option");
   c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA-N");
   c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped");
   c->callback([c, &o] {
@@ -148,9 +156,21 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   CLI::App* c = app.add_subcommand("compare",
                                    "train on several lists of devices alternately; report the speed of each "
                                    "and what limits it; writes compare.json and compare.svg");
-  c->add_option("--devices", o.devices, "a list of devices, such as cpu:0,cpu:1; given at least twice")
+  c->add_option("--devices", o.devices,
+                "a list of devices, such as cpu:0,cpu:1; with --processes, at least two in all")
       ->allow_extra_args(false)
       ->type_name("LIST");
+  c->add_option_function<std::vector<std::string>>(
+       "--processes",
+       [&o](const std::vector<std::string>& counts) {
+         o.processes.clear();
+         for (const std::string& count : counts)
+           o.processes.push_back(parse_number("--processes", count, Range<int>{1, 4096}));
+       },
+       "a number of processes, each on one device; may be given several times. --shards is then 8 unless "
+       "given")
+      ->allow_extra_args(false)
+      ->type_name("NUMBER");
   c->add_option("--scaling", o.scaling,
                 "strong: the same batch on every list; weak: the same batch per device; or both")
       ->capture_default_str();
@@ -272,6 +292,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return parse_error(app, error, argc > 1 ? argv[1] : nullptr);
   }
+  train.words.assign(argv + std::min(1, argc), argv + argc);
+  compare.words = train.words;
   if (app.got_subcommand("train")) return train_command(train);
   if (app.got_subcommand("compare")) return compare_command(compare);
   if (app.got_subcommand("eval")) return eval_command(eval);
@@ -299,6 +321,8 @@ int main(int argc, char** argv) {
   } catch (const tandem::cli::UsageError& error) {
     tandem::cli::print_error("tandem", error.what());
     return 2;
+  } catch (const tandem::cli::ReportedElsewhere& error) {
+    return error.code;
   } catch (const std::exception& error) {
     tandem::cli::print_error("tandem", error.what());
     return 1;

@@ -30,7 +30,9 @@ struct TrainOptions {
   double save_every = 60;  ///< seconds between checkpoints within an epoch
   std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
-  std::vector<std::string> given;  ///< names of the options on the command line
+  int processes = 0;                 ///< 0: this one, or those that a launcher has started
+  std::vector<std::string> given{};  ///< names of the options on the command line
+  std::vector<std::string> words{};  ///< the command line after the program's name
 };
 
 struct CompareOptions {
@@ -45,7 +47,9 @@ struct CompareOptions {
   uint64_t seed = 0;
   int threads = 0;  ///< per CPU device; 0: the cores divided by the largest number of CPU devices in a list
   int workers = 0;
-  std::string out;  ///< empty: runs/compare-<n>
+  std::string out;                   ///< empty: runs/compare-<n>
+  std::vector<int> processes{};      ///< one run for each element
+  std::vector<std::string> words{};  ///< the command line after the program's name
 };
 
 struct EvalOptions {
@@ -81,6 +85,9 @@ struct LaunchOptions {
   double grace = 10;    ///< seconds between SIGTERM and SIGKILL
   std::string log_dir;  ///< empty: none
   bool prefix = true;
+  /// Rank 0 writes to this process's streams, gets its signals, and what it returns counts.
+  bool as_one_program = false;
+  std::string caller = "tandem launch";  ///< in messages
   std::vector<std::string> command;
 };
 
@@ -91,13 +98,15 @@ int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
 int devices_command();
 int launch_command(const LaunchOptions& options);
+/// Starts the ranks and returns their exit code, as launch_command, but throws what it reports.
+int launch(const LaunchOptions& options);
 
 /// "cuda:0" if there is a CUDA device, else "cpu:0".
 std::string best_device();
 /// The device of that name; the best available if `name` is empty. Throws UsageError if there is none.
 Device use_device(const std::string& name);
-/// SIGINT, SIGTERM and SIGHUP set stop_signal; a second one ends the process.
-void install_handlers();
+/// SIGINT, SIGTERM and SIGHUP set stop_signal; a second one ends the process if `second_ends`.
+void install_handlers(bool second_ends = true);
 /// Throws UsageError if that many workers cannot be started.
 void check_workers(int workers);
 /// Sets the number of CPU threads and starts them; 0 keeps the default. Throws UsageError if it fails.

@@ -67,14 +67,19 @@ class ByServer final : public Stepper {
  public:
   ByServer(const nn::Sequential& model, const Recipe& recipe, const Placement& placement, Timed timed)
       : Stepper(model, recipe, placement.root),
+        team_(placement.team),
         server_(model_, placement.devices,
                 {.root = placement.root,
                  .shards = placement.shards,
                  .not_finite =
                      parallel::NotFinite::kIgnore,  // diverging runs continue and show it, as on one device
+                 .group = placement.team.group_for(placement.root),
                  .synchronize_timings = timed == Timed::kDevices}) {
     for (const Device& device : server_.devices())
       counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
+    if (!team_.several()) return;
+    const auto devices = static_cast<int64_t>(placement.devices.size());
+    exchange_.emplace(team_, placement.shards > 0 ? placement.shards / team_.size() + 1 : devices);
   }
 
   void step(const std::vector<Tensor>& batch) override {
@@ -85,6 +90,7 @@ class ByServer final : public Stepper {
                        count(output.detach(), labels);
                        return loss_of(recipe_, output, labels);
                      });
+    if (exchange_) return report(result, batch[1].size(0));
     NoGradGuard guard;
     const auto images = static_cast<double>(batch[1].size(0));
     for (std::size_t i = 0; i < result.losses.size();
@@ -92,12 +98,25 @@ class ByServer final : public Stepper {
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
   }
 
-  // One row per image, summed on the root, so the sums do not depend on the devices.
+  // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
+  Wish agree(const Wish& own) override {
+    if (!exchange_) return own;
+    const Wish heard = take_reports();
+    report_.wish = own;
+    exchange_->start(report_);
+    pending_ = report_.images * team_.size();
+    return heard;
+  }
+  void settle() override { take_reports(); }
+  int64_t images_pending() const override { return pending_; }
+
+  // One row per image, summed on the root, so the sums do not depend on the devices. Processes take turns.
   Score evaluate(const data::ImageData& data) override {
     const int64_t count = data.images.size(0);
-    double loss = 0, correct = 0;
-    for (int64_t at = 0; at < count; at += 1000) {
-      const int64_t size = std::min<int64_t>(1000, count - at);
+    const Tensor sums = zeros({(count + 999) / 1000, 2}, kDouble);
+    for (int64_t k = 0; k < sums.size(0); ++k) {
+      if (k % team_.size() != team_.rank()) continue;
+      const int64_t at = 1000 * k, size = std::min<int64_t>(1000, count - at);
       const Tensor rows = server_.evaluate(
           {data.images.narrow(0, at, size), data.labels.narrow(0, at, size)},
           [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
@@ -105,9 +124,13 @@ class ByServer final : public Stepper {
             const Tensor losses = cross_entropy_loss(output, piece[1], {}, Reduction::None);
             return stack({losses.to(kDouble), (output.argmax(1) == piece[1]).to(kDouble)}, 1);
           });
-      const Tensor sums = rows.sum(0).cpu();
-      loss += sums[0].item<double>();
-      correct += sums[1].item<double>();
+      sums[k].copy_(rows.sum(0));
+    }
+    team_.sum(sums);
+    double loss = 0, correct = 0;
+    for (int64_t k = 0; k < sums.size(0); ++k) {
+      loss += sums.data_ptr<double>()[2 * k];
+      correct += sums.data_ptr<double>()[2 * k + 1];
     }
     return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
   }
@@ -121,13 +144,17 @@ class ByServer final : public Stepper {
   const parallel::ServerTimings* timings() const override { return &server_.timings(); }
   void reset_timings() override { server_.reset_timings(); }
 
+  double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
   int64_t correct() const override {
+    if (exchange_) return team_correct_;
     int64_t sum = Stepper::correct();
     for (const Tensor& part : counted_) sum += part.item<int64_t>();
     return sum;
   }
   void start(double loss_sum, int64_t correct) override {
     Stepper::start(loss_sum, correct);
+    team_loss_ = loss_sum;
+    team_correct_ = correct;
     for (const Tensor& part : counted_) Tensor(part).zero_();
   }
 
@@ -139,8 +166,40 @@ class ByServer final : public Stepper {
     const auto place = std::find(devices.begin(), devices.end(), labels.device()) - devices.begin();
     counted_[static_cast<std::size_t>(place)].add_(count_correct(output, labels));
   }
+
+  // Keeps the figures of a step for agree().
+  void report(const parallel::StepResult& result, int64_t images) {
+    report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>());
+    for (const Tensor& part : counted_) {
+      report_.correct += part.item<int64_t>();
+      Tensor(part).zero_();
+    }
+  }
+
+  Wish take_reports() {
+    Wish heard;
+    if (!exchange_ || !exchange_->pending()) return heard;
+    const std::vector<StepReport> reports = exchange_->finish();
+    int64_t images = 0;
+    for (const StepReport& r : reports) images += r.images;
+    for (const StepReport& r : reports) {
+      heard = {std::max(heard.stop, r.wish.stop), heard.save || r.wish.save};
+      team_correct_ += r.correct;
+      for (std::size_t i = 0; i < r.losses.size(); ++i)
+        team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(images));
+    }
+    pending_ = 0;
+    return heard;
+  }
+
+  const Team team_;
   parallel::ParameterServer<nn::SequentialImpl> server_;
-  std::vector<Tensor> counted_;  // correct predictions, by device
+  std::vector<Tensor> counted_;           // correct predictions, by device
+  std::optional<StepExchange> exchange_;  // with the other processes
+  StepReport report_;                     // of the last step
+  double team_loss_ = 0;
+  int64_t team_correct_ = 0, pending_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/recipe.h"
+#include "tandem/cli/step_exchange.h"
 #include "tandem/parallel/server_core.h"
 
 namespace tandem::cli {
@@ -14,19 +15,25 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  /// Trains on {images, labels}, which are on the root.
+  /// Trains on {images, labels}, which are on the root: this process's part of the batch.
   virtual void step(const std::vector<Tensor>& batch) = 0;
-  /// Evaluates in evaluation mode, on all devices.
+  /// Evaluates in evaluation mode, on all devices of all processes, which call this together.
   virtual Score evaluate(const data::ImageData& data) = 0;
   /// Sets the number of steps already taken, on which the pieces' random numbers depend.
   virtual void set_steps(int64_t) {}
+  /// To be called after each step. Returns what some process has wished, after the step before if there are several.
+  virtual Wish agree(const Wish& own) { return own; }
+  /// Completes the sums, on all processes.
+  virtual void settle() {}
+  /// Images whose losses are not yet part of the sums.
+  virtual int64_t images_pending() const { return 0; }
   /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}
 
   void set_lr(double lr);
   optim::Optimizer& optimizer() { return *optimizer_; }
-  /// Sums since the last start(). Reading them synchronises with the devices.
+  /// Sums since the last start(), of all processes. Reading them synchronises with the devices.
   virtual double loss_sum() const { return loss_sum_.item<double>(); }
   virtual int64_t correct() const { return correct_.item<int64_t>(); }
   virtual void start(double loss_sum, int64_t correct);

@@ -7,6 +7,7 @@
 
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/many_processes.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_lock.h"
@@ -45,7 +46,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
 }
 
 // The name, quoted for a shell.
-std::string quoted(const std::string& name) {
+std::string quoted_for_shell(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            std::strchr("/._-+=:,@%", c) != nullptr;
@@ -56,16 +57,17 @@ std::string quoted(const std::string& name) {
   return out + "'";
 }
 
-Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
+// Of several processes, the first holds the lock.
+Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLock>& lock) {
   Checkpoint checkpoint;
   try {
     check_checkpoint(o.resume);  // first, because the lock must not be created in a folder without a run
-    lock.emplace(o.resume);
+    if (team.leads()) lock.emplace(o.resume);
     checkpoint = load_checkpoint(o.resume);
   } catch (const Error& error) {
     throw UsageError(concat("--resume ", error.what()));
   }
-  remove_leftovers(o.resume);
+  if (team.leads()) remove_leftovers(o.resume);
   check_resume(o, checkpoint.config);
   if (was_given(o, "data")) checkpoint.config.data = lasting_name(o.data);
   if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
@@ -86,7 +88,12 @@ Checkpoint resumed(const TrainOptions& o, std::optional<RunLock>& lock) {
   return checkpoint;
 }
 
-Checkpoint fresh(const TrainOptions& o) {
+int64_t shards_of(const TrainOptions& o, const Team& team) {
+  const bool one_of_several = team.several() || o.processes > 0;
+  return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
+}
+
+Checkpoint fresh(const TrainOptions& o, const Team& team) {
   Checkpoint checkpoint;
   checkpoint.config = {.model = o.model,
                        .data = lasting_name(o.data),
@@ -94,7 +101,7 @@ Checkpoint fresh(const TrainOptions& o) {
                        .recipe = make_recipe(o.recipe),
                        .seed = o.seed,
                        .data_sum = "",
-                       .shards = o.shards};
+                       .shards = shards_of(o, team)};
   model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
@@ -128,18 +135,21 @@ data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Termina
 // "cpu:0,cpu:1, root cpu:1, 8 shards"
 std::string described(const Placement& p) {
   return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", p.root) : "",
-                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "");
+                p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
+                p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
 }
 
 // A resumed run stays on its devices, unless others are named; a single device that is gone is replaced by
-// the best.
-Placement placement_of(const TrainOptions& o, const RunConfig& c) {
-  if (was_given(o, "devices") || c.devices.empty()) return use_placement(o.devices, o.root, c.shards);
+// the best. Several processes have recorded those of the first.
+Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig& c) {
+  const bool on_cuda = !c.devices.empty() && c.devices.front().starts_with("cuda");
+  if (was_given(o, "devices") || c.devices.empty() || (team.several() && on_cuda))
+    return use_placement(own_devices(team, o.devices), o.root, c.shards);
   try {
     return use_placement(c.devices, o.root.empty() ? c.root : o.root, c.shards);
   } catch (const UsageError& error) {
     if (!o.root.empty()) throw;
-    if (c.devices.size() == 1) return use_placement({}, "", c.shards);
+    if (c.devices.size() == 1) return use_placement(own_devices(team, {}), "", c.shards);
     throw UsageError(
         concat("--resume: the run's ", printable(error.what()), "; name other devices with --devices"));
   }
@@ -185,42 +195,80 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
+// What a process needs to train.
+struct Prepared {
+  std::optional<RunLock> lock;
+  Checkpoint checkpoint;
+  Placement placement;
+  data::ImageDataPair data;
+};
+
+void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
+  team.together([&] {
+    if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
+    use_threads(o.threads);
+    p.checkpoint = o.resume.empty() ? fresh(o, team) : resumed(o, team, p.lock);
+    p.placement = placement_of(o, team, p.checkpoint.config);
+    p.placement.team = team;
+    record(p.placement, p.checkpoint.config);
+  });
+  team.leader_first([&] {  // which downloads the data if that is necessary
+    p.data = read_data(o, p.checkpoint.config, terminal);
+  });
+  team.together([&] {
+    const RunConfig& c = p.checkpoint.config;
+    check_parts(team, p.data.train.images.size(0), c.recipe.batch_size, c.shards);
+    const DeviceGuard guard(p.placement.root);
+    manual_seed(c.seed);
+    p.data.train = placed(p.data.train, p.placement.root);
+    p.data.test = placed(p.data.test, p.placement.root);
+    check_workers(o.workers);
+  });
+}
+
+// The folder comes last: nothing is created for a run that cannot start.
+std::string open_folder(const TrainOptions& o, const RunConfig& config, std::optional<RunLock>& lock) {
+  if (lock) return o.resume;
+  const std::string folder = make_run_folder(o.out, name_of_run(config));
+  lock.emplace(folder);
+  check_run_folder(folder);  // another process may have started and finished a run since
+  remove_leftovers(folder);
+  return folder;
+}
+
+int train(const TrainOptions& o, const Team& team) {
+  const Terminal terminal = detect_terminal();
+  if (team.several()) install_handlers(/*second_ends=*/false);
+  Prepared p;
+  prepare(o, team, terminal, p);
+  const DeviceGuard guard(p.placement.root);
+  std::optional<Trainer> trainer;
+  team.together([&] {
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every}, std::move(p.checkpoint), p.data,
+                    terminal);
+  });
+  std::string folder;
+  team.together([&] {
+    if (team.leads()) folder = open_folder(o, trainer->config(), p.lock);
+  });
+  if (!team.several()) install_handlers();
+  if (team.leads()) announce(o, p.data, *trainer, folder, p.placement);
+  const bool complete = trainer->run(folder);
+  if (!complete && team.leads())
+    std::printf("stopped after %s; continue with: tandem train --resume %s\n",
+                place_of(trainer->progress()).c_str(), printable(quoted_for_shell(folder)).c_str());
+  if (complete && team.leads()) finish(folder, *trainer, terminal);
+  return complete ? 0 : 128 + stop_signal;
+}
+
 }  // namespace
 
 int train_command(const TrainOptions& o) {
   check_options(o);
-  if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
-  use_threads(o.threads);
-  const Terminal terminal = detect_terminal();
-  std::optional<RunLock> lock;
-  Checkpoint checkpoint = o.resume.empty() ? fresh(o) : resumed(o, lock);
-  const Placement placement = placement_of(o, checkpoint.config);
-  const DeviceGuard guard(placement.root);
-  record(placement, checkpoint.config);
-  data::ImageDataPair data = read_data(o, checkpoint.config, terminal);
-  manual_seed(checkpoint.config.seed);
-  data.train = placed(data.train, placement.root);
-  data.test = placed(data.test, placement.root);
-  Trainer trainer({placement, o.workers, o.save_every}, std::move(checkpoint), data, terminal);
-
-  check_workers(o.workers);
-  // The folder comes last: nothing is created for a run that cannot start.
-  const std::string folder =
-      o.resume.empty() ? make_run_folder(o.out, name_of_run(trainer.config())) : o.resume;
-  if (!lock) {
-    lock.emplace(folder);
-    check_run_folder(folder);  // another process may have started and finished a run since
-    remove_leftovers(folder);
-  }
-  install_handlers();
-  announce(o, data, trainer, folder, placement);
-  if (!trainer.run(folder)) {
-    std::printf("stopped after %s; continue with: tandem train --resume %s\n",
-                place_of(trainer.progress()).c_str(), printable(quoted(folder)).c_str());
-    return 128 + stop_signal;
-  }
-  finish(folder, trainer, terminal);
-  return 0;
+  if (o.processes > 1)
+    return start_processes("train", words_of_each(o.words, o.processes, o.threads), o.processes);
+  const Team team = Team::join();
+  return team.guarded([&] { return train(o, team); });
 }
 
 }  // namespace tandem::cli

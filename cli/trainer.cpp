@@ -36,7 +36,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       checkpoint_(std::move(checkpoint)),
       data_(std::move(data)),
       terminal_(terminal),
-      bar_(terminal),
+      bar_(options.placement.team.leads() ? terminal : Terminal()),
       model_(model_of(checkpoint_)) {
   initialise(*model_, checkpoint_.config.recipe);
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
@@ -92,7 +92,8 @@ bool Trainer::epoch() {
                   .seed = c.seed,
                   .epoch = p.epoch,
                   .first_batch = p.batch,
-                  .pin_memory = side_.has_value()},
+                  .pin_memory = side_.has_value(),
+                  .part = options_.placement.team.part(options_.placement.shards)},
                  side_);
   double begun = seconds_now();
   model_->train();
@@ -102,12 +103,17 @@ bool Trainer::epoch() {
     const int64_t step = p.epoch * batches + p.batch;
     stepper_->set_lr(learning_rate(c.recipe, step, c.epochs * batches));
     stepper_->step(batch);
-    p.images += batch[1].size(0);
+    p.images += std::min(c.recipe.batch_size, data_.train.images.size(0) - p.batch * c.recipe.batch_size);
     ++p.batch;
+    const Wish wish =
+        stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
     show(batches, begun);
-    if (stop_signal == 0 && seconds_now() - saved_at_ < options_.save_every) continue;
+    if (wish.stop == 0 && !wish.save) continue;
     p.seconds += seconds_now() - begun;
-    if (stop_signal != 0) return false;
+    if (wish.stop != 0) {
+      stop_signal = wish.stop;
+      return false;
+    }
     save();
     begun = seconds_now();
   }
@@ -117,22 +123,25 @@ bool Trainer::epoch() {
 }
 
 void Trainer::show(int64_t batches, double begun) {
-  if (!bar_.due()) return;
-  collect();
-  const Progress& p = checkpoint_.progress;
+  Progress& p = checkpoint_.progress;
+  if (!bar_.due() || p.images <= stepper_->images_pending()) return;
+  p.loss_sum = stepper_->loss_sum();
+  p.correct = stepper_->correct();
   const RunConfig& c = checkpoint_.config;
   const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
+  const auto counted = static_cast<double>(p.images - stepper_->images_pending());
   const double rate = images / std::max(seconds, 1e-9);
   const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.images.size(0)) - images;
   bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
              .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
-             .fields = training_fields({.loss = p.loss_sum / images,
-                                        .accuracy = static_cast<double>(p.correct) / images,
+             .fields = training_fields({.loss = p.loss_sum / counted,
+                                        .accuracy = static_cast<double>(p.correct) / counted,
                                         .images_per_second = rate,
                                         .seconds_left = left / rate})});
 }
 
 void Trainer::collect() {
+  stepper_->settle();
   checkpoint_.progress.loss_sum = stepper_->loss_sum();
   checkpoint_.progress.correct = stepper_->correct();
 }
@@ -150,13 +159,14 @@ void Trainer::end_epoch() {
                        {"test_accuracy", test.accuracy},
                        {"seconds", p.seconds},
                        {"images_per_second", images / std::max(p.seconds, 1e-9)},
-                       {"device", names_of(options_.placement.devices)}});
+                       {"device", names_of(options_.placement.devices)},
+                       {"processes", options_.placement.team.size()}});
   const std::string line =
       concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ", fixed(loss, 4),
              "  accuracy ", fixed(accuracy, 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
              fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
              with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))), " images/s");
-  bar_.print(line);
+  if (leads()) bar_.print(line);
   std::fflush(stdout);
   ++p.epoch;
   p.batch = p.images = p.correct = 0;
@@ -167,6 +177,7 @@ void Trainer::end_epoch() {
 }
 
 void Trainer::write_files() {
+  if (!leads()) return;
   guarded([&] { write_run_files(options_.folder, checkpoint_.config, checkpoint_.progress); });
 }
 
@@ -189,7 +200,8 @@ void Trainer::save() {
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
-  guarded([&] { save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer()); });
+  if (leads())
+    guarded([&] { save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer()); });
   saved_ = place_of(p);
   saved_at_ = seconds_now();
 }

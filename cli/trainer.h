@@ -1,5 +1,5 @@
-// Trains one run, on one device or several: steps, metrics, checkpoints. It can stop after any step without
-// losing work.
+// Trains one run, on one device or several and in one process or several: steps, metrics, checkpoints. It can stop
+// after any step without losing work. Of several processes only the first writes and prints.
 #pragma once
 #include <csignal>
 
@@ -28,7 +28,7 @@ class Trainer {
   Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
           const Terminal& terminal);
   /// Trains until the last epoch or until stop_signal, in an existing folder. Returns true when the run is
-  /// complete.
+  /// complete. Every process calls it and returns after the same step; the folder is that of the first.
   bool run(const std::string& folder);
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
@@ -36,6 +36,7 @@ class Trainer {
 
  private:
   void restore();
+  bool leads() const { return options_.placement.team.leads(); }
   bool epoch();
   void end_epoch();
   void show(int64_t batches, double begun);
@@ -43,7 +44,7 @@ class Trainer {
   void write_files();
   template <class F>
   void guarded(F&& write);
-  /// Copies the sums on the device to the progress.
+  /// Copies the sums on the device to the progress, on all processes.
   void collect();
 
   TrainerOptions options_;
