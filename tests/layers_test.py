@@ -47,7 +47,7 @@ LAYERS = {
     "compat": ("compat/torch/ compat/ATen/", "tandem.h"),
     "cli": ("cli/", "core nn/files nn/optim nn/steps nn.h datasets parallel/distributed parallel tandem.h"),
     "examples": ("examples/", "core autograd datasets parallel/distributed parallel tandem.h testing"),
-    "bench": ("bench/ bench/gpu/ bench/libtorch/",
+    "bench": ("bench/ bench/distributed/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops nn nn/steps datasets parallel/distributed parallel tandem.h testing"),
 }
 # What sources include beyond that, and why. Nothing includes a source, so this makes no circle.
