@@ -65,7 +65,8 @@ void check_equal(const nn::Module& net, const std::vector<Tensor>& expected) {
   const auto named = net.named_parameters();
   std::size_t i = 0;
   for (const auto& [name, p] : named) {
-    CAPTURE(name);
+    const std::string which = name;
+    CAPTURE(which);
     REQUIRE(p.grad().defined() == expected[i].defined());
     if (p.grad().defined()) {
       CHECK((p.grad().dtype() == p.dtype()));
