@@ -42,7 +42,9 @@ Team Team::join() {
   choose_port(e);
   distributed::ProcessGroupOptions options;
   options.timeout = kPatience;
-  return {distributed::init_process_group(options), e.local_rank, e.local_world_size};
+  Team team(distributed::init_process_group(options), e.local_rank, e.local_world_size);
+  team.victims_are_silent_ = e.launcher_has_store && !team.leads();
+  return team;
 }
 
 Team::GroupPtr Team::group_for(Device device) const {
@@ -111,6 +113,7 @@ int Team::guarded(const std::function<int()>& f) const {
   } catch (const ReportedElsewhere&) {
     throw;
   } catch (const distributed::DistributedError&) {
+    if (victims_are_silent_) throw ReportedElsewhere{1};
     throw;  // the others know
   } catch (const std::exception& error) {
     if (several() && !*passed_on_) group_->abort(error.what());
