@@ -15,18 +15,6 @@ using distributed::Environment;
 // Long enough for a slow download or disk of one process; a process that has died is noticed at once.
 constexpr distributed::Milliseconds kPatience{600'000};
 
-// mpirun names no port, but a job that is the same text on every rank and differs from that of other jobs.
-void choose_port(const Environment& e) {
-  if (e.master_port != 0 || e.master_addr.empty()) return;
-  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID"})
-    if (const char* job = std::getenv(name); job != nullptr && *job != '\0') {
-      uint32_t sum = 2166136261;
-      for (; *job != '\0'; ++job) sum = (sum ^ static_cast<unsigned char>(*job)) * 16777619;
-      ::setenv("MASTER_PORT", concat(15'000 + sum % 10'000).c_str(), 1);
-      return;
-    }
-}
-
 Environment environment() try { return Environment::read(); } catch (const Error& error) {
   throw UsageError(error.what());
 }
@@ -39,7 +27,6 @@ Team::Team(GroupPtr group, int local_rank, int local_size)
 Team Team::join() {
   const Environment e = environment();
   if (!e.launched() || e.world_size == 1) return {};
-  choose_port(e);
   distributed::ProcessGroupOptions options;
   options.timeout = kPatience;
   Team team(distributed::init_process_group(options), e.local_rank, e.local_world_size);
