@@ -10,7 +10,7 @@ import time
 
 LIMIT = 300  # seconds per run
 # A run during which other programs used more than this share of the cores is repeated.
-FOREIGN, TRIES, PATIENCE = 0.06, 4, 20
+FOREIGN, TRIES, PATIENCE = 0.06, 2, 8
 shares = []  # what others used during each run that counts
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -9,7 +9,9 @@ alternate, `turns` times each; tables show the medians over the turns of rank 0'
 """
 import argparse
 import pathlib
+import signal
 import subprocess
+import sys
 
 import jobs
 import links
@@ -120,7 +122,7 @@ class Bench:
         """Rates are given so that communication takes about as long as backward."""
         print("\n| rate, bucket, first | step | compute | communication | hidden |\n|---|---|---|---|---|")
         for mbit, bucket, first in ((1000, 0, 1 << 20), (1000, 4 << 20, 1 << 20)):
-            options = ["model=mlp", "batch=2048", "steps=8", "warm=3", f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
+            options = ["model=mlp", "batch=1024", "steps=6", "warm=3", f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
             with links.Network(2, mbit) as network:
                 r = turns(self.turns, {way: lambda way=way: network.run([self.worker, "train", f"way={way}", *options])
                                        for way in ("ddp", "local", "comm")})
@@ -137,6 +139,7 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("what", nargs="+", choices=["lenet", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("measure.py: terminated"))  # so that processes and networks end, too
     bench = Bench(arguments)
     for what in arguments.what:
         getattr(bench, what)()
