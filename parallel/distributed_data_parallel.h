@@ -38,7 +38,7 @@ namespace tandem::distributed {
 struct DistributedDataParallelOptions {
   std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< null: the default group
   optional<Device> device = {};                           ///< where to move the module first
-  int64_t bucket_bytes = 25 << 20;
+  int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;
   bool find_unused_parameters = false;  ///< see ReducerOptions
   bool static_graph = false;            ///< see ReducerOptions

@@ -49,7 +49,7 @@ HookResult fp16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
 HookResult bf16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
 
 struct ReducerOptions {
-  int64_t bucket_bytes = 25 << 20;
+  int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
   /// Whether parameters may lack a gradient in some steps. Every forward then searches the graph of its outputs, all
   /// of which the loss must use.

@@ -17,8 +17,8 @@ def ip(*words):
 
 
 class Network:
-    """`size` namespaces; `mbit`: the rate at which each sends, unlimited if None. Segmentation offload is off, so that the
-    interfaces count the headers of every packet."""
+    """`size` namespaces; `mbit`: the rate at which each sends, unlimited if None. Without a rate, segmentation offload is
+    off, so that the interfaces count the headers of every packet; with one it is on, as it saves processor time."""
 
     def __init__(self, size, mbit=None, mtu=1500):
         self.size, self.mbit, self.mtu = size, mbit, mtu
@@ -47,7 +47,8 @@ class Network:
         ip("link", "set", outer, "mtu", str(self.mtu))
         ip("link", "set", outer, "master", self.tag, "up")
         ip("-n", space, "addr", "add", f"10.77.0.{rank + 1}/24", "dev", INTERFACE)
-        ip("-n", space, "link", "set", INTERFACE, "gso_max_segs", "1")
+        if not self.mbit:
+            ip("-n", space, "link", "set", INTERFACE, "gso_max_segs", "1")
         ip("-n", space, "link", "set", INTERFACE, "up")
         ip("-n", space, "link", "set", "lo", "up")
         if self.mbit:

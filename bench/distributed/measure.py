@@ -121,8 +121,8 @@ class Bench:
     def overlap(self):
         """Rates are given so that communication takes about as long as backward."""
         print("\n| rate, bucket, first | step | compute | communication | hidden |\n|---|---|---|---|---|")
-        for mbit, bucket, first in ((1000, 0, 1 << 20), (1000, 4 << 20, 1 << 20)):
-            options = ["model=mlp", "batch=1024", "steps=6", "warm=3", f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
+        for mbit, bucket, first in ((1000, 0, 1 << 20), (1000, 1 << 20, 1 << 20), (1000, 25 << 20, 1 << 20)):
+            options = ["model=mlp", "batch=1536", "steps=8", "warm=2", f"first={first}"] + ([f"bucket={bucket}"] if bucket else [])
             with links.Network(2, mbit) as network:
                 r = turns(self.turns, {way: lambda way=way: network.run([self.worker, "train", f"way={way}", *options])
                                        for way in ("ddp", "local", "comm")})
