@@ -77,6 +77,7 @@ with_clang() {
   export CXX=clang++
 }
 
+# Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
 run_tests() { exec python3 "$root/tests/run.py" "$build" -j "$(jobs)" "$@"; }
 
 sanitized() {  # -O1: reports name the right lines, and the suite still takes only minutes
@@ -113,7 +114,7 @@ do_sanitize() {
       export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
       export UBSAN_OPTIONS=print_stacktrace=1
       export LSAN_OPTIONS=suppressions=$root/tests/leaks_of_others.txt:print_suppressions=0
-      run_tests "$@"
+      run_tests --without processes "$@"
       ;;
     thread)
       sanitized build-tsan thread -Dcuda=disabled
@@ -128,7 +129,7 @@ do_clang() {
   need build "$packages" "$wished"
   with_clang build-clang
   configure -Dcuda=disabled
-  run_tests "$@"
+  run_tests --without processes "$@"
 }
 
 # Runs every target in tests/fuzz for SECONDS, from its corpus in tests/fuzz/corpus/NAME; findings stay in build-asan.

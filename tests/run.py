@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs the tests of a Meson build folder and counts their cases. Only this script counts.
 
-    tests/run.py BUILD [--suite NAME] [-j N] [NAME...] [-- ARGUMENT FOR THE TESTS...]
+    tests/run.py BUILD [--suite NAME | --without SUITE] [-j N] [NAME...] [-- ARGUMENT FOR THE TESTS...]
 
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
 A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash, a
@@ -30,6 +30,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="run test", usage="./run test [NAME...] [-- ARGUMENT...]")
     parser.add_argument("build", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--suite", help=argparse.SUPPRESS)
+    parser.add_argument("--without", metavar="SUITE", help=argparse.SUPPRESS)
     parser.add_argument("-j", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="NAME", help="tests to run; * and ? match")
     args = parser.parse_intermixed_args(own)
@@ -43,7 +44,9 @@ def info(build, what):
 
 def chosen(args):
     """The tests asked for; an unknown name ends the program with code 2."""
-    tests = [t for t in info(args.build, "tests") if not args.suite or any(s.split(":")[-1] == args.suite for s in t["suite"])]
+    suites = lambda test: {s.split(":")[-1] for s in test["suite"]}
+    tests = [t for t in info(args.build, "tests") if not args.suite or args.suite in suites(t)]
+    tests = [t for t in tests if args.without not in suites(t) or t["name"] in args.names]
     for name in args.names:
         if not any(fnmatch.fnmatch(t["name"], name) for t in tests):
             known = " ".join(sorted(t["name"] for t in tests))
@@ -96,6 +99,8 @@ def run(args, tests):
     command = ["meson", "test", "-C", str(args.build), "--no-rebuild", "--num-processes", str(args.j), "--print-errorlogs"]
     if args.suite:
         command += ["--suite", args.suite]
+    if args.without and not args.names:
+        command += ["--no-suite", args.without]
     if args.rest:
         command.append("--test-args=" + shlex.join(args.rest))
     code = subprocess.run(command + [t["name"] for t in tests], stdin=subprocess.DEVNULL).returncode
