@@ -35,8 +35,7 @@ int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
 }
 
 template <class T>
-void average_halves(const Pool2dShape& s, const T* x, T* y) {
-  const int64_t oh = s.out_h(), ow = s.out_w();
+void average_halves(const Pool2dShape& s, int64_t oh, int64_t ow, const T* x, T* y) {
   const T scale = T(1) / static_cast<T>(s.p.divisor_override != 0 ? s.p.divisor_override : 4);
   for (int64_t p = 0; p < oh; ++p, y += ow) {
     const T *top = x + 2 * p * s.in_w, *bottom = top + s.in_w;
@@ -46,8 +45,7 @@ void average_halves(const Pool2dShape& s, const T* x, T* y) {
 }
 
 template <class T>
-void spread_halves(const Pool2dShape& s, const T* dy, T* dx) {
-  const int64_t oh = s.out_h(), ow = s.out_w();
+void spread_halves(const Pool2dShape& s, int64_t oh, int64_t ow, const T* dy, T* dx) {
   const T scale = T(1) / static_cast<T>(s.p.divisor_override != 0 ? s.p.divisor_override : 4);
   for (int64_t p = 0; p < oh; ++p, dy += ow) {
     T *top = dx + 2 * p * s.in_w, *bottom = top + s.in_w;
@@ -64,8 +62,8 @@ void spread_halves(const Pool2dShape& s, const T* dy, T* dx) {
 }
 
 template <class T>
-void average_plane(const Pool2dShape& s, const T* x, T* y) {
-  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+void average_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* x, T* y) {
+  for (int64_t p = 0; p < oh; ++p) {
     const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
       const Window w = window(s.p, 1, q, s.in_w);
@@ -79,9 +77,9 @@ void average_plane(const Pool2dShape& s, const T* x, T* y) {
 }
 
 template <class T>
-void spread_plane(const Pool2dShape& s, const T* dy, T* dx) {
+void spread_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* dy, T* dx) {
   std::fill_n(dx, s.in_h * s.in_w, T(0));
-  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+  for (int64_t p = 0; p < oh; ++p) {
     const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q, ++dy) {
       const Window w = window(s.p, 1, q, s.in_w);
@@ -172,19 +170,21 @@ void for_adaptive(const AdaptivePool2dShape& s, F f) {
 
 template <class T>
 void avg_pool2d_forward(const Pool2dShape& s, const T* x, T* y) {
-  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  const int64_t in = s.in_h * s.in_w, oh = s.out_h(), ow = s.out_w(), out = oh * ow;
+  const bool halves = s.p.halves();
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      s.p.halves() ? average_halves(s, x + i * in, y + i * out) : average_plane(s, x + i * in, y + i * out);
+      halves ? average_halves(s, oh, ow, x + i * in, y + i * out)
+             : average_plane(s, oh, ow, x + i * in, y + i * out);
   });
 }
 
 template <class T>
 void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
-  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  const int64_t in = s.in_h * s.in_w, oh = s.out_h(), ow = s.out_w(), out = oh * ow;
+  const auto plane = s.p.halves() ? spread_halves<T> : spread_plane<T>;
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      s.p.halves() ? spread_halves(s, dy + i * out, dx + i * in) : spread_plane(s, dy + i * out, dx + i * in);
+    for (int64_t i = begin; i < end; ++i) plane(s, oh, ow, dy + i * out, dx + i * in);
   });
 }
 
