@@ -12,10 +12,7 @@ using namespace autograd;
 
 Group group_of(const char* operation, const Tensor& tensor, const Group& group) {
   check(tensor.defined(), operation, ": the tensor is undefined");
-  if (group) return group;
-  check(is_initialized(), operation,
-        ": there is no process group; pass one, or call distributed::init_process_group() first");
-  return default_group();
+  return given_or_default(group, operation);
 }
 
 bool is_linear(ReduceOp op) { return op == ReduceOp::SUM || op == ReduceOp::AVG; }

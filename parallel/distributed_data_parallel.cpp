@@ -12,39 +12,24 @@ namespace {
 
 constexpr const char* kName = "DistributedDataParallel";
 
-std::shared_ptr<ProcessGroup> group_of(const DistributedDataParallelOptions& options) {
-  if (options.process_group) return options.process_group;
-  check(is_initialized(), kName, ": there is no process group; call distributed::init_process_group() first");
-  return default_group();
-}
-
-struct Trainable {
+// Moves the module, and compares it with those of the other processes, before anything is allocated for it.
+Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& group,
+                     const DistributedDataParallelOptions& options) {
+  if (options.device) module.to(*options.device);
+  compare_models(*group, module, kName);
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
-};
-Trainable trainable(const nn::Module& module) {
-  Trainable out;
   for (const auto& [name, parameter] : module.named_parameters())
     if (parameter.requires_grad()) {
-      out.parameters.push_back(parameter);
-      out.names.push_back(name);
+      parameters.push_back(parameter);
+      names.push_back(name);
     }
-  return out;
-}
-
-ReducerOptions reducer_options(const DistributedDataParallelOptions& options) {
-  return {.bucket_bytes = options.bucket_bytes,
-          .first_bucket_bytes = options.first_bucket_bytes,
-          .find_unused_parameters = options.find_unused_parameters,
-          .static_graph = options.static_graph,
-          .comm_hook = options.comm_hook};
-}
-
-// Moves the module, and compares it with those of the other processes, before anything is allocated for it.
-const nn::Module& prepared(nn::Module& module, const DistributedDataParallelOptions& options) {
-  if (options.device) module.to(*options.device);
-  compare_models(*group_of(options), module, kName);
-  return module;
+  return Reducer(std::move(parameters), std::move(names), group,
+                 {.bucket_bytes = options.bucket_bytes,
+                  .first_bucket_bytes = options.first_bucket_bytes,
+                  .find_unused_parameters = options.find_unused_parameters,
+                  .static_graph = options.static_graph,
+                  .comm_hook = options.comm_hook});
 }
 
 }  // namespace
@@ -53,9 +38,8 @@ DistributedDataParallelBase::DistributedDataParallelBase(std::shared_ptr<nn::Mod
                                                          DistributedDataParallelOptions options)
     : WrappedModule(kName, std::move(module)),
       options_(std::move(options)),
-      group_(group_of(options_)),
-      reducer_(trainable(prepared(*wrapped(), options_)).parameters, trainable(*wrapped()).names, group_,
-               reducer_options(options_)),
+      group_(given_or_default(options_.process_group, kName, "call distributed::init_process_group() first")),
+      reducer_(make_reducer(*wrapped(), group_, options_)),
       buffers_(wrapped()->buffers()) {
   for (const auto& [name, parameter] : wrapped()->named_parameters())
     if (!parameter.requires_grad()) frozen_.emplace_back(name, parameter);
@@ -90,18 +74,7 @@ void DistributedDataParallelBase::forward_failed() noexcept {
 }
 
 void DistributedDataParallelBase::abort_group() noexcept {
-  try {
-    std::string reason = "an exception in forward";
-    try {
-      throw;
-    } catch (const DistributedError&) {
-      return;  // the group knows
-    } catch (const std::exception& error) {
-      reason = error.what();
-    }
-    group_->abort(reason);
-  } catch (...) {  // the exception of forward matters more
-  }
+  abort_with(*group_, std::current_exception(), "an exception in forward");
 }
 
 void DistributedDataParallelBase::receive_buffers(int from) {

@@ -271,14 +271,7 @@ void Reducer::Impl::finish() {
 void Reducer::Impl::fail(const std::exception_ptr& error) {
   expecting = queued = false;
   failure = error;
-  try {
-    std::rethrow_exception(error);
-  } catch (const DistributedError&) {  // the group knows
-  } catch (const std::exception& thrown) {
-    group->abort(thrown.what());
-  } catch (...) {
-    group->abort("an exception in backward");
-  }
+  abort_with(*group, error, "an exception in backward");
 }
 
 void Reducer::Impl::fail_incomplete() const {

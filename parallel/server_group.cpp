@@ -1,10 +1,12 @@
 #include "tandem/parallel/server_group.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/shards.h"
 #include "tandem/parallel/model_sync.h"
 
 namespace tandem::parallel {
@@ -48,20 +50,17 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
   whole.total = static_cast<int64_t>(sizes.size());
   check(static_cast<int>(sizes.size()) >= size, "ParameterServer: ", sizes.size(), " shards are too few for ",
         size, " processes; each needs at least one");
-  int64_t first = 0;
-  for (int r = 0;
-       const int64_t count : distributed::runs_of_ranks(static_cast<int64_t>(sizes.size()), size)) {
-    int64_t expected = 0;
-    for (int64_t k = first; k < first + count; ++k) expected += sizes[static_cast<std::size_t>(k)];
+  for (int r = 0; r < size; ++r) {
+    const int64_t first = balanced_begin(whole.total, size, r),
+                  end = balanced_begin(whole.total, size, r + 1);
+    const int64_t expected = std::accumulate(sizes.begin() + first, sizes.begin() + end, int64_t{0});
     check(table[r * kEntries] == expected, "ParameterServer: rank ", r, " has ", table[r * kEntries],
           " samples, but its part of a batch of ", whole.samples, " in ", sizes.size(), " shards has ",
-          expected, " (shards ", first, " to ", first + count - 1, ")");
+          expected, " (shards ", first, " to ", end - 1, ")");
     if (r == rank()) {
-      whole.first = first, whole.count = count;
-      whole.own_shards.assign(sizes.begin() + first, sizes.begin() + first + count);
+      whole.first = first, whole.count = end - first;
+      whole.own_shards.assign(sizes.begin() + first, sizes.begin() + end);
     }
-    first += count;
-    ++r;
   }
   return whole;
 }
@@ -119,20 +118,7 @@ void ServerGroup::fold_buffers(const std::vector<Tensor>& buffers, const std::ve
 }
 
 void ServerGroup::abort(const std::exception_ptr& error) noexcept {
-  try {
-    std::rethrow_exception(error);
-  } catch (const distributed::DistributedError&) {  // the group knows
-  } catch (const std::exception& e) {
-    try {
-      group_->abort(e.what());
-    } catch (...) {
-    }
-  } catch (...) {
-    try {
-      group_->abort("an exception");
-    } catch (...) {
-    }
-  }
+  distributed::abort_with(*group_, error, "an exception");
 }
 
 }  // namespace tandem::parallel

@@ -18,14 +18,6 @@ namespace {
 using namespace autograd;
 using Group = std::shared_ptr<ProcessGroup>;
 
-Group group_or_default(const Group& group) {
-  if (group) return group;
-  check(
-      is_initialized(),
-      "SyncBatchNorm: there is no process group; pass one, or call distributed::init_process_group() first");
-  return default_group();
-}
-
 // Views [N, C, ...] as [N, C, S]. Not recorded.
 Tensor as_channels(const Tensor& t) {
   int64_t inner = 1;
@@ -227,11 +219,11 @@ Tensor SyncBatchNormImpl::forward(const Tensor& input) {
                           .training = is_training() || !running_mean.defined(),
                           .momentum = options.momentum(),
                           .eps = options.eps()},
-                         group_or_default(process_group));
+                         given_or_default(process_group, "SyncBatchNorm"));
 }
 
 int convert_sync_batchnorm(nn::Module& module, std::shared_ptr<ProcessGroup> given) {
-  const Group group = group_or_default(given);
+  const Group group = given_or_default(given, "SyncBatchNorm");
   int count = 0;
   module.apply([&](nn::Module& part) {
     const auto convert = [&](auto* layer) {

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/core/shards.h"
 
 namespace tandem::distributed {
 
@@ -19,36 +20,30 @@ struct TreeExchange::Part {
   WorkPtr work;
 };
 
-std::vector<int64_t> runs_of_ranks(int64_t items, int size) {
-  std::vector<int64_t> out(static_cast<std::size_t>(size), items / size);
-  for (int64_t i = 0; i < items % size; ++i) ++out[static_cast<std::size_t>(i)];
-  return out;
-}
-
 namespace {
 
 // Segments start at multiples of 16 elements.
 std::vector<int64_t> segments_of(int64_t elements, int size) {
   const int64_t unit = 16, blocks = (elements + unit - 1) / unit;
-  std::vector<int64_t> out = runs_of_ranks(blocks, size);
-  for (int64_t& segment : out) segment *= unit;
-  int64_t excess = blocks * unit - elements;
-  for (auto it = out.rbegin(); it != out.rend() && excess > 0; ++it) {
-    const int64_t less = std::min(*it, excess);
-    *it -= less;
-    excess -= less;
-  }
+  const auto begin = [&](int64_t r) { return std::min(unit * balanced_begin(blocks, size, r), elements); };
+  std::vector<int64_t> out;
+  for (int64_t r = 0; r < size; ++r) out.push_back(begin(r + 1) - begin(r));
   return out;
 }
 
-std::vector<TreePlace> nodes_of_rank(int64_t leaves, int size, int rank) {
-  const std::vector<int64_t> runs = runs_of_ranks(leaves, size);
-  int64_t first = 0;
-  for (int i = 0; i < rank; ++i) first += runs[static_cast<std::size_t>(i)];
-  return parallel::tree_nodes(leaves, first, runs[static_cast<std::size_t>(rank)]);
-}
-
 }  // namespace
+
+// The shards, and the nodes of each rank.
+struct TreeExchange::Layout {
+  Layout(int64_t leaves, int size) : leaves(leaves) {
+    for (int64_t r = 0; r < size; ++r) {
+      const int64_t first = balanced_begin(leaves, size, r);
+      nodes.push_back(parallel::tree_nodes(leaves, first, balanced_begin(leaves, size, r + 1) - first));
+    }
+  }
+  int64_t leaves;
+  std::vector<std::vector<TreePlace>> nodes;
+};
 
 TreeExchange::TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes)
     : group_(std::move(group)), bytes_(bytes) {}
@@ -61,11 +56,12 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
   const int64_t step =
       std::max<int64_t>(bytes_ / static_cast<int64_t>(sum.element_size()), 16 * group_->size());
   if (size == 0) return;
-  Part current = start(nodes, leaves, 0, std::min(step, size)), last;
+  const Layout layout(leaves, group_->size());
+  Part current = start(nodes, layout, 0, std::min(step, size)), last;
   for (int64_t at = 0; at < size; at += step) {
     Part next;
-    if (at + step < size) next = start(nodes, leaves, at + step, std::min(at + 2 * step, size));
-    add_and_gather(current, leaves, sum, accumulate);
+    if (at + step < size) next = start(nodes, layout, at + step, std::min(at + 2 * step, size));
+    add_and_gather(current, layout, sum, accumulate);
     if (last.work) finish(last, sum, accumulate);
     last = std::exchange(current, std::move(next));
   }
@@ -73,15 +69,14 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
 }
 
 // Sends segment q of every node to rank q.
-TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, int64_t leaves, int64_t begin,
-                                       int64_t end) {
+TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, const Layout& layout,
+                                       int64_t begin, int64_t end) {
   Part part{begin, end, segments_of(end - begin, group_->size()), {}, {}, {}, {}};
   const auto ranks = static_cast<std::size_t>(group_->size());
   std::vector<std::vector<int64_t>> table(ranks);  // elements from rank r to rank q
   int64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
-    const auto count =
-        static_cast<int64_t>(nodes_of_rank(leaves, group_->size(), static_cast<int>(r)).size());
+    const auto count = static_cast<int64_t>(layout.nodes[r].size());
     for (const int64_t segment : part.segments) table[r].push_back(segment * count);
     total += table[r][static_cast<std::size_t>(group_->rank())];
   }
@@ -101,15 +96,15 @@ TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, 
 }
 
 // Adds the nodes of this rank's segment in tree order and starts to send the result to all.
-void TreeExchange::add_and_gather(Part& part, int64_t leaves, const Tensor& sum, bool accumulate) {
+void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate) {
   part.work->wait();
   part.packed.reset();
   const int64_t mine = part.segments[static_cast<std::size_t>(group_->rank())];
   TreeSum tree;
-  tree.begin(leaves);
+  tree.begin(layout.leaves);
   int64_t at = 0;
-  for (int r = 0; r < group_->size(); ++r)
-    for (const TreePlace& place : nodes_of_rank(leaves, group_->size(), r)) {
+  for (const std::vector<TreePlace>& places : layout.nodes)
+    for (const TreePlace& place : places) {
       tree.add(place.level, place.index, part.received.narrow(0, at, mine));
       at += mine;
     }

@@ -12,22 +12,21 @@
 
 namespace tandem::distributed {
 
-/// Cuts `items` into one run per rank; returns their lengths, which differ by at most one. The last ones may be 0.
-std::vector<int64_t> runs_of_ranks(int64_t items, int size);
-
 class TreeExchange {
  public:
   /// Sends the buffer in parts of about `bytes`, two at a time.
   TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes);
   /// Writes the sum of all ranks' nodes to `sum` [n], or adds it if `accumulate`. `nodes`: flat sums [n] of this rank's
-  /// shards; rank r has run r of runs_of_ranks(leaves, size). Changes the nodes' sums.
+  /// shards; rank r has run r of as many balanced runs as ranks (core/shards.h). Changes the nodes' sums.
   void run(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
            bool accumulate);
 
  private:
   struct Part;
-  Part start(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, int64_t begin, int64_t end);
-  void add_and_gather(Part& part, int64_t leaves, const Tensor& sum, bool accumulate);
+  struct Layout;
+  Part start(const std::vector<parallel::TreeSum::Node>& nodes, const Layout& layout, int64_t begin,
+             int64_t end);
+  void add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate);
   void finish(Part& part, const Tensor& sum, bool accumulate);
 
   std::shared_ptr<ProcessGroup> group_;

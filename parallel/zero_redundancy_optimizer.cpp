@@ -15,9 +15,7 @@ namespace {
 constexpr const char* kName = "ZeroRedundancyOptimizer";
 
 std::shared_ptr<ProcessGroup> group_of(const ZeroRedundancyOptimizerOptions& options) {
-  if (options.process_group) return options.process_group;
-  check(is_initialized(), kName, ": there is no process group; call distributed::init_process_group() first");
-  return default_group();
+  return given_or_default(options.process_group, kName, "call distributed::init_process_group() first");
 }
 
 // Throws on all ranks if the parameters differ from those of rank 0 in number, shape, dtype or group.

@@ -5,6 +5,7 @@
 
 #include "tandem/core/clock.h"
 #include "tandem/core/error.h"
+#include "tandem/core/splitmix64.h"
 
 namespace tandem::distributed {
 
@@ -15,13 +16,7 @@ constexpr const char* kOperations[] = {"all_reduce",     "reduce",     "broadcas
                                        "barrier",        "send",       "recv"};
 constexpr const char* kReduceOps[] = {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
 
-// The finaliser of SplitMix64, chained.
-uint64_t mix(uint64_t hash, int64_t value) {
-  hash = (hash ^ static_cast<uint64_t>(value)) + 0x9e3779b97f4a7c15u;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return hash ^ (hash >> 31);
-}
+uint64_t mix(uint64_t hash, int64_t value) { return mixed(hash ^ static_cast<uint64_t>(value)); }
 
 template <class T>
 T clamped(int64_t value, int64_t low, int64_t high) {

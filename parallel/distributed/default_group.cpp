@@ -79,6 +79,29 @@ std::shared_ptr<ProcessGroup> default_group() {
   return group;
 }
 
+std::shared_ptr<ProcessGroup> given_or_default(const std::shared_ptr<ProcessGroup>& given, const char* caller,
+                                               const char* cure) {
+  if (given) return given;
+  check(is_initialized(), caller, ": there is no process group; ", cure);
+  return default_group();
+}
+
+void abort_with(ProcessGroup& group, const std::exception_ptr& error, const char* unknown) noexcept {
+  try {
+    std::string reason = unknown;
+    try {
+      std::rethrow_exception(error);
+    } catch (const DistributedError&) {
+      return;
+    } catch (const std::exception& thrown) {
+      reason = thrown.what();
+    } catch (...) {
+    }
+    group.abort(reason);
+  } catch (...) {
+  }
+}
+
 int get_rank() {
   const auto group = current();
   return group == nullptr ? 0 : group->rank();
