@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/batches.h"
 #include "tandem/cli/candidates.h"
 #include "tandem/cli/comparison.h"

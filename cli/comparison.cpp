@@ -3,6 +3,7 @@
 #include "tandem/cli/comparison.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tandem/cli/plot.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,9 @@
 // Sums stay on the device until the end, so nothing synchronises in between.
 #include "tandem/cli/evaluate.h"
 
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+
 namespace tandem::cli {
 
 Tensor to_input(const Tensor& images) { return images.unsqueeze(1).to(kFloat).div_(255); }

@@ -1,7 +1,7 @@
 // Loss and accuracy of a model on labelled images.
 #pragma once
 #include "tandem/datasets/image_data.h"
-#include "tandem/tandem.h"
+#include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
 

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/download.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/progress.h"
-#include "tandem/tandem.h"
 
 namespace tandem::cli {
 namespace {

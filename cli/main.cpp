@@ -7,7 +7,6 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
-#include "tandem/cli/run_folder.h"
 #include "tandem/cli/team.h"
 #include "tandem/core/suggest.h"
 

@@ -2,6 +2,7 @@
 
 #include "tandem/cli/options.h"
 #include "tandem/core/suggest.h"
+#include "tandem/nn/nn.h"
 
 namespace tandem::cli {
 namespace {

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/tandem.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
 

@@ -1,10 +1,11 @@
 // Options of the commands, and the exception for invalid requests.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tandem/cli/recipe.h"
+#include "tandem/cli/recipe_options.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {
@@ -14,7 +15,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-inline constexpr int64_t kMostShards = 4096;
+inline constexpr int64_t kMostShards = 4096, kMostEpochs = 1'000'000'000;
 
 struct TrainOptions {
   std::string model = "lenet";
@@ -79,7 +80,7 @@ struct SummaryOptions {
 struct LaunchOptions {
   std::string ranks = "1";  ///< per node: a number, auto, cpu or gpu
   int nodes = 1;
-  optional<int> node_rank;
+  std::optional<int> node_rank;
   std::string rdzv;  ///< HOST:PORT
   int max_restarts = 0;
   double grace = 10;    ///< seconds between SIGTERM and SIGKILL

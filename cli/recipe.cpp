@@ -3,10 +3,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 #include "tandem/core/suggest.h"
-#include "tandem/tandem.h"
+#include "tandem/nn/init.h"
+#include "tandem/nn/module.h"
+#include "tandem/nn/optim/optim.h"
 
 namespace tandem::cli {
 namespace {

@@ -1,12 +1,19 @@
 // How a model is trained: the options that determine the result, apart from model, data and seed.
 #pragma once
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
-#include "tandem/nn/nn.h"
-#include "tandem/nn/optim/optim.h"
+#include "tandem/cli/recipe_options.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::nn {
+class Module;
+}
+namespace tandem::optim {
+class Optimizer;
+}
 
 namespace tandem::cli {
 
@@ -21,14 +28,6 @@ struct Recipe {
   double lr = 0.2;  ///< for the mean loss; equals the published 0.2 / batch for a summed loss
   double momentum = 0, weight_decay = 0;
   double label_smoothing = 0;  ///< of the training loss, from 0 to below 1
-};
-
-/// Recipe options as given on the command line.
-struct RecipeOptions {
-  std::string name = "source";
-  std::optional<std::string> optimizer, schedule, init, augment;
-  std::optional<int64_t> batch_size;
-  std::optional<double> lr, momentum, weight_decay, label_smoothing;
 };
 
 /// The named recipe, overridden by the options that are set. Throws UsageError.

@@ -10,6 +10,7 @@
 #include "tandem/cli/terminal.h"
 #include "tandem/core/atomic_file.h"
 #include "tandem/datasets/sources.h"
+#include "tandem/nn/optim/optim.h"
 
 namespace tandem::cli {
 namespace {

@@ -4,17 +4,15 @@
 // and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
 // far. The other files are regenerated from it, so they agree with it however a run ended.
 #pragma once
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tandem/cli/recipe.h"
 #include "tandem/nn/files/archive.h"
-#include "tandem/nn/nn.h"
-#include "tandem/nn/optim/optim.h"
+#include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
-
-inline constexpr int64_t kMostEpochs = 1'000'000'000;
 
 /// The part of a request that determines the result of a run, and the description of its images.
 struct RunConfig {

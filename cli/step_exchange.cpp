@@ -1,6 +1,6 @@
 #include "tandem/cli/step_exchange.h"
 
-#include "tandem/tandem.h"
+#include "tandem/autograd/ops.h"
 
 namespace tandem::cli {
 namespace {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/nn/captured_step.h"
+#include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parameter_server.h"
 
 namespace tandem::cli {

@@ -7,6 +7,7 @@
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/recipe.h"
 #include "tandem/cli/step_exchange.h"
+#include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/server_core.h"
 
 namespace tandem::cli {

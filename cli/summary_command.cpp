@@ -1,9 +1,13 @@
 // tandem summary: each layer's output, parameters, bytes and operations, found by running the model on zeros.
 #include <cstdio>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
+#include "tandem/nn/layers/conv.h"
+#include "tandem/nn/layers/linear.h"
+#include "tandem/nn/layers/pooling.h"
 
 namespace tandem::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/options.h"
 #include "tandem/parallel/model_sync.h"
-#include "tandem/tandem.h"
 
 namespace tandem::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_lock.h"
 #include "tandem/cli/trainer.h"
+#include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
 namespace {

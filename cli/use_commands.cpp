@@ -1,6 +1,7 @@
 // tandem eval and tandem predict: use a trained run.
 #include <cstdio>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/image.h"

@@ -2,6 +2,7 @@
 #include "tandem/cli/comparison.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/options.h"

@@ -1,0 +1,17 @@
+// The options of the command line that change a recipe.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tandem::cli {
+
+/// Recipe options as given on the command line.
+struct RecipeOptions {
+  std::string name = "source";
+  std::optional<std::string> optimizer, schedule, init, augment;
+  std::optional<int64_t> batch_size;
+  std::optional<double> lr, momentum, weight_decay, label_smoothing;
+};
+
+}  // namespace tandem::cli
