@@ -86,8 +86,8 @@ def main():
     row("add of eight floats", 0.25, small["add"]["ns"] / 1e3, "us")
     row("the same, recorded by autograd", 0.45, small["add_recorded"]["ns"] / 1e3, "us")
     row("20 multiplications, forward and backward", 30, small["chain"]["ns"] / 1e3, "us")
-    row("compile the LeNet example at -O2", 5, statistics.median(compile_example(source, build) for _ in range(REPEATS)), "s")
-    row("stripped library", 6, stripped((build / "libtandem.so").resolve()) / 1e6, "MB")
+    row("compile the LeNet example at -O2", 4, statistics.median(compile_example(source, build) for _ in range(REPEATS)), "s")
+    row("stripped library", 7, stripped((build / "libtandem.so").resolve()) / 1e6, "MB")
     data = benchmarks(build / "bench/bench_data", ["read_images"]).get("read_images")
     row("60,000 images from gz to tensor", 0.6, data["ns"] / 1e9 if data else None, "s", "" if data else "no data")
     step = benchmarks(build / "bench/bench_tensor", ["lenet_step/1/real_time"])["lenet_step/1/real_time"]
