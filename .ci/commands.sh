@@ -137,7 +137,7 @@ do_fuzz() {
   local seconds=${1:-10} passed=0 failed=0 target name
   [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
   sanitized build-asan address,undefined -Dfuzz=true "$(emulated_or_not)"
-  compile
+  compile fuzz
   for target in "$build"/tests/fuzz/fuzz_*; do
     [ -f "$target" ] && [ -x "$target" ] || continue
     name=${target##*/fuzz_}

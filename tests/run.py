@@ -112,7 +112,7 @@ def main():
     args = arguments()
     ninja(args, "build.ninja")  # reconfigures if a meson.build has changed: `chosen` reads the result
     tests = chosen(args)
-    if args.names or args.suite:
+    if args.names or args.suite or args.without:
         ninja(args, *targets_of(args.build, tests))
     else:
         ninja(args)
