@@ -78,7 +78,7 @@ void check_become_view(const Tensor& self, const char* operation) {
         "; use NoGradGuard or the out-of-place form");
 }
 
-Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation) {
+Tensor& take_geometry(const Tensor& self, const Tensor& view, const char* operation) {
   TensorImpl& impl = *self.impl();
   const bool leaf = self.is_leaf();
   Edge edge = view.requires_grad() && !leaf ? gradient_edge(view) : Edge{};
@@ -92,7 +92,7 @@ Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation) {
   } else if (leaf) {
     self.set_data(self);  // makes a new accumulator: the old one has the old shape
   }
-  return self;
+  return tandem::detail::mutable_handle(self);
 }
 
 Tensor before_inplace(const Tensor& self, Before before) {
@@ -108,7 +108,7 @@ Tensor before_inplace(const Tensor& self, Before before) {
   return out;
 }
 
-Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
+Tensor& assign(const Tensor& self, const Tensor& given, const char* operation) {
   Tensor value = given.dtype() == self.dtype() ? given : given.to(self.dtype());
   if (value.sizes() != self.sizes()) {
     check(broadcast_sizes(self.sizes(), value.sizes(), operation) == Dims(self.sizes()), operation,
@@ -123,7 +123,7 @@ Tensor& assign(Tensor& self, const Tensor& given, const char* operation) {
     edge = gradient_edge(value);
   }
   rebase_history(self, std::move(edge));
-  return self;
+  return tandem::detail::mutable_handle(self);
 }
 
 void rebase_history(const Tensor& self, Edge edge) {

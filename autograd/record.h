@@ -72,7 +72,7 @@ inline void wrote(const Tensor& self, const char* operation) {
 }
 /// self = value, differentiably: copies the values of `value` (same shape, any dtype) and takes over its
 /// history. Every in-place operation that autograd must see is its functional form followed by this.
-Tensor& assign(Tensor& self, const Tensor& value, const char* operation);
+Tensor& assign(const Tensor& self, const Tensor& value, const char* operation);
 /// Makes `edge` the history of `self`, which was written in place; for a view, its base is updated too.
 void rebase_history(const Tensor& self, Edge edge);
 
@@ -85,8 +85,8 @@ Tensor before_inplace(const Tensor& self, Before before);
 /// A complete in-place operation: `direct()` writes self when nothing is recorded, otherwise self =
 /// `value(before)`.
 template <class Direct, class Value, class... Inputs>
-inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direct&& direct, Value&& value,
-                       const Inputs&... inputs) {
+inline Tensor& inplace(const Tensor& self, const char* operation, Before before, Direct&& direct,
+                       Value&& value, const Inputs&... inputs) {
   check_inplace(self, operation);
   if (recording(self, inputs...)) {
     check_recorded_inplace(self, operation);
@@ -94,17 +94,17 @@ inline Tensor& inplace(Tensor& self, const char* operation, Before before, Direc
   }
   direct();
   wrote(self, operation);
-  return self;
+  return tandem::detail::mutable_handle(self);
 }
 
 /// Replaces the geometry and history of `self` by those of `view`, made from it by an operation that keeps
 /// offset and elements. Bumps the version, because saved tensors are handles on the same geometry.
 void check_become_view(const Tensor& self, const char* operation);
-Tensor& take_geometry(Tensor& self, const Tensor& view, const char* operation);
+Tensor& take_geometry(const Tensor& self, const Tensor& view, const char* operation);
 /// squeeze_, transpose_, …: self = view(self), without touching elements. Throws Error for a leaf that
 /// requires a gradient.
 template <class View>
-Tensor& become_view(Tensor& self, const char* operation, View&& view) {
+Tensor& become_view(const Tensor& self, const char* operation, View&& view) {
   check_become_view(self, operation);
   AutoGradMode record_always(GradMode::is_enabled() || self.requires_grad());
   return take_geometry(self, view(static_cast<const Tensor&>(self)), operation);

@@ -170,12 +170,12 @@ Tensor Tensor::data() const {
   out.impl()->counter = make_storage(0, Device(kCPU, 0));
   return out;
 }
-Tensor& Tensor::detach_() {
+Tensor& Tensor::detach_() const {
   auto* m = find_meta(*this);
-  if (m == nullptr) return *this;
+  if (m == nullptr) return tandem::detail::mutable_handle(*this);
   check(!m->view_base.defined(), "detach_: the tensor is a view; use detach()");
   autograd::set_history(*this, {});
-  return *this;
+  return tandem::detail::mutable_handle(*this);
 }
 
 void Tensor::set_data(const Tensor& other) const {

@@ -25,6 +25,21 @@ class IndexError : public Error {
   using Error::Error;
 };
 
+/// An argument has a wrong value (LibTorch's c10::ValueError).
+class ValueError : public Error {
+  using Error::Error;
+};
+
+/// An argument has a wrong type (LibTorch's c10::TypeError).
+class TypeError : public Error {
+  using Error::Error;
+};
+
+/// A decomposition failed, for instance of a singular matrix (LibTorch's c10::LinAlgError).
+class LinAlgError : public Error {
+  using Error::Error;
+};
+
 /// A valid request that this build or backend does not support (LibTorch's c10::NotImplementedError).
 class NotImplementedError : public Error {
   using Error::Error;

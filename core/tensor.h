@@ -1,7 +1,8 @@
 // Tensor: a handle to a strided n-dimensional array (LibTorch's torch::Tensor).
 //
 // Copying a Tensor copies the handle, not the elements. Methods that compute forward to the free function of
-// the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation.
+// the same name; autograd/ops/ documents those functions. A trailing _ marks an in-place operation; it is const, because
+// it changes the elements and not to which tensor the handle refers.
 #pragma once
 #include <concepts>
 #include <optional>
@@ -20,6 +21,10 @@
 namespace tandem {
 
 class Tensor;
+namespace detail {
+/// What an in-place operation on `t` returns.
+inline Tensor& mutable_handle(const Tensor& t) { return const_cast<Tensor&>(t); }
+}  // namespace detail
 
 using TensorList = ArrayRef<Tensor>;
 namespace autograd {
@@ -138,7 +143,7 @@ class Tensor {
   void backward(const Tensor& gradient = {}, optional<bool> retain_graph = nullopt, bool create_graph = false,
                 optional<TensorList> inputs = nullopt) const;
   Tensor detach() const;
-  Tensor& detach_();
+  Tensor& detach_() const;
   /// A detached alias (LibTorch's .data()). Writes through it do not bump the version counter, so backward does
   /// not notice when they overwrite values it needs. After such a write through detach(), backward throws.
   Tensor data() const;
@@ -175,102 +180,102 @@ class Tensor {
   Tensor pin_memory() const;
   Tensor clone(MemoryFormat format = MemoryFormat::Preserve) const;
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
-  Tensor& copy_(const Tensor& source, bool non_blocking = false);
+  Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
 
   // The methods below forward to the operations in the autograd/ops/ header that the section names. They are
   // declared here rather than in those headers because a class has a single definition.
 
   // ---- unary.h
   Tensor neg() const;
-  Tensor& neg_();
+  Tensor& neg_() const;
   Tensor abs() const;
-  Tensor& abs_();
+  Tensor& abs_() const;
   Tensor sign() const;
-  Tensor& sign_();
+  Tensor& sign_() const;
   Tensor exp() const;
-  Tensor& exp_();
+  Tensor& exp_() const;
   Tensor exp2() const;
-  Tensor& exp2_();
+  Tensor& exp2_() const;
   Tensor expm1() const;
-  Tensor& expm1_();
+  Tensor& expm1_() const;
   Tensor log() const;
-  Tensor& log_();
+  Tensor& log_() const;
   Tensor log2() const;
-  Tensor& log2_();
+  Tensor& log2_() const;
   Tensor log10() const;
-  Tensor& log10_();
+  Tensor& log10_() const;
   Tensor log1p() const;
-  Tensor& log1p_();
+  Tensor& log1p_() const;
   Tensor sqrt() const;
-  Tensor& sqrt_();
+  Tensor& sqrt_() const;
   Tensor rsqrt() const;
-  Tensor& rsqrt_();
+  Tensor& rsqrt_() const;
   Tensor square() const;
-  Tensor& square_();
+  Tensor& square_() const;
   Tensor reciprocal() const;
-  Tensor& reciprocal_();
+  Tensor& reciprocal_() const;
   Tensor sin() const;
-  Tensor& sin_();
+  Tensor& sin_() const;
   Tensor cos() const;
-  Tensor& cos_();
+  Tensor& cos_() const;
   Tensor tan() const;
-  Tensor& tan_();
+  Tensor& tan_() const;
   Tensor asin() const;
-  Tensor& asin_();
+  Tensor& asin_() const;
   Tensor acos() const;
-  Tensor& acos_();
+  Tensor& acos_() const;
   Tensor atan() const;
-  Tensor& atan_();
+  Tensor& atan_() const;
   Tensor sinh() const;
-  Tensor& sinh_();
+  Tensor& sinh_() const;
   Tensor cosh() const;
-  Tensor& cosh_();
+  Tensor& cosh_() const;
   Tensor tanh() const;
-  Tensor& tanh_();
+  Tensor& tanh_() const;
   Tensor sigmoid() const;
-  Tensor& sigmoid_();
+  Tensor& sigmoid_() const;
   Tensor relu() const;
-  Tensor& relu_();
+  Tensor& relu_() const;
   Tensor floor() const;
-  Tensor& floor_();
+  Tensor& floor_() const;
   Tensor ceil() const;
-  Tensor& ceil_();
+  Tensor& ceil_() const;
   Tensor round() const;
-  Tensor& round_();
+  Tensor& round_() const;
   Tensor round(int64_t decimals) const;
-  Tensor& round_(int64_t decimals);
+  Tensor& round_(int64_t decimals) const;
   Tensor trunc() const;
-  Tensor& trunc_();
+  Tensor& trunc_() const;
   Tensor frac() const;
-  Tensor& frac_();
+  Tensor& frac_() const;
   Tensor erf() const;
-  Tensor& erf_();
+  Tensor& erf_() const;
   Tensor erfc() const;
-  Tensor& erfc_();
+  Tensor& erfc_() const;
   Tensor asinh() const;
-  Tensor& asinh_();
+  Tensor& asinh_() const;
   Tensor acosh() const;
-  Tensor& acosh_();
+  Tensor& acosh_() const;
   Tensor atanh() const;
-  Tensor& atanh_();
+  Tensor& atanh_() const;
   Tensor logical_not() const;
-  Tensor& logical_not_();
+  Tensor& logical_not_() const;
   Tensor bitwise_not() const;
-  Tensor& bitwise_not_();
+  Tensor& bitwise_not_() const;
   Tensor operator-() const { return neg(); }
   Tensor operator~() const { return bitwise_not(); }
   Tensor clamp(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const;
-  Tensor& clamp_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt);
+  Tensor& clamp_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const;
   Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
-  Tensor& clamp_(const Tensor& min, const Tensor& max = {});
+  Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
   Tensor clamp_min(const Tensor& min) const;
-  Tensor& clamp_min_(const Tensor& min);
+  Tensor& clamp_min_(const Tensor& min) const;
   Tensor clamp_max(const Tensor& max) const;
-  Tensor& clamp_max_(const Tensor& max);
+  Tensor& clamp_max_(const Tensor& max) const;
   Tensor clamp_min(const Scalar& min) const;
-  Tensor& clamp_min_(const Scalar& min);
+  Tensor& clamp_min_(const Scalar& min) const;
   Tensor clamp_max(const Scalar& max) const;
-  Tensor& clamp_max_(const Scalar& max);
+  Tensor& clamp_max_(const Scalar& max) const;
   Tensor clip(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const {
     return clamp(min, max);
   }
@@ -281,91 +286,91 @@ class Tensor {
   Tensor isneginf() const;
   Tensor signbit() const;
   Tensor deg2rad() const;
-  Tensor& deg2rad_();
+  Tensor& deg2rad_() const;
   Tensor rad2deg() const;
-  Tensor& rad2deg_();
+  Tensor& rad2deg_() const;
   Tensor logit(optional<double> eps = nullopt) const;
-  Tensor& logit_(optional<double> eps = nullopt);
+  Tensor& logit_(optional<double> eps = nullopt) const;
   Tensor sinc() const;
-  Tensor& sinc_();
+  Tensor& sinc_() const;
   Tensor nan_to_num(optional<double> nan = nullopt, optional<double> posinf = nullopt,
                     optional<double> neginf = nullopt) const;
   Tensor& nan_to_num_(optional<double> nan = nullopt, optional<double> posinf = nullopt,
-                      optional<double> neginf = nullopt);
+                      optional<double> neginf = nullopt) const;
 
   // ---- arithmetic.h
   Tensor add(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor add(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& add_(const Tensor& other, const Scalar& alpha = 1);
-  Tensor& add_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor sub(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor sub(const Scalar& other, const Scalar& alpha = 1) const;
-  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1);
-  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1);
+  Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor mul(const Tensor& other) const;
   Tensor mul(const Scalar& other) const;
-  Tensor& mul_(const Tensor& other);
-  Tensor& mul_(const Scalar& other);
+  Tensor& mul_(const Tensor& other) const;
+  Tensor& mul_(const Scalar& other) const;
   Tensor div(const Tensor& other) const;
   Tensor div(const Scalar& other) const;
-  Tensor& div_(const Tensor& other);
-  Tensor& div_(const Scalar& other);
+  Tensor& div_(const Tensor& other) const;
+  Tensor& div_(const Scalar& other) const;
   Tensor div(const Tensor& other, optional<std::string_view> rounding_mode) const;
   Tensor div(const Scalar& other, optional<std::string_view> rounding_mode) const;
-  Tensor& div_(const Tensor& other, optional<std::string_view> rounding_mode);
-  Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode);
+  Tensor& div_(const Tensor& other, optional<std::string_view> rounding_mode) const;
+  Tensor& div_(const Scalar& other, optional<std::string_view> rounding_mode) const;
   Tensor pow(const Tensor& other) const;
   Tensor pow(const Scalar& other) const;
-  Tensor& pow_(const Tensor& other);
-  Tensor& pow_(const Scalar& other);
+  Tensor& pow_(const Tensor& other) const;
+  Tensor& pow_(const Scalar& other) const;
   Tensor fmod(const Tensor& other) const;
   Tensor fmod(const Scalar& other) const;
-  Tensor& fmod_(const Tensor& other);
-  Tensor& fmod_(const Scalar& other);
+  Tensor& fmod_(const Tensor& other) const;
+  Tensor& fmod_(const Scalar& other) const;
   Tensor remainder(const Tensor& other) const;
   Tensor remainder(const Scalar& other) const;
-  Tensor& remainder_(const Tensor& other);
-  Tensor& remainder_(const Scalar& other);
+  Tensor& remainder_(const Tensor& other) const;
+  Tensor& remainder_(const Scalar& other) const;
   Tensor floor_divide(const Tensor& other) const;
   Tensor floor_divide(const Scalar& other) const;
-  Tensor& floor_divide_(const Tensor& other);
-  Tensor& floor_divide_(const Scalar& other);
+  Tensor& floor_divide_(const Tensor& other) const;
+  Tensor& floor_divide_(const Scalar& other) const;
   Tensor maximum(const Tensor& other) const;
   Tensor minimum(const Tensor& other) const;
   Tensor atan2(const Tensor& other) const;
-  Tensor& atan2_(const Tensor& other);
+  Tensor& atan2_(const Tensor& other) const;
   Tensor hypot(const Tensor& other) const;
-  Tensor& hypot_(const Tensor& other);
+  Tensor& hypot_(const Tensor& other) const;
   Tensor fmax(const Tensor& other) const;
   Tensor fmin(const Tensor& other) const;
   Tensor copysign(const Tensor& other) const;
   Tensor copysign(const Scalar& other) const;
-  Tensor& copysign_(const Tensor& other);
-  Tensor& copysign_(const Scalar& other);
+  Tensor& copysign_(const Tensor& other) const;
+  Tensor& copysign_(const Scalar& other) const;
   Tensor xlogy(const Tensor& other) const;
   Tensor xlogy(const Scalar& other) const;
-  Tensor& xlogy_(const Tensor& other);
+  Tensor& xlogy_(const Tensor& other) const;
   Tensor logaddexp(const Tensor& other) const;
   Tensor logaddexp2(const Tensor& other) const;
   Tensor heaviside(const Tensor& values) const;
   Tensor float_power(const Tensor& exponent) const;
   Tensor float_power(const Scalar& exponent) const;
   Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
-  Tensor& addcmul_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
+  Tensor& addcmul_(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
   Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
-  Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1);
+  Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
   Tensor lerp(const Tensor& end, const Scalar& weight) const;
-  Tensor& lerp_(const Tensor& end, const Scalar& weight);
+  Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
   Tensor lerp(const Tensor& end, const Tensor& weight) const;
-  Tensor& lerp_(const Tensor& end, const Tensor& weight);
-  Tensor& operator+=(const Tensor& o) { return add_(o); }
-  Tensor& operator-=(const Tensor& o) { return sub_(o); }
-  Tensor& operator*=(const Tensor& o) { return mul_(o); }
-  Tensor& operator/=(const Tensor& o) { return div_(o); }
-  Tensor& operator+=(const Scalar& o) { return add_(o); }
-  Tensor& operator-=(const Scalar& o) { return sub_(o); }
-  Tensor& operator*=(const Scalar& o) { return mul_(o); }
-  Tensor& operator/=(const Scalar& o) { return div_(o); }
+  Tensor& lerp_(const Tensor& end, const Tensor& weight) const;
+  Tensor& operator+=(const Tensor& o) const { return add_(o); }
+  Tensor& operator-=(const Tensor& o) const { return sub_(o); }
+  Tensor& operator*=(const Tensor& o) const { return mul_(o); }
+  Tensor& operator/=(const Tensor& o) const { return div_(o); }
+  Tensor& operator+=(const Scalar& o) const { return add_(o); }
+  Tensor& operator-=(const Scalar& o) const { return sub_(o); }
+  Tensor& operator*=(const Scalar& o) const { return mul_(o); }
+  Tensor& operator/=(const Scalar& o) const { return div_(o); }
 
   // ---- comparison.h
   Tensor eq(const Tensor& other) const;
@@ -383,46 +388,46 @@ class Tensor {
   Tensor logical_and(const Tensor& other) const;
   Tensor logical_or(const Tensor& other) const;
   Tensor logical_xor(const Tensor& other) const;
-  Tensor& eq_(const Tensor& other);
-  Tensor& eq_(const Scalar& other);
-  Tensor& ne_(const Tensor& other);
-  Tensor& ne_(const Scalar& other);
-  Tensor& lt_(const Tensor& other);
-  Tensor& lt_(const Scalar& other);
-  Tensor& le_(const Tensor& other);
-  Tensor& le_(const Scalar& other);
-  Tensor& gt_(const Tensor& other);
-  Tensor& gt_(const Scalar& other);
-  Tensor& ge_(const Tensor& other);
-  Tensor& ge_(const Scalar& other);
-  Tensor& logical_and_(const Tensor& other);
-  Tensor& logical_or_(const Tensor& other);
-  Tensor& logical_xor_(const Tensor& other);
+  Tensor& eq_(const Tensor& other) const;
+  Tensor& eq_(const Scalar& other) const;
+  Tensor& ne_(const Tensor& other) const;
+  Tensor& ne_(const Scalar& other) const;
+  Tensor& lt_(const Tensor& other) const;
+  Tensor& lt_(const Scalar& other) const;
+  Tensor& le_(const Tensor& other) const;
+  Tensor& le_(const Scalar& other) const;
+  Tensor& gt_(const Tensor& other) const;
+  Tensor& gt_(const Scalar& other) const;
+  Tensor& ge_(const Tensor& other) const;
+  Tensor& ge_(const Scalar& other) const;
+  Tensor& logical_and_(const Tensor& other) const;
+  Tensor& logical_or_(const Tensor& other) const;
+  Tensor& logical_xor_(const Tensor& other) const;
   Tensor bitwise_left_shift(const Tensor& other) const;
-  Tensor& bitwise_left_shift_(const Tensor& other);
+  Tensor& bitwise_left_shift_(const Tensor& other) const;
   Tensor bitwise_left_shift(const Scalar& other) const;
-  Tensor& bitwise_left_shift_(const Scalar& other);
+  Tensor& bitwise_left_shift_(const Scalar& other) const;
   Tensor bitwise_right_shift(const Tensor& other) const;
-  Tensor& bitwise_right_shift_(const Tensor& other);
+  Tensor& bitwise_right_shift_(const Tensor& other) const;
   Tensor bitwise_right_shift(const Scalar& other) const;
-  Tensor& bitwise_right_shift_(const Scalar& other);
+  Tensor& bitwise_right_shift_(const Scalar& other) const;
   Tensor bitwise_and(const Tensor& other) const;
-  Tensor& bitwise_and_(const Tensor& other);
+  Tensor& bitwise_and_(const Tensor& other) const;
   Tensor& operator&=(const Tensor& o) { return bitwise_and_(o); }
   Tensor bitwise_and(const Scalar& other) const;
-  Tensor& bitwise_and_(const Scalar& other);
+  Tensor& bitwise_and_(const Scalar& other) const;
   Tensor& operator&=(const Scalar& o) { return bitwise_and_(o); }
   Tensor bitwise_or(const Tensor& other) const;
-  Tensor& bitwise_or_(const Tensor& other);
+  Tensor& bitwise_or_(const Tensor& other) const;
   Tensor& operator|=(const Tensor& o) { return bitwise_or_(o); }
   Tensor bitwise_or(const Scalar& other) const;
-  Tensor& bitwise_or_(const Scalar& other);
+  Tensor& bitwise_or_(const Scalar& other) const;
   Tensor& operator|=(const Scalar& o) { return bitwise_or_(o); }
   Tensor bitwise_xor(const Tensor& other) const;
-  Tensor& bitwise_xor_(const Tensor& other);
+  Tensor& bitwise_xor_(const Tensor& other) const;
   Tensor& operator^=(const Tensor& o) { return bitwise_xor_(o); }
   Tensor bitwise_xor(const Scalar& other) const;
-  Tensor& bitwise_xor_(const Scalar& other);
+  Tensor& bitwise_xor_(const Scalar& other) const;
   Tensor& operator^=(const Scalar& o) { return bitwise_xor_(o); }
   bool equal(const Tensor& other) const;
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
@@ -433,35 +438,35 @@ class Tensor {
   Tensor where(const Tensor& condition, const Scalar& other) const;
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
   Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Scalar& value);
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
+  Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
   Tensor masked_select(const Tensor& mask) const;
   Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
-  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
   Tensor tril(int64_t diagonal = 0) const;
-  Tensor& tril_(int64_t diagonal = 0);
+  Tensor& tril_(int64_t diagonal = 0) const;
   Tensor triu(int64_t diagonal = 0) const;
-  Tensor& triu_(int64_t diagonal = 0);
+  Tensor& triu_(int64_t diagonal = 0) const;
 
   // ---- fill.h, random.h
-  Tensor& fill_(const Scalar& value);
-  Tensor& fill_(const Tensor& value);
-  Tensor& zero_();
-  Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt);
-  Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt);
-  Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt);
-  Tensor& bernoulli_(const Tensor& p, optional<Generator> generator = nullopt);
-  Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt);
+  Tensor& fill_(const Scalar& value) const;
+  Tensor& fill_(const Tensor& value) const;
+  Tensor& zero_() const;
+  Tensor& uniform_(double from = 0, double to = 1, optional<Generator> generator = nullopt) const;
+  Tensor& normal_(double mean = 0, double std = 1, optional<Generator> generator = nullopt) const;
+  Tensor& bernoulli_(double p = 0.5, optional<Generator> generator = nullopt) const;
+  Tensor& bernoulli_(const Tensor& p, optional<Generator> generator = nullopt) const;
+  Tensor& random_(int64_t from, int64_t to, optional<Generator> generator = nullopt) const;
   /// Integers in [0, to).
-  Tensor& random_(int64_t to, optional<Generator> generator = nullopt);
+  Tensor& random_(int64_t to, optional<Generator> generator = nullopt) const;
   /// Non-negative integers: up to the maximum of an integer dtype, or as far as a floating point dtype
   /// represents integers exactly.
-  Tensor& random_(optional<Generator> generator = nullopt);
+  Tensor& random_(optional<Generator> generator = nullopt) const;
   Tensor bernoulli(optional<Generator> generator = nullopt) const;
   Tensor bernoulli(double p, optional<Generator> generator = nullopt) const;
   Tensor multinomial(int64_t num_samples, bool replacement = false,
                      optional<Generator> generator = nullopt) const;
-  Tensor& exponential_(double lambda = 1, optional<Generator> generator = nullopt);
+  Tensor& exponential_(double lambda = 1, optional<Generator> generator = nullopt) const;
   Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_zeros(IntArrayRef size, const TensorOptions& options = {}) const;
   Tensor new_ones(IntArrayRef size, const TensorOptions& options = {}) const;
@@ -511,9 +516,9 @@ class Tensor {
   Tensor any(std::nullopt_t) const { return any(); }
   Tensor any(int64_t dim, bool keepdim = false) const;
   Tensor cumsum(int64_t dim, optional<ScalarType> dtype = nullopt) const;
-  Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt);
+  Tensor& cumsum_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
   Tensor cumprod(int64_t dim, optional<ScalarType> dtype = nullopt) const;
-  Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt);
+  Tensor& cumprod_(int64_t dim, optional<ScalarType> dtype = nullopt) const;
   Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
   Tensor nansum(IntArrayRef dim = {}, bool keepdim = false, optional<ScalarType> dtype = nullopt) const;
   template <std::same_as<ScalarType> Type>
@@ -569,9 +574,9 @@ class Tensor {
   Tensor select(int64_t dim, int64_t index) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
   Tensor transpose(int64_t dim0, int64_t dim1) const;
-  Tensor& transpose_(int64_t dim0, int64_t dim1);
+  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
   Tensor t() const;
-  Tensor& t_();
+  Tensor& t_() const;
   Tensor mT() const { return transpose(-2, -1); }
   Tensor permute(IntArrayRef dims) const;
   Tensor movedim(int64_t source, int64_t destination) const;
@@ -581,18 +586,18 @@ class Tensor {
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
   Tensor squeeze(IntArrayRef dim) const;
-  Tensor& squeeze_();
-  Tensor& squeeze_(int64_t dim);
-  Tensor& squeeze_(IntArrayRef dim);
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(int64_t dim) const;
+  Tensor& squeeze_(IntArrayRef dim) const;
   Tensor unsqueeze(int64_t dim) const;
-  Tensor& unsqueeze_(int64_t dim);
+  Tensor& unsqueeze_(int64_t dim) const;
   Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
   Tensor diag(int64_t diagonal = 0) const;
   Tensor diag_embed(int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) const;
   Tensor diagflat(int64_t offset = 0) const;
   Tensor trace() const;
-  Tensor& fill_diagonal_(const Scalar& value, bool wrap = false);
+  Tensor& fill_diagonal_(const Scalar& value, bool wrap = false) const;
   Tensor diagonal_scatter(const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
   Tensor select_scatter(const Tensor& src, int64_t dim, int64_t index) const;
   Tensor slice_scatter(const Tensor& src, int64_t dim = 0, optional<int64_t> start = nullopt,
@@ -631,27 +636,27 @@ class Tensor {
   Tensor operator[](const Tensor& index) const;
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
-  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value);
-  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value);
-  Tensor& index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate);
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value) const;
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value) const;
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value) const;
+  Tensor& index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) const;
   Tensor index_put(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate = false) const;
   Tensor gather(int64_t dim, const Tensor& index) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src);
-  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const;
-  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& src);
+  Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const;
   Tensor index_select(int64_t dim, const Tensor& index) const;
   Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
-  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
-  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source);
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value);
+  Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
+  Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;
   Tensor index_fill(int64_t dim, const Tensor& index, const Tensor& value) const;
-  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const;
   Tensor take_along_dim(const Tensor& index, optional<int64_t> dim = nullopt) const;
   Tensor take(const Tensor& index) const;
 
@@ -663,13 +668,13 @@ class Tensor {
   Tensor dot(const Tensor& other) const;
   Tensor outer(const Tensor& other) const;
   Tensor addmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& addmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor& addmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
   Tensor baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
   Tensor addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor& addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta = 1, const Scalar& alpha = 1) const;
   Tensor addr(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
-  Tensor& addr_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1);
+  Tensor& addr_(const Tensor& a, const Tensor& b, const Scalar& beta = 1, const Scalar& alpha = 1) const;
   Tensor inner(const Tensor& other) const;
   Tensor kron(const Tensor& other) const;
   Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
@@ -679,76 +684,76 @@ class Tensor {
 
   // ---- aliases of the above
   Tensor absolute() const { return abs(); }
-  Tensor& absolute_() { return abs_(); }
+  Tensor& absolute_() const { return abs_(); }
   Tensor negative() const { return neg(); }
-  Tensor& negative_() { return neg_(); }
+  Tensor& negative_() const { return neg_(); }
   Tensor arcsin() const { return asin(); }
-  Tensor& arcsin_() { return asin_(); }
+  Tensor& arcsin_() const { return asin_(); }
   Tensor arccos() const { return acos(); }
-  Tensor& arccos_() { return acos_(); }
+  Tensor& arccos_() const { return acos_(); }
   Tensor arctan() const { return atan(); }
-  Tensor& arctan_() { return atan_(); }
+  Tensor& arctan_() const { return atan_(); }
   Tensor arcsinh() const { return asinh(); }
-  Tensor& arcsinh_() { return asinh_(); }
+  Tensor& arcsinh_() const { return asinh_(); }
   Tensor arccosh() const { return acosh(); }
-  Tensor& arccosh_() { return acosh_(); }
+  Tensor& arccosh_() const { return acosh_(); }
   Tensor arctanh() const { return atanh(); }
-  Tensor& arctanh_() { return atanh_(); }
+  Tensor& arctanh_() const { return atanh_(); }
   Tensor fix() const { return trunc(); }
-  Tensor& fix_() { return trunc_(); }
+  Tensor& fix_() const { return trunc_(); }
   Tensor multiply(const Tensor& other) const { return mul(other); }
-  Tensor& multiply_(const Tensor& other) { return mul_(other); }
+  Tensor& multiply_(const Tensor& other) const { return mul_(other); }
   Tensor multiply(const Scalar& other) const { return mul(other); }
-  Tensor& multiply_(const Scalar& other) { return mul_(other); }
+  Tensor& multiply_(const Scalar& other) const { return mul_(other); }
   Tensor divide(const Tensor& other) const { return div(other); }
-  Tensor& divide_(const Tensor& other) { return div_(other); }
+  Tensor& divide_(const Tensor& other) const { return div_(other); }
   Tensor divide(const Scalar& other) const { return div(other); }
-  Tensor& divide_(const Scalar& other) { return div_(other); }
+  Tensor& divide_(const Scalar& other) const { return div_(other); }
   Tensor true_divide(const Tensor& other) const { return div(other); }
-  Tensor& true_divide_(const Tensor& other) { return div_(other); }
+  Tensor& true_divide_(const Tensor& other) const { return div_(other); }
   Tensor true_divide(const Scalar& other) const { return div(other); }
-  Tensor& true_divide_(const Scalar& other) { return div_(other); }
+  Tensor& true_divide_(const Scalar& other) const { return div_(other); }
   Tensor greater(const Tensor& other) const { return gt(other); }
-  Tensor& greater_(const Tensor& other) { return gt_(other); }
+  Tensor& greater_(const Tensor& other) const { return gt_(other); }
   Tensor greater(const Scalar& other) const { return gt(other); }
-  Tensor& greater_(const Scalar& other) { return gt_(other); }
+  Tensor& greater_(const Scalar& other) const { return gt_(other); }
   Tensor greater_equal(const Tensor& other) const { return ge(other); }
-  Tensor& greater_equal_(const Tensor& other) { return ge_(other); }
+  Tensor& greater_equal_(const Tensor& other) const { return ge_(other); }
   Tensor greater_equal(const Scalar& other) const { return ge(other); }
-  Tensor& greater_equal_(const Scalar& other) { return ge_(other); }
+  Tensor& greater_equal_(const Scalar& other) const { return ge_(other); }
   Tensor less(const Tensor& other) const { return lt(other); }
-  Tensor& less_(const Tensor& other) { return lt_(other); }
+  Tensor& less_(const Tensor& other) const { return lt_(other); }
   Tensor less(const Scalar& other) const { return lt(other); }
-  Tensor& less_(const Scalar& other) { return lt_(other); }
+  Tensor& less_(const Scalar& other) const { return lt_(other); }
   Tensor less_equal(const Tensor& other) const { return le(other); }
-  Tensor& less_equal_(const Tensor& other) { return le_(other); }
+  Tensor& less_equal_(const Tensor& other) const { return le_(other); }
   Tensor less_equal(const Scalar& other) const { return le(other); }
-  Tensor& less_equal_(const Scalar& other) { return le_(other); }
+  Tensor& less_equal_(const Scalar& other) const { return le_(other); }
   Tensor not_equal(const Tensor& other) const { return ne(other); }
-  Tensor& not_equal_(const Tensor& other) { return ne_(other); }
+  Tensor& not_equal_(const Tensor& other) const { return ne_(other); }
   Tensor not_equal(const Scalar& other) const { return ne(other); }
-  Tensor& not_equal_(const Scalar& other) { return ne_(other); }
+  Tensor& not_equal_(const Scalar& other) const { return ne_(other); }
   Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
-  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
+  Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
   Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
-  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) { return sub_(other, alpha); }
-  Tensor& clip_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) {
+  Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
+  Tensor& clip_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const {
     return clamp_(min, max);
   }
   Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
-  Tensor& clip_(const Tensor& min, const Tensor& max = {}) { return clamp_(min, max); }
-  Tensor& arctan2_(const Tensor& other) { return atan2_(other); }
+  Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
+  Tensor& arctan2_(const Tensor& other) const { return atan2_(other); }
   Tensor arctan2(const Tensor& other) const { return atan2(other); }
   Tensor swapaxes(int64_t axis0, int64_t axis1) const { return transpose(axis0, axis1); }
-  Tensor& swapaxes_(int64_t axis0, int64_t axis1) { return transpose_(axis0, axis1); }
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
   Tensor swapdims(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
-  Tensor& swapdims_(int64_t dim0, int64_t dim1) { return transpose_(dim0, dim1); }
+  Tensor& swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
   Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
   Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
   Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
   Tensor positive() const { return *this; }
   Tensor sgn() const { return sign(); }
-  Tensor& sgn_() { return sign_(); }
+  Tensor& sgn_() const { return sign_(); }
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const { return dot(other); }
 

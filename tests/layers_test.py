@@ -44,8 +44,8 @@ LAYERS = {
     "parallel/norm": ("parallel/sync_batch_norm.*", "core autograd nn nn/layers parallel/distributed parallel"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
-    "compat": ("compat/torch/ compat/ATen/", "tandem.h"),
-    "cli": ("cli/", "core nn/files nn/optim nn/steps nn.h datasets parallel/distributed parallel tandem.h"),
+    "compat": ("compat/**", "tandem.h core"),
+    "cli": ("cli/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets parallel/distributed parallel"),
     "examples": ("examples/", "core autograd datasets parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops nn nn/steps datasets parallel/distributed parallel tandem.h testing"),
@@ -92,10 +92,10 @@ PLACES = {place: layer for layer, (places, _) in LAYERS.items() for place in pla
 
 
 def layer_of(path):
-    """The layer of a file: a single file counts before its folder. None: it belongs to no layer."""
+    """The layer of a file: a single file counts before its folder, and that before FOLDER/** above it. None: it has none."""
     folder, name = path.rpartition("/")[::2]
     folder = folder + "/" if folder else ""
-    for place in (path, f"{folder}{name.partition('.')[0]}.*", folder):
+    for place in (path, f"{folder}{name.partition('.')[0]}.*", folder, path.partition("/")[0] + "/**"):
         if place in PLACES:
             return PLACES[place]
     return None
@@ -118,7 +118,7 @@ def edges(path, text):
         if name.startswith("tandem/"):
             yield name.removeprefix("tandem/")
         elif quote == '"':
-            yield "compat/" + name if name.startswith("torch/") else os.path.normpath(os.path.join(os.path.dirname(path), name))
+            yield "compat/" + name if name.startswith(("torch/", "ATen/", "c10/")) else os.path.normpath(os.path.join(os.path.dirname(path), name))
 
 
 def violations(files):

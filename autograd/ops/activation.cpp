@@ -47,27 +47,27 @@ Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& valu
   return unary<ops::Threshold>(self, {threshold, value});
 }
 
-Tensor& silu_(Tensor& self) { return unary_<ops::Silu>(self); }
-Tensor& mish_(Tensor& self) { return unary_<ops::Mish>(self); }
-Tensor& hardsigmoid_(Tensor& self) { return unary_<ops::Hardsigmoid>(self); }
-Tensor& hardswish_(Tensor& self) { return unary_<ops::Hardswish>(self); }
-Tensor& elu_(Tensor& self, const Scalar& alpha, const Scalar& scale) {
+Tensor& silu_(const Tensor& self) { return unary_<ops::Silu>(self); }
+Tensor& mish_(const Tensor& self) { return unary_<ops::Mish>(self); }
+Tensor& hardsigmoid_(const Tensor& self) { return unary_<ops::Hardsigmoid>(self); }
+Tensor& hardswish_(const Tensor& self) { return unary_<ops::Hardswish>(self); }
+Tensor& elu_(const Tensor& self, const Scalar& alpha, const Scalar& scale) {
   return unary_<ops::Elu>(self, {alpha, scale});
 }
-Tensor& selu_(Tensor& self) { return elu_(self, 1.6732632423543772, 1.0507009873554805); }
-Tensor& celu_(Tensor& self, const Scalar& alpha) {
+Tensor& selu_(const Tensor& self) { return elu_(self, 1.6732632423543772, 1.0507009873554805); }
+Tensor& celu_(const Tensor& self, const Scalar& alpha) {
   check_alpha(alpha);
   return unary_<ops::Celu>(self, {alpha, 0});
 }
-Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope) {
+Tensor& leaky_relu_(const Tensor& self, const Scalar& negative_slope) {
   return unary_<ops::LeakyRelu>(self, {negative_slope, 0});
 }
-Tensor& hardtanh_(Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+Tensor& hardtanh_(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   check_bounds(min_val, max_val);
   return unary_<ops::Hardtanh>(self, {min_val, max_val});
 }
-Tensor& relu6_(Tensor& self) { return hardtanh_(self, 0, 6); }
-Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value) {
+Tensor& relu6_(const Tensor& self) { return hardtanh_(self, 0, 6); }
+Tensor& threshold_(const Tensor& self, const Scalar& threshold, const Scalar& value) {
   return unary_<ops::Threshold>(self, {threshold, value});
 }
 

@@ -42,14 +42,14 @@ Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const {
   return tandem::add(*this, other, alpha);
 }
 
-Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) {
+Tensor& Tensor::add_(const Tensor& other, const Scalar& alpha) const {
   const ScalarType type = add_type(result_type(*this, other), alpha);
   check_result_fits("add_", *this, type);
   return inplace(
       *this, "add_", Before::kAlias, [&] { binary_into<ops::Add>(*this, other, type, alpha); },
       [&](const Tensor& before) { return tandem::add(before, other, alpha); }, other);
 }
-Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) {
+Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
   const ScalarType type = add_type(result_type(*this, other), alpha);
   check_result_fits("add_", *this, type);
   return inplace(

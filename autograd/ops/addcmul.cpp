@@ -75,7 +75,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
         "\n  end    ", end, "\n  weight ", weight);
 }
 // In-place form of an operation with three arguments, through a new tensor: self = out.
-void store(Tensor& self, const Tensor& out, const char* operation) {
+void store(const Tensor& self, const Tensor& out, const char* operation) {
   check(out.sizes() == self.sizes(), operation, ": the result ", out, " does not fit in ", self);
   copy_raw(self, out);
 }
@@ -132,7 +132,7 @@ Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   return tandem::lerp(*this, end, weight);
 }
 
-Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) {
+Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const ScalarType type = addcmul_type(*this, a, b, value);
   check_result_fits("addcmul_", *this, type);
   return inplace(
@@ -140,7 +140,7 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
       [&] { store(*this, ternary_raw<ops::Addcmul>(detach(), a, b, type, value), "addcmul_"); },
       [&](const Tensor& before) { return tandem::addcmul(before, a, b, value); }, a, b);
 }
-Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) {
+Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const ScalarType type = addcdiv_type(*this, a, b);
   check_result_fits("addcdiv_", *this, type);
   return inplace(
@@ -148,14 +148,14 @@ Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) 
       [&] { store(*this, ternary_raw<ops::Addcdiv>(detach(), a, b, type, value), "addcdiv_"); },
       [&](const Tensor& before) { return tandem::addcdiv(before, a, b, value); }, a, b);
 }
-Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) {
+Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end, *this);
   return inplace(
       *this, "lerp_", Before::kAlias,
       [&] { store(*this, ternary_raw<ops::Lerp>(detach(), end, weight, dtype()), "lerp_"); },
       [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end);
 }
-Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) {
+Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end, weight);
   return inplace(
       *this, "lerp_", Before::kClone,

@@ -78,7 +78,7 @@ Tensor Tensor::addmm(const Tensor& a, const Tensor& b, const Scalar& beta, const
   return tandem::addmm(*this, a, b, beta, alpha);
 }
 
-Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   const Dims product = check_product("addmm_", 2, *this, a, b, beta, alpha);
   check(sizes() == IntArrayRef(product), "addmm_: the result ", product, " does not fit in ", *this);
   return inplace(
@@ -95,7 +95,7 @@ Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, con
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return tandem::baddbmm(*this, a, b, beta, alpha);
 }
-Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return inplace_of(
       *this, "baddbmm_", [&](const Tensor& x) { return tandem::baddbmm(x, a, b, beta, alpha); }, a, b);
 }

@@ -29,14 +29,14 @@ Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
 Tensor Tensor::addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
   return tandem::addmv(*this, mat, vec, beta, alpha);
 }
-Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
+Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const {
   return inplace_of(
       *this, "addmv_", [&](const Tensor& x) { return tandem::addmv(x, mat, vec, beta, alpha); }, mat, vec);
 }
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return tandem::addr(*this, a, b, beta, alpha);
 }
-Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+Tensor& Tensor::addr_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return inplace_of(
       *this, "addr_", [&](const Tensor& x) { return tandem::addr(x, a, b, beta, alpha); }, a, b);
 }

@@ -24,15 +24,15 @@ Tensor deg2rad(const Tensor& self) { return as_float(self) * (std::numbers::pi /
 Tensor rad2deg(const Tensor& self) { return as_float(self) * (180 / std::numbers::pi); }
 
 Tensor Tensor::sinc() const { return tandem::sinc(*this); }
-Tensor& Tensor::sinc_() {
+Tensor& Tensor::sinc_() const {
   return inplace_of(*this, "sinc_", [](const Tensor& x) { return tandem::sinc(x); });
 }
 Tensor Tensor::deg2rad() const { return tandem::deg2rad(*this); }
-Tensor& Tensor::deg2rad_() {
+Tensor& Tensor::deg2rad_() const {
   return inplace_of(*this, "deg2rad_", [](const Tensor& x) { return tandem::deg2rad(x); });
 }
 Tensor Tensor::rad2deg() const { return tandem::rad2deg(*this); }
-Tensor& Tensor::rad2deg_() {
+Tensor& Tensor::rad2deg_() const {
   return inplace_of(*this, "rad2deg_", [](const Tensor& x) { return tandem::rad2deg(x); });
 }
 

@@ -77,7 +77,7 @@ Tensor binary_raw(const Scalar& a, const Tensor& b, ScalarType type, const Scala
 /// self = Op(self, b) in place. Throws Error when the result has a different shape, or a category that self
 /// cannot hold.
 template <class Op>
-void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
+void binary_into(const Tensor& self, const Tensor& b, ScalarType type, const Scalar& parameter = 0) {
   check_same_device(Op::name, self, b);
   if (self.sizes() != b.sizes())
     check(broadcast_sizes(self.sizes(), b.sizes(), Op::name) == Dims(self.sizes()), Op::name,
@@ -94,7 +94,7 @@ void binary_into(Tensor& self, const Tensor& b, ScalarType type, const Scalar& p
   copy_raw(self, binary_raw<Op>(self.detach(), b, type, parameter));
 }
 template <class Op>
-void binary_into(Tensor& self, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
+void binary_into(const Tensor& self, const Scalar& b, ScalarType type, const Scalar& parameter = 0) {
   if (type == self.dtype())
     run_binary<Op>(self, self, b, parameter);
   else

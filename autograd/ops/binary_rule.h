@@ -91,7 +91,7 @@ Tensor binary(const Scalar& a, const Tensor& b) {
 
 /// self = Op(self, b) in place, b a Tensor.
 template <class Rule>
-Tensor& binary_(Tensor& self, const Tensor& b) {
+Tensor& binary_(const Tensor& self, const Tensor& b) {
   const ScalarType type = Rule::type(result_type(self, b));
   check_result_fits(Rule::name, self, type);
   constexpr bool reads = ((Rule::da_reads | Rule::db_reads) & kA) != 0;
@@ -102,7 +102,7 @@ Tensor& binary_(Tensor& self, const Tensor& b) {
 }
 /// The same with a Scalar b.
 template <class Rule>
-Tensor& binary_(Tensor& self, const Scalar& b) {
+Tensor& binary_(const Tensor& self, const Scalar& b) {
   const ScalarType type = Rule::type(result_type(self, b));
   check_result_fits(Rule::name, self, type);
   return inplace(

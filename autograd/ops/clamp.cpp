@@ -95,22 +95,22 @@ Tensor Tensor::clamp(const optional<Scalar>& min, const optional<Scalar>& max) c
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const { return tandem::clamp(*this, min, max); }
 Tensor Tensor::clamp_min(const Scalar& min) const { return tandem::clamp_min(*this, min); }
 Tensor Tensor::clamp_max(const Scalar& max) const { return tandem::clamp_max(*this, max); }
-Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) {
+Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) const {
   check_result_fits("clamp_", *this, clamp_type(*this, min, max));
   return unary_<ops::Clamp>(*this, bounds(min, max, dtype()));
 }
-Tensor& Tensor::clamp_min_(const Scalar& min) { return clamp_(optional<Scalar>(min)); }
-Tensor& Tensor::clamp_max_(const Scalar& max) { return clamp_(nullopt, optional<Scalar>(max)); }
+Tensor& Tensor::clamp_min_(const Scalar& min) const { return clamp_(optional<Scalar>(min)); }
+Tensor& Tensor::clamp_max_(const Scalar& max) const { return clamp_(nullopt, optional<Scalar>(max)); }
 
 Tensor clamp_min(const Tensor& self, const Tensor& min) { return maximum(self, min); }
 Tensor clamp_max(const Tensor& self, const Tensor& max) { return minimum(self, max); }
 Tensor Tensor::clamp_min(const Tensor& min) const { return maximum(min); }
 Tensor Tensor::clamp_max(const Tensor& max) const { return minimum(max); }
-Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) {
+Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) const {
   return inplace_of(
       *this, "clamp_", [&](const Tensor& x) { return tandem::clamp(x, min, max); }, min, max);
 }
-Tensor& Tensor::clamp_min_(const Tensor& min) { return clamp_(min, {}); }
-Tensor& Tensor::clamp_max_(const Tensor& max) { return clamp_({}, max); }
+Tensor& Tensor::clamp_min_(const Tensor& min) const { return clamp_(min, {}); }
+Tensor& Tensor::clamp_max_(const Tensor& max) const { return clamp_({}, max); }
 
 }  // namespace tandem

@@ -16,12 +16,12 @@ Tensor instead(const Tensor& self, const Tensor& compared) {
 }  // namespace
 
 #define TANDEM_COMPARE_INPLACE(f)                                                                       \
-  Tensor& Tensor::f##_(const Tensor& other) {                                                           \
+  Tensor& Tensor::f##_(const Tensor& other) const {                                                     \
     return inplace_of(*this, #f "_", [&](const Tensor& x) { return instead(x, tandem::f(x, other)); }); \
   }
 #define TANDEM_COMPARE_BOTH_INPLACE(f)                                                                  \
   TANDEM_COMPARE_INPLACE(f)                                                                             \
-  Tensor& Tensor::f##_(const Scalar& other) {                                                           \
+  Tensor& Tensor::f##_(const Scalar& other) const {                                                     \
     return inplace_of(*this, #f "_", [&](const Tensor& x) { return instead(x, tandem::f(x, other)); }); \
   }
 TANDEM_COMPARE_BOTH_INPLACE(eq)

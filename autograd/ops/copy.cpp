@@ -83,11 +83,11 @@ Tensor Tensor::pin_memory() const {
   return out;
 }
 
-Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) {
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
   if (source.sizes() != sizes())
     check(broadcast_sizes(sizes(), source.sizes(), "copy_") == Dims(sizes()), "copy_: source ", source,
           " does not broadcast to ", *this);
-  if (is_same(source)) return *this;
+  if (is_same(source)) return tandem::detail::mutable_handle(*this);
   return inplace(
       *this, "copy_", Before::kAlias,
       [&] {

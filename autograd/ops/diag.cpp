@@ -96,15 +96,15 @@ Tensor Tensor::slice_scatter(const Tensor& src, int64_t dim, optional<int64_t> s
                              int64_t step) const {
   return tandem::slice_scatter(*this, src, dim, start, end, step);
 }
-Tensor& Tensor::tril_(int64_t diagonal) {
+Tensor& Tensor::tril_(int64_t diagonal) const {
   return autograd::inplace_of(*this, "tril_", [&](const Tensor& x) { return tandem::tril(x, diagonal); });
 }
-Tensor& Tensor::triu_(int64_t diagonal) {
+Tensor& Tensor::triu_(int64_t diagonal) const {
   return autograd::inplace_of(*this, "triu_", [&](const Tensor& x) { return tandem::triu(x, diagonal); });
 }
 
 // A diagonal of more than two dimensions requires equal sizes; `wrap` continues it below a tall matrix.
-Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) {
+Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) const {
   check(this->dim() >= 2, "fill_diagonal_: expected at least 2 dimensions, got ", *this);
   for (int64_t d = 1; this->dim() > 2 && d < this->dim(); ++d)
     check(size(d) == size(0), "fill_diagonal_: all sizes must be equal, got ", *this);
@@ -113,11 +113,11 @@ Tensor& Tensor::fill_diagonal_(const Scalar& value, bool wrap) {
     step += stride(d);
     count = std::min(count, size(d));
   }
-  if (count == 0) return *this;
+  if (count == 0) return tandem::detail::mutable_handle(*this);
   as_strided({count}, {step}, storage_offset()).fill_(value);
   if (wrap && this->dim() == 2 && size(0) > size(1) + 1)
     narrow(0, size(1) + 1, size(0) - size(1) - 1).fill_diagonal_(value, true);
-  return *this;
+  return tandem::detail::mutable_handle(*this);
 }
 
 }  // namespace tandem

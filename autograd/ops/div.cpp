@@ -34,7 +34,7 @@ Tensor div(const Tensor& self, const Scalar& other) { return binary<DivRule>(sel
 Tensor div(const Scalar& self, const Tensor& other) { return binary<DivRule>(self, other); }
 Tensor Tensor::div(const Tensor& other) const { return tandem::div(*this, other); }
 Tensor Tensor::div(const Scalar& other) const { return tandem::div(*this, other); }
-Tensor& Tensor::div_(const Tensor& other) { return binary_<DivRule>(*this, other); }
-Tensor& Tensor::div_(const Scalar& other) { return binary_<DivRule>(*this, other); }
+Tensor& Tensor::div_(const Tensor& other) const { return binary_<DivRule>(*this, other); }
+Tensor& Tensor::div_(const Scalar& other) const { return binary_<DivRule>(*this, other); }
 
 }  // namespace tandem

@@ -36,14 +36,15 @@ Dims feature_sizes(const Tensor& input) {
 Tensor dropout(const Tensor& input, double p, bool train) {
   return identity("dropout", input, p, train) ? input : input * mask(input, input.sizes(), p);
 }
-Tensor& dropout_(Tensor& input, double p, bool train) {
-  return identity("dropout_", input, p, train) ? input : input.mul_(mask(input, input.sizes(), p));
+Tensor& dropout_(const Tensor& input, double p, bool train) {
+  return identity("dropout_", input, p, train) ? detail::mutable_handle(input)
+                                               : input.mul_(mask(input, input.sizes(), p));
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
   return identity("feature_dropout", input, p, train) ? input : input * mask(input, feature_sizes(input), p);
 }
-Tensor& feature_dropout_(Tensor& input, double p, bool train) {
-  return identity("feature_dropout_", input, p, train) ? input
+Tensor& feature_dropout_(const Tensor& input, double p, bool train) {
+  return identity("feature_dropout_", input, p, train) ? detail::mutable_handle(input)
                                                        : input.mul_(mask(input, feature_sizes(input), p));
 }
 

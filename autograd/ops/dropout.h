@@ -8,9 +8,9 @@ namespace tandem {
 /// returns the input itself. Draws from the default generator. Throws Error for p outside [0, 1] and, in
 /// training, for dtypes that are not floating point.
 Tensor dropout(const Tensor& input, double p, bool train);
-Tensor& dropout_(Tensor& input, double p, bool train);
+Tensor& dropout_(const Tensor& input, double p, bool train);
 /// Zeroes whole channels: input [N, C, ...], one draw for each pair of the first two indices.
 Tensor feature_dropout(const Tensor& input, double p, bool train);
-Tensor& feature_dropout_(Tensor& input, double p, bool train);
+Tensor& feature_dropout_(const Tensor& input, double p, bool train);
 
 }  // namespace tandem

@@ -30,11 +30,11 @@ Tensor in_place_of(const Tensor& self, const Tensor& before, const Tensor& value
 
 using namespace autograd;
 
-Tensor& Tensor::fill_(const Scalar& value) {
+Tensor& Tensor::fill_(const Scalar& value) const {
   check_number_fits("fill_", value, dtype());
   return overwrite(*this, "fill_", [&](const Tensor& out) { fill_raw(out, value); });
 }
-Tensor& Tensor::fill_(const Tensor& value) {
+Tensor& Tensor::fill_(const Tensor& value) const {
   check(value.dim() == 0, "fill_: expected a number or a 0-dim tensor, got ", value);
   if (!recording(value)) {
     const Tensor number = value.detach().to(device(), dtype());
@@ -47,7 +47,7 @@ Tensor& Tensor::fill_(const Tensor& value) {
       },
       value);
 }
-Tensor& Tensor::zero_() {
+Tensor& Tensor::zero_() const {
   return overwrite(*this, "zero_", [](const Tensor& out) { fill_raw(out, 0); });
 }
 

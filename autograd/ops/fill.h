@@ -19,7 +19,7 @@ Tensor in_place_of(const Tensor& self, const Tensor& before, const Tensor& value
 /// self = the values that `write(out)` writes. `out` is self or, if self has a history, a new tensor of the same
 /// shape, dtype and device. Throws Error as check_inplace does.
 template <class Write>
-Tensor& overwrite(Tensor& self, const char* operation, Write&& write) {
+Tensor& overwrite(const Tensor& self, const char* operation, Write&& write) {
   return inplace(
       self, operation, Before::kAlias, [&] { write(self); },
       [&](const Tensor& before) {

@@ -100,7 +100,7 @@ Tensor scatter_new(const Tensor& self, int64_t dim, const Tensor& index, const T
   return out;
 }
 
-Tensor& scatter_inplace(Tensor& self, const char* name, int64_t dim, const Tensor& given,
+Tensor& scatter_inplace(const Tensor& self, const char* name, int64_t dim, const Tensor& given,
                         const Tensor& given_src, bool add) {
   dim = wrap_dim(dim, self.dim());
   const Tensor index = checked_index(name, self, dim, given), src = covered(name, self, index, given_src);
@@ -156,13 +156,13 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value) co
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const {
   return tandem::scatter_add(*this, dim, index, src);
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src) const {
   return scatter_inplace(*this, "scatter_", dim, index, src, false);
 }
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) {
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
   return scatter_inplace(*this, "scatter_", dim, index, number_as(value, *this, index), false);
 }
-Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& src) const {
   return scatter_inplace(*this, "scatter_add_", dim, index, src, true);
 }
 

@@ -190,7 +190,7 @@ Tensor index_write(const Tensor& self, const AdvancedIndex& at, const Tensor& gi
   return out;
 }
 
-Tensor& index_write_(Tensor& self, const AdvancedIndex& at, const Tensor& given, bool accumulate) {
+Tensor& index_write_(const Tensor& self, const AdvancedIndex& at, const Tensor& given, bool accumulate) {
   const Tensor values = given.to(self.device(), self.dtype());
   return inplace(
       self, "index_put_", Before::kAlias, [&] { write(self, at, values, accumulate); },

@@ -44,7 +44,7 @@ struct AdvancedIndex {
 };
 Tensor index_read(const Tensor& self, const AdvancedIndex& at);
 Tensor index_write(const Tensor& self, const AdvancedIndex& at, const Tensor& values, bool accumulate);
-Tensor& index_write_(Tensor& self, const AdvancedIndex& at, const Tensor& values, bool accumulate);
+Tensor& index_write_(const Tensor& self, const AdvancedIndex& at, const Tensor& values, bool accumulate);
 /// Indices along one dimension.
 AdvancedIndex along(const char* operation, const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
 }  // namespace autograd

@@ -34,11 +34,12 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
   return tandem::index_add(*this, dim, index, source, alpha);
 }
-Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source,
+                           const Scalar& alpha) const {
   dim = wrap_dim(dim, this->dim());
   if (this->dim() == 0) {
     unsqueeze(0).index_add_(0, index, source.reshape({1}), alpha);
-    return *this;
+    return tandem::detail::mutable_handle(*this);
   }
   return index_write_(*this, checked(*this, dim, index, source), scaled(source, alpha), /*accumulate=*/true);
 }

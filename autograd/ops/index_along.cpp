@@ -37,10 +37,10 @@ Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Te
   dim = wrap_dim(dim, self.dim());
   return index_write(self, copy_index(self, dim, index, source), source, false);
 }
-Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) {
+Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
   if (this->dim() == 0) {
     unsqueeze(0).index_copy_(dim, index, source.reshape({-1}));
-    return *this;
+    return tandem::detail::mutable_handle(*this);
   }
   dim = wrap_dim(dim, this->dim());
   return index_write_(*this, copy_index(*this, dim, index, source), source, false);
@@ -51,10 +51,10 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Sc
   return index_write(self, along("index_fill", self, wrap_dim(dim, self.dim()), index, true),
                      number_of(self, value), false);
 }
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) {
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
   if (this->dim() == 0) {
     unsqueeze(0).index_fill_(dim, index, value);
-    return *this;
+    return tandem::detail::mutable_handle(*this);
   }
   return index_write_(*this, along("index_fill", *this, wrap_dim(dim, this->dim()), index, true),
                       number_of(*this, value), false);
@@ -75,7 +75,7 @@ Tensor named_places(const Tensor& self, int64_t dim, const Tensor& index, const 
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   return masked_fill(self, named_places(self, dim, index, value), value);
 }
-Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) {
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const {
   return masked_fill_(named_places(*this, dim, index, value), value);
 }
 
@@ -123,12 +123,12 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   return tandem::masked_scatter(*this, mask, source);
 }
-Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
+Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   check(mask.dtype() == kBool, "masked_scatter_: expected a bool mask, got ", mask);
   check(dtype() == source.dtype(), "masked_scatter_: dtypes differ\n  self   ", *this, "\n  source ", source);
   if (this->dim() == 0) {
     unsqueeze(0).masked_scatter_(mask, source);
-    return *this;
+    return tandem::detail::mutable_handle(*this);
   }
   const Tensor chosen = mask.expand(sizes());
   return index_put_({chosen}, first_elements(chosen, source), false);

@@ -161,8 +161,8 @@ Tensor drop_leading(const Tensor& values, int64_t rank) {
   return out;
 }
 
-void finish_write(Tensor& self, Reader& reader, const Tensor& given, bool accumulate) {
-  Tensor& target = reader.part.is_same(self) ? self : reader.part;
+void finish_write(const Tensor& self, Reader& reader, const Tensor& given, bool accumulate) {
+  const Tensor& target = reader.part.is_same(self) ? self : reader.part;
   const Tensor value = drop_leading(given, rank_of(reader));
   if (reader.advanced)
     index_write_(target, reader.at, value, accumulate);
@@ -192,21 +192,21 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
   return index(ArrayRef<TensorIndex>(indices.begin(), indices.size()));
 }
 
-Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Tensor& value) {
+Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Tensor& value) const {
   Reader reader = read_list(*this, indices, "index_put_");
   finish_write(*this, reader, value, /*accumulate=*/false);
-  return *this;
+  return tandem::detail::mutable_handle(*this);
 }
-Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) {
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const {
   return index_put_(ArrayRef<TensorIndex>(indices.begin(), indices.size()), value);
 }
-Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) {
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const {
   return index_put_(indices, full({}, value, TensorOptions(dtype()).device(device())));
 }
-Tensor& Tensor::index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) {
+Tensor& Tensor::index_put_(ArrayRef<Tensor> indices, const Tensor& value, bool accumulate) const {
   Reader reader = read_tensors(*this, indices, "index_put_");
   finish_write(*this, reader, value, accumulate);
-  return *this;
+  return tandem::detail::mutable_handle(*this);
 }
 
 Tensor Tensor::operator[](const Tensor& at) const { return index({at}); }

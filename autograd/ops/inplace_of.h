@@ -7,7 +7,7 @@ namespace tandem::autograd {
 /// self = f(self), where f computes a new tensor by differentiable operations on self and `inputs`. Throws
 /// Error when the result has a different shape or a category that self cannot hold.
 template <class F, class... Inputs>
-Tensor& inplace_of(Tensor& self, const char* operation, const F& f, const Inputs&... inputs) {
+Tensor& inplace_of(const Tensor& self, const char* operation, const F& f, const Inputs&... inputs) {
   return inplace(
       self, operation, Before::kClone,
       [&] {

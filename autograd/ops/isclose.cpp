@@ -54,7 +54,7 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> pos
 Tensor Tensor::nan_to_num(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
   return tandem::nan_to_num(*this, nan, posinf, neginf);
 }
-Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) {
+Tensor& Tensor::nan_to_num_(optional<double> nan, optional<double> posinf, optional<double> neginf) const {
   return inplace_of(*this, "nan_to_num_",
                     [&](const Tensor& x) { return tandem::nan_to_num(x, nan, posinf, neginf); });
 }

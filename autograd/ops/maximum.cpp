@@ -84,8 +84,8 @@ Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this
 Tensor Tensor::fmax(const Tensor& other) const { return tandem::fmax(*this, other); }
 Tensor Tensor::fmin(const Tensor& other) const { return tandem::fmin(*this, other); }
 Tensor Tensor::atan2(const Tensor& other) const { return tandem::atan2(*this, other); }
-Tensor& Tensor::atan2_(const Tensor& other) { return binary_<Atan2Rule>(*this, other); }
+Tensor& Tensor::atan2_(const Tensor& other) const { return binary_<Atan2Rule>(*this, other); }
 Tensor Tensor::hypot(const Tensor& other) const { return tandem::hypot(*this, other); }
-Tensor& Tensor::hypot_(const Tensor& other) { return binary_<HypotRule>(*this, other); }
+Tensor& Tensor::hypot_(const Tensor& other) const { return binary_<HypotRule>(*this, other); }
 
 }  // namespace tandem

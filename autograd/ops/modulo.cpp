@@ -80,7 +80,7 @@ Tensor rounded_div(const Tensor& a, const B& b, optional<std::string_view> mode)
   }
 }
 template <class B>
-Tensor& rounded_div_(Tensor& a, const B& b, optional<std::string_view> mode) {
+Tensor& rounded_div_(const Tensor& a, const B& b, optional<std::string_view> mode) {
   switch (rounding(mode)) {
     case Rounding::kNo:
       return a.div_(b);
@@ -105,10 +105,10 @@ Tensor Tensor::div(const Tensor& other, optional<std::string_view> rounding_mode
 Tensor Tensor::div(const Scalar& other, optional<std::string_view> rounding_mode) const {
   return rounded_div(*this, other, rounding_mode);
 }
-Tensor& Tensor::div_(const Tensor& other, optional<std::string_view> rounding_mode) {
+Tensor& Tensor::div_(const Tensor& other, optional<std::string_view> rounding_mode) const {
   return rounded_div_(*this, other, rounding_mode);
 }
-Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> rounding_mode) {
+Tensor& Tensor::div_(const Scalar& other, optional<std::string_view> rounding_mode) const {
   return rounded_div_(*this, other, rounding_mode);
 }
 
@@ -116,22 +116,22 @@ Tensor floor_divide(const Tensor& self, const Tensor& other) { return binary<Flo
 Tensor floor_divide(const Tensor& self, const Scalar& other) { return binary<FloorDivideRule>(self, other); }
 Tensor Tensor::floor_divide(const Tensor& other) const { return tandem::floor_divide(*this, other); }
 Tensor Tensor::floor_divide(const Scalar& other) const { return tandem::floor_divide(*this, other); }
-Tensor& Tensor::floor_divide_(const Tensor& other) { return binary_<FloorDivideRule>(*this, other); }
-Tensor& Tensor::floor_divide_(const Scalar& other) { return binary_<FloorDivideRule>(*this, other); }
+Tensor& Tensor::floor_divide_(const Tensor& other) const { return binary_<FloorDivideRule>(*this, other); }
+Tensor& Tensor::floor_divide_(const Scalar& other) const { return binary_<FloorDivideRule>(*this, other); }
 
 Tensor fmod(const Tensor& self, const Tensor& other) { return binary<FmodRule>(self, other); }
 Tensor fmod(const Tensor& self, const Scalar& other) { return binary<FmodRule>(self, other); }
 Tensor Tensor::fmod(const Tensor& other) const { return tandem::fmod(*this, other); }
 Tensor Tensor::fmod(const Scalar& other) const { return tandem::fmod(*this, other); }
-Tensor& Tensor::fmod_(const Tensor& other) { return binary_<FmodRule>(*this, other); }
-Tensor& Tensor::fmod_(const Scalar& other) { return binary_<FmodRule>(*this, other); }
+Tensor& Tensor::fmod_(const Tensor& other) const { return binary_<FmodRule>(*this, other); }
+Tensor& Tensor::fmod_(const Scalar& other) const { return binary_<FmodRule>(*this, other); }
 
 Tensor remainder(const Tensor& self, const Tensor& other) { return binary<RemainderRule>(self, other); }
 Tensor remainder(const Tensor& self, const Scalar& other) { return binary<RemainderRule>(self, other); }
 Tensor remainder(const Scalar& self, const Tensor& other) { return binary<RemainderRule>(self, other); }
 Tensor Tensor::remainder(const Tensor& other) const { return tandem::remainder(*this, other); }
 Tensor Tensor::remainder(const Scalar& other) const { return tandem::remainder(*this, other); }
-Tensor& Tensor::remainder_(const Tensor& other) { return binary_<RemainderRule>(*this, other); }
-Tensor& Tensor::remainder_(const Scalar& other) { return binary_<RemainderRule>(*this, other); }
+Tensor& Tensor::remainder_(const Tensor& other) const { return binary_<RemainderRule>(*this, other); }
+Tensor& Tensor::remainder_(const Scalar& other) const { return binary_<RemainderRule>(*this, other); }
 
 }  // namespace tandem

@@ -45,14 +45,14 @@ Tensor mul(const Tensor& self, const Scalar& other) {
 Tensor Tensor::mul(const Tensor& other) const { return tandem::mul(*this, other); }
 Tensor Tensor::mul(const Scalar& other) const { return tandem::mul(*this, other); }
 
-Tensor& Tensor::mul_(const Tensor& other) {
+Tensor& Tensor::mul_(const Tensor& other) const {
   const ScalarType type = result_type(*this, other);
   check_result_fits("mul_", *this, type);
   return inplace(
       *this, "mul_", Before::kClone, [&] { binary_into<ops::Mul>(*this, other, type); },
       [&](const Tensor& before) { return tandem::mul(before, other); }, other);
 }
-Tensor& Tensor::mul_(const Scalar& other) {
+Tensor& Tensor::mul_(const Scalar& other) const {
   const ScalarType type = result_type(*this, other);
   check_result_fits("mul_", *this, type);
   return inplace(

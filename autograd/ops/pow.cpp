@@ -80,8 +80,8 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
 }
 Tensor Tensor::pow(const Tensor& exponent) const { return tandem::pow(*this, exponent); }
 Tensor Tensor::pow(const Scalar& exponent) const { return tandem::pow(*this, exponent); }
-Tensor& Tensor::pow_(const Tensor& exponent) { return binary_<PowRule>(*this, exponent); }
-Tensor& Tensor::pow_(const Scalar& exponent) {
+Tensor& Tensor::pow_(const Tensor& exponent) const { return binary_<PowRule>(*this, exponent); }
+Tensor& Tensor::pow_(const Scalar& exponent) const {
   check_result_fits("pow_", *this, check_exponent(result_type(*this, exponent), exponent));
   return inplace(
       *this, "pow_", Before::kClone, [&] { power_into(*this, *this, exponent); },

@@ -33,7 +33,7 @@ void draw_into(const Tensor& out, OptionalGenerator generator, const RandomParam
 }
 
 template <class Op>
-Tensor& draw_inplace(Tensor& self, OptionalGenerator generator, const RandomParameters& p) {
+Tensor& draw_inplace(const Tensor& self, OptionalGenerator generator, const RandomParameters& p) {
   return overwrite(self, Op::name, [&](const Tensor& out) { draw_into<Op>(out, generator, p); });
 }
 
@@ -66,7 +66,7 @@ RandomParameters integers(const char* operation, int64_t low, int64_t high, Scal
   return {.base = low, .range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low)};
 }
 
-Tensor& random_integers(Tensor& self, OptionalGenerator generator, const RandomParameters& p) {
+Tensor& random_integers(const Tensor& self, OptionalGenerator generator, const RandomParameters& p) {
   if (p.range != 0 && p.range <= uint64_t{1} << 32)
     return draw_inplace<ops::RandomInteger>(self, generator, p);
   return draw_inplace<ops::RandomWideInteger>(self, generator, p);
@@ -74,36 +74,36 @@ Tensor& random_integers(Tensor& self, OptionalGenerator generator, const RandomP
 
 }  // namespace
 
-Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) {
+Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) const {
   check_real("uniform_", dtype());
   check(from <= to && std::isfinite(to - from), "uniform_: expected from <= to, got ", from, " and ", to);
   return draw_inplace<ops::Uniform>(*this, generator, {.a = from, .b = to});
 }
-Tensor& Tensor::normal_(double mean, double std, optional<Generator> generator) {
+Tensor& Tensor::normal_(double mean, double std, optional<Generator> generator) const {
   check_real("normal_", dtype());
   check(std >= 0, "normal_: expected a standard deviation >= 0, got ", std);
   return draw_inplace<ops::Normal>(*this, generator, {.a = mean, .b = std});
 }
-Tensor& Tensor::exponential_(double lambda, optional<Generator> generator) {
+Tensor& Tensor::exponential_(double lambda, optional<Generator> generator) const {
   check_real("exponential_", dtype());
   check(lambda > 0, "exponential_: expected a rate > 0, got ", lambda);
   return draw_inplace<ops::Exponential>(*this, generator, {.a = lambda});
 }
-Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) {
+Tensor& Tensor::bernoulli_(double p, optional<Generator> generator) const {
   check(p >= 0 && p <= 1, "bernoulli_: p must be in [0, 1], got ", p);
   return draw_inplace<ops::Bernoulli>(*this, generator, {.a = p});
 }
-Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) {
+Tensor& Tensor::bernoulli_(const Tensor& p, optional<Generator> generator) const {
   const Tensor drawn = tandem::bernoulli(p.detach().expand(sizes()).to(kDouble), generator);
   return overwrite(*this, "bernoulli_", [&](const Tensor& out) { copy_raw(out, drawn); });
 }
-Tensor& Tensor::random_(int64_t from, int64_t to, optional<Generator> generator) {
+Tensor& Tensor::random_(int64_t from, int64_t to, optional<Generator> generator) const {
   return random_integers(*this, generator, integers("random_", from, to, dtype()));
 }
-Tensor& Tensor::random_(int64_t to, optional<Generator> generator) {
+Tensor& Tensor::random_(int64_t to, optional<Generator> generator) const {
   return random_(0, to, std::move(generator));
 }
-Tensor& Tensor::random_(optional<Generator> generator) {
+Tensor& Tensor::random_(optional<Generator> generator) const {
   uint64_t range = 2;
   dispatch(dtype(), AllTypes{}, "random_", [&]<class T>(Type<T>) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)

@@ -179,10 +179,10 @@ Tensor Tensor::cumprod(int64_t dim, optional<ScalarType> dtype) const {
   return tandem::cumprod(*this, dim, dtype);
 }
 
-Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) {
+Tensor& Tensor::cumsum_(int64_t dim, optional<ScalarType> dtype) const {
   return inplace_of(*this, "cumsum_", [&](const Tensor& x) { return tandem::cumsum(x, dim, dtype); });
 }
-Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) {
+Tensor& Tensor::cumprod_(int64_t dim, optional<ScalarType> dtype) const {
   return inplace_of(*this, "cumprod_", [&](const Tensor& x) { return tandem::cumprod(x, dim, dtype); });
 }
 

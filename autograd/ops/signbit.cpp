@@ -57,10 +57,10 @@ Tensor Tensor::isposinf() const { return tandem::isposinf(*this); }
 Tensor Tensor::isneginf() const { return tandem::isneginf(*this); }
 Tensor Tensor::copysign(const Tensor& other) const { return tandem::copysign(*this, other); }
 Tensor Tensor::copysign(const Scalar& other) const { return tandem::copysign(*this, other); }
-Tensor& Tensor::copysign_(const Tensor& other) {
+Tensor& Tensor::copysign_(const Tensor& other) const {
   return inplace_of(*this, "copysign_", [&](const Tensor& x) { return tandem::copysign(x, other); });
 }
-Tensor& Tensor::copysign_(const Scalar& other) {
+Tensor& Tensor::copysign_(const Scalar& other) const {
   return inplace_of(*this, "copysign_", [&](const Tensor& x) { return tandem::copysign(x, other); });
 }
 

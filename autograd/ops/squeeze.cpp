@@ -56,16 +56,16 @@ Tensor Tensor::squeeze() const { return tandem::squeeze(*this); }
 Tensor Tensor::squeeze(int64_t dim) const { return tandem::squeeze(*this, dim); }
 Tensor Tensor::squeeze(IntArrayRef dim) const { return tandem::squeeze(*this, dim); }
 Tensor Tensor::unsqueeze(int64_t dim) const { return tandem::unsqueeze(*this, dim); }
-Tensor& Tensor::squeeze_() {
+Tensor& Tensor::squeeze_() const {
   return become_view(*this, "squeeze_", [](const Tensor& x) { return x.squeeze(); });
 }
-Tensor& Tensor::squeeze_(int64_t dim) {
+Tensor& Tensor::squeeze_(int64_t dim) const {
   return become_view(*this, "squeeze_", [dim](const Tensor& x) { return x.squeeze(dim); });
 }
-Tensor& Tensor::squeeze_(IntArrayRef dim) {
+Tensor& Tensor::squeeze_(IntArrayRef dim) const {
   return become_view(*this, "squeeze_", [dim](const Tensor& x) { return x.squeeze(dim); });
 }
-Tensor& Tensor::unsqueeze_(int64_t dim) {
+Tensor& Tensor::unsqueeze_(int64_t dim) const {
   return become_view(*this, "unsqueeze_", [dim](const Tensor& x) { return x.unsqueeze(dim); });
 }
 

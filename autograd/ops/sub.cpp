@@ -61,14 +61,14 @@ Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
   return tandem::sub(*this, other, alpha);
 }
 
-Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) {
+Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const {
   const ScalarType type = sub_type(*this, other, alpha);
   check_result_fits("sub_", *this, type);
   return inplace(
       *this, "sub_", Before::kAlias, [&] { binary_into<ops::Add>(*this, other, type, -alpha); },
       [&](const Tensor& before) { return tandem::sub(before, other, alpha); }, other);
 }
-Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) {
+Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
   const ScalarType type = sub_type(result_type(*this, other), alpha);
   check_result_fits("sub_", *this, type);
   return inplace(

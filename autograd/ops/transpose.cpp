@@ -36,12 +36,12 @@ Tensor t(const Tensor& self) {
 }
 
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const { return tandem::transpose(*this, dim0, dim1); }
-Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) {
+Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
   return become_view(*this, "transpose_", [&](const Tensor& x) { return x.transpose(dim0, dim1); });
 }
 Tensor Tensor::t() const { return tandem::t(*this); }
 
-Tensor& Tensor::t_() {
+Tensor& Tensor::t_() const {
   return become_view(*this, "t_", [](const Tensor& x) { return tandem::t(x); });
 }
 

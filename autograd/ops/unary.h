@@ -12,7 +12,7 @@ Tensor abs(const Tensor& self);
 Tensor square(const Tensor& self);
 /// max(self, 0)
 Tensor relu(const Tensor& self);
-Tensor& relu_(Tensor& self);
+Tensor& relu_(const Tensor& self);
 /// -1, 0 or 1; also for bool.
 Tensor sign(const Tensor& self);
 

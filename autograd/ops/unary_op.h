@@ -98,7 +98,7 @@ Tensor unary_float(const Tensor& x) {
 }
 
 template <class Op>
-Tensor& unary_(Tensor& x, const Parameters& parameters = {}) {
+Tensor& unary_(const Tensor& x, const Parameters& parameters = {}) {
   return inplace(
       x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
       [&] { backend(x).unary.value.get<Op>()(x, x, parameters.data()); },
@@ -108,7 +108,7 @@ Tensor& unary_(Tensor& x, const Parameters& parameters = {}) {
 /// The same in place for real-valued functions. Throws Error unless x is floating point, since other tensors cannot
 /// hold the result.
 template <class Op>
-Tensor& unary_float_(Tensor& x) {
+Tensor& unary_float_(const Tensor& x) {
   check(x.is_floating_point(), inplace_name<Op>, ": the result is floating point, the tensor is ", x);
   return unary_<Op>(x);
 }

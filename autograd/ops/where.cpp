@@ -117,7 +117,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   return tandem::masked_fill(*this, mask, value);
 }
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
   check_mask(*this, mask);
   check_number_fits("masked_fill_", value, dtype());
   return inplace(
@@ -128,7 +128,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) {
       },
       [&](const Tensor& before) { return tandem::masked_fill(before, mask, value); });
 }
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
   check_mask(*this, mask);
   check_value(value);
   return inplace(

@@ -28,7 +28,7 @@ Tensor xlogy(const Scalar& self, const Tensor& other) {
 
 Tensor Tensor::xlogy(const Tensor& other) const { return tandem::xlogy(*this, other); }
 Tensor Tensor::xlogy(const Scalar& other) const { return tandem::xlogy(*this, other); }
-Tensor& Tensor::xlogy_(const Tensor& other) {
+Tensor& Tensor::xlogy_(const Tensor& other) const {
   return inplace_of(
       *this, "xlogy_", [&](const Tensor& x) { return tandem::xlogy(x, other); }, other);
 }

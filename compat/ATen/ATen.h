@@ -1,3 +1,3 @@
-// ATen's main header; includes all of torch/torch.h.
+// Forwards to torch/torch.h.
 #pragma once
-#include "torch/torch.h"
+#include <torch/torch.h>

@@ -1,3 +1,3 @@
-// LibTorch's umbrella header.
+// Forwards to torch/torch.h.
 #pragma once
-#include "torch/torch.h"
+#include <torch/torch.h>

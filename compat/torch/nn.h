@@ -1,3 +1,3 @@
-// LibTorch's header for modules; includes all of torch/torch.h.
+// Forwards to torch/torch.h.
 #pragma once
-#include "torch/torch.h"
+#include <torch/torch.h>

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes compat/torch/namespaces.h: what of namespace tandem the namespaces torch, at and c10 contain.
+
+    namespaces.py CLANG TANDEM_INCLUDE LIBTORCH_INCLUDE > compat/torch/namespaces.h
+
+CLANG lists the names that both libraries declare (-ast-list). LIBTORCH_INCLUDE: the include folder of an installed
+LibTorch. At the top level only LibTorch's names are taken over, so that programs may declare others there.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Namespaces that both libraries have.
+NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "indexing", "nn",
+          "nn::functional", "nn::init", "nn::parallel", "nn::utils", "optim", "profiler", "serialize"]
+# Namespaces of Tandem alone.
+ALIASES = ["cpu", "distributed", "parallel"]
+
+HEAD = """// What of namespace tandem the namespaces torch, at and c10 contain. Written by tests/compat/namespaces.py.
+//
+// They are namespaces and not aliases, because programs declare names in them. Using-declarations, and not directives:
+// after `using namespace torch`, nn has to mean one namespace.
+#pragma once
+#include "tandem/tandem.h"
+
+"""
+
+
+def compiled(clang, text, includes, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "all.cpp"
+        source.write_text(text)
+        return subprocess.run([clang, "-std=c++20", "-fsyntax-only", "-w", "-ferror-limit=0", *(f"-I{i}" for i in includes), *options,
+                               str(source)], capture_output=True, text=True)
+
+
+def names(clang, header, includes):
+    """Members of each namespace, by its qualified name; also names of template parameters and arguments."""
+    out = compiled(clang, f"#include <{header}>\n", includes, "-Xclang", "-ast-list")
+    if out.returncode:
+        sys.exit(out.stderr)
+    found = collections.defaultdict(set)
+    for line in out.stdout.splitlines():
+        scope, _, name = line.rpartition("::")
+        if scope and name.isidentifier():
+            found[scope].add(name)
+    return found
+
+
+def block(scope, members):
+    own = "tandem" + scope.removeprefix("torch")
+    lines = [f"using {own}::{name};" for name in sorted(members, key=lambda name: (name.lower(), name))]
+    return [f"namespace {scope} {{", *lines, f"}}  // namespace {scope}"]
+
+
+def without_errors(clang, lines, include):
+    """Drops the lines that name no member of a namespace."""
+    include_line = '#include "tandem/tandem.h"\n'
+    wrong = {int(n) - 2 for n in re.findall(r"all\.cpp:(\d+):\d+: error", compiled(clang, include_line + "\n".join(lines), [include]).stderr)}
+    return [line for i, line in enumerate(lines) if i not in wrong]
+
+
+def main():
+    clang, tandem, libtorch = sys.argv[1:]
+    ours = names(clang, "tandem/tandem.h", [tandem])
+    theirs = names(clang, "torch/torch.h", [libtorch, libtorch + "/torch/csrc/api/include"])
+    lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]))
+    for scope in NESTED:
+        lines += block("torch::" + scope, ours["tandem::" + scope])
+    lines = without_errors(clang, lines, tandem)
+    print(HEAD + "\n".join(lines))
+    for outer in ("at", "c10"):
+        print(f"namespace {outer} {{\nusing namespace torch;\n}}  // namespace {outer}")
+    print("namespace torch {")
+    for name in ALIASES:
+        print(f"namespace {name} = tandem::{name};")
+    print("}  // namespace torch")
+
+
+if __name__ == "__main__":
+    main()

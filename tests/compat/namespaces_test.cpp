@@ -1,0 +1,155 @@
+// Programs that declare names in LibTorch's namespaces, and c10's small types.
+#include <c10/util/irange.h>
+#include <doctest/doctest.h>
+#include <torch/script.h>
+
+// Their own modules and functions in torch and its parts.
+namespace torch {
+namespace nn {
+struct ScaleImpl : Module {
+  explicit ScaleImpl(double by) : by(by) {}
+  Tensor forward(const Tensor& x) { return functional::relu(x) * by; }
+  double by;
+};
+TORCH_MODULE(Scale);
+namespace functional {
+inline Tensor scaled_relu(const Tensor& x, double by) { return torch::relu(x) * by; }
+}  // namespace functional
+}  // namespace nn
+inline Tensor twice(const Tensor& x) { return x + x; }
+}  // namespace torch
+namespace torch::data::datasets {
+struct Counting : Dataset<Counting> {
+  Example<> get(size_t i) override {
+    return {full({2}, static_cast<double>(i)), tensor(static_cast<int64_t>(i))};
+  }
+  optional<size_t> size() const override { return 5; }
+};
+}  // namespace torch::data::datasets
+namespace at {
+inline int64_t elements(const Tensor& x) { return x.numel(); }
+}  // namespace at
+namespace c10 {
+inline bool is_even(int64_t n) { return n % 2 == 0; }
+}  // namespace c10
+
+TEST_CASE("a program adds to the namespaces") {
+  const torch::Tensor x = torch::tensor({-1.0, 2.0});
+  torch::nn::Scale scale(3.0);
+  CHECK(scale->forward(x).equal(torch::tensor({0.0, 6.0})));
+  CHECK(torch::nn::functional::scaled_relu(x, 2).equal(torch::tensor({0.0, 4.0})));
+  CHECK(torch::twice(x).equal(x * 2));
+  CHECK(at::elements(x) == 2);
+  CHECK(c10::is_even(4));
+  torch::nn::Sequential net(torch::nn::Linear(2, 2), torch::nn::Scale(2.0));
+  CHECK(net->forward(torch::ones({1, 2})).sizes() == torch::IntArrayRef({1, 2}));
+  auto set = torch::data::datasets::Counting().map(torch::data::transforms::Stack<>());
+  auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(std::move(set), 2);
+  int64_t sum = 0;
+  for (auto& batch : *loader) sum += batch.target.sum().item<int64_t>();
+  CHECK(sum == 10);
+}
+
+namespace user {
+using namespace torch;
+using namespace at;
+using namespace c10;
+
+Tensor norm_of(const nn::Linear& layer) { return nn::functional::relu(layer->weight).norm(); }
+Tensor with_index(const Tensor& x) { return x.index({indexing::Slice(1, indexing::None)}); }
+struct Net : nn::Module {
+  Net() : fc(register_module("fc", nn::Linear(3, 1))) {}
+  Tensor forward(Tensor x) { return sigmoid(fc->forward(x)); }
+  nn::Linear fc;
+};
+}  // namespace user
+
+TEST_CASE("all three namespaces at once are not ambiguous") {
+  user::Net net;
+  torch::optim::SGD sgd(net.parameters(), torch::optim::SGDOptions(0.1));
+  CHECK(user::norm_of(net.fc).item<float>() >= 0);
+  CHECK(user::with_index(torch::arange(3)).equal(torch::tensor({1, 2})));
+  static_assert(std::is_same_v<at::Tensor, torch::Tensor> &&
+                std::is_same_v<c10::IntArrayRef, at::IntArrayRef>);
+}
+
+TEST_CASE("irange counts as LibTorch's does") {
+  std::vector<int64_t> counted;
+  for (const auto i : c10::irange(3)) counted.push_back(i);
+  for (const auto i : c10::irange(1, 3)) counted.push_back(10 * i);
+  for (const auto i : c10::irange(2, 0)) counted.push_back(i);
+  for (const auto i : c10::irange(-2)) counted.push_back(i);
+  CHECK(counted == std::vector<int64_t>{0, 1, 2, 10, 20});
+  for (const auto i : c10::irange(std::size_t{1}))
+    static_assert(std::is_same_v<decltype(i), const std::size_t>);
+}
+
+TEST_CASE("errors are caught by kind") {
+  CHECK_THROWS_AS(TORCH_CHECK_VALUE(1 > 2, "one is ", 1), c10::ValueError);
+  CHECK_THROWS_AS(TORCH_CHECK_TYPE(1 > 2), c10::TypeError);
+  CHECK_THROWS_AS(TORCH_CHECK_INDEX(1 > 2), c10::IndexError);
+  CHECK_THROWS_AS(TORCH_CHECK_NOT_IMPLEMENTED(1 > 2), c10::NotImplementedError);
+  CHECK_THROWS_AS(TORCH_CHECK_WITH(NotImplementedError, 1 > 2, "later"), torch::NotImplementedError);
+  CHECK_THROWS_WITH_AS(TORCH_CHECK(1 > 2), "Expected 1 > 2 to be true", c10::Error);
+  try {
+    torch::ones({2}).index({3});
+    CHECK(false);
+  } catch (const c10::IndexError& error) {
+    CHECK(std::string(error.what_without_backtrace()).find('3') != std::string::npos);
+  }
+}
+
+template <class T>
+double sum_of(const torch::Tensor& t) {
+  double sum = 0;
+  for (const auto i : c10::irange(t.numel())) sum += static_cast<double>(t.data_ptr<T>()[i]);
+  return sum;
+}
+
+TEST_CASE("AT_DISPATCH calls with the element type of the dtype") {
+  for (const auto dtype : {torch::kF32, torch::kF64, torch::kF16, torch::kI32, torch::kI64, torch::kU8}) {
+    const auto t = torch::full({3}, 2, torch::dtype(dtype));
+    CHECK(AT_DISPATCH_ALL_TYPES_AND(torch::kHalf, t.scalar_type(), "sum",
+                                    [&] { return sum_of<scalar_t>(t); }) == 6);
+  }
+  const auto integers = torch::ones({3}, torch::kLong);
+  CHECK(AT_DISPATCH_INDEX_TYPES(integers.scalar_type(), "sum", [&] { return sum_of<index_t>(integers); }) ==
+        3);
+  std::string text;
+  try {
+    AT_DISPATCH_FLOATING_TYPES(integers.scalar_type(), "my_kernel", [&] { text = "called"; });
+  } catch (const c10::Error& error) {
+    text = error.what();
+  }
+  CHECK(text == "my_kernel not implemented for 'Long'");
+}
+
+TEST_CASE("optional lists, strings and numbers") {
+  const c10::OptionalIntArrayRef none = c10::nullopt;
+  CHECK(!none.has_value());
+  const std::vector<int64_t> dims{2, 3};
+  CHECK(c10::OptionalIntArrayRef(dims)->size() == 2);
+  CHECK(c10::multiply_integers(dims) == 6);
+  CHECK(c10::str("a", 1, 'b') == "a1b");
+  const c10::string_view view = "abc";
+  CHECK(view.size() == 3);
+  CHECK(*std::make_unique<int>(3) == *torch::make_unique<int>(3));
+  static_assert(TORCH_VERSION_MAJOR >= 2);
+}
+
+TEST_CASE("in-place methods are const") {
+  torch::nn::Linear layer(2, 2);
+  layer->forward(torch::ones({1, 2})).sum().backward();
+  const torch::NoGradGuard guard;
+  for (const auto& p : layer->parameters()) {
+    p.fill_(1).mul_(3);
+    p.grad().zero_();
+  }
+  const torch::Tensor x = layer->bias;
+  x += 1;
+  x *= x;
+  torch::relu_(x);
+  CHECK(layer->bias.equal(torch::full({2}, 16.0f)));
+  CHECK(layer->weight.grad().sum().item<float>() == 0);
+  CHECK(&x.add_(0) == &x);
+}
