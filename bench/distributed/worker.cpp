@@ -3,6 +3,8 @@
 //   bench_distributed data                                   the path of Fashion-MNIST's training images
 //   bench_distributed train KEY=VALUE ...                    training steps
 //   bench_distributed all_reduce bytes=N repeats=N           all_reduce of float32
+//   bench_distributed exchange bytes=N shards=N part=BYTES repeats=N    the sum of shards in tree order, of float32
+//   bench_distributed add bytes=N repeats=N                  a sum of two tensors in this process, of float32
 //   bench_distributed calls                                  what the watchdog and the comparison of calls cost
 //
 // Keys of train: model=lenet|mlp, batch=N (of all processes), steps=N, warm=N, shards=N, bucket=BYTES, first=BYTES,
@@ -31,6 +33,7 @@
 #include "tandem/parallel/distributed/watchdog.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/parameter_server.h"
+#include "tandem/parallel/tree_exchange.h"
 
 using namespace tandem;
 using namespace bench;
@@ -219,23 +222,50 @@ void run_train(const Options& options) {
       static_cast<long long>(m.first_peak), static_cast<long long>(m.peak));
 }
 
-void run_all_reduce(const Options& options) {
-  set_num_threads(1);
-  const auto group = join();
-  const Tensor tensor = zeros({options.number("bytes", 1 << 20) / 4});
+/// Calls `call` on all processes at a time.
+template <class Call>
+void repeated(const Options& options, distributed::ProcessGroup& group, const Call& call) {
   std::vector<double> seconds;
   const int64_t repeats = options.number("repeats", 50);
   double begin = 0;
   for (int64_t i = -5; i < repeats; ++i) {
-    if (i == 0) group->barrier()->wait();
+    if (i == 0) group.barrier()->wait();
     const double before = seconds_now();
     if (i == 0) begin = before;
-    group->all_reduce(tensor)->wait();
+    call();
     if (i >= 0) seconds.push_back(seconds_now() - before);
   }
-  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group->rank(),
+  std::printf("{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f}\n", group.rank(),
               median(seconds), *std::min_element(seconds.begin(), seconds.end()),
               (seconds_now() - begin) / static_cast<double>(repeats));
+}
+
+void run_all_reduce(const Options& options) {
+  set_num_threads(1);
+  const auto group = join();
+  const Tensor tensor = zeros({options.number("bytes", 1 << 20) / 4});
+  repeated(options, *group, [&] { group->all_reduce(tensor)->wait(); });
+}
+
+void run_exchange(const Options& options) {
+  set_num_threads(1);
+  const auto group = join();
+  const int64_t elements = options.number("bytes", 1 << 20) / 4, shards = options.number("shards", 8);
+  const auto [first, end] = shard_range(shards, shards, group->size(), group->rank());
+  std::vector<parallel::TreeSum::Node> nodes;
+  for (const parallel::TreePlace& place : parallel::tree_nodes(shards, first, end - first))
+    nodes.push_back({place, {zeros({elements}), {}}});
+  const Tensor sum = zeros({elements});
+  distributed::TreeExchange exchange(group, options.number("part", 4 << 20));
+  repeated(options, *group, [&] { exchange.run(nodes, shards, sum, false); });
+}
+
+void run_add(const Options& options) {
+  set_num_threads(1);
+  const auto group = join();
+  Tensor a = zeros({options.number("bytes", 1 << 20) / 4});
+  const Tensor b = zeros(a.sizes());
+  repeated(options, *group, [&] { a.add_(b); });
 }
 
 // What happens to every call beside the engine's work: its fingerprint is looked up, the watchdog is told of it, and it is
@@ -279,10 +309,14 @@ int main(int argc, char** argv) try {
     run_train(options);
   } else if (what == "all_reduce") {
     run_all_reduce(options);
+  } else if (what == "exchange") {
+    run_exchange(options);
+  } else if (what == "add") {
+    run_add(options);
   } else if (what == "calls") {
     run_calls();
   } else {
-    fail("expected data, train, all_reduce or calls, got \"", what, "\"");
+    fail("expected data, train, all_reduce, exchange, add or calls, got \"", what, "\"");
   }
   if (distributed::is_initialized()) distributed::destroy_process_group();
 } catch (const std::exception& error) {
