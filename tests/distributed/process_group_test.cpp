@@ -71,6 +71,23 @@ bool has(ScalarType dtype, ReduceOp op) {
 
 }  // namespace
 
+// The engine chooses another algorithm by the number of ranks and of bytes, and cuts the elements in other ways.
+TEST_CASE("all_reduce of few and of many elements") {
+  if (!available()) return;
+  for (const int size : {2, 3, 4, 8}) {
+    CAPTURE(size);
+    check_none(run_ranks(size, [size](ProcessGroup& group) {
+      for (const int64_t n : {1, 2, 3, 5, 7, 8, 9, 17, 1000, 262'144, 262'145, 600'011}) {
+        const Tensor x = arange(n, kInt64).add(group.rank()).remainder(1009);
+        group.all_reduce(x)->wait();
+        Tensor sum = zeros({n}, kInt64);
+        for (int rank = 0; rank < size; ++rank) sum.add_(arange(n, kInt64).add(rank).remainder(1009));
+        check(equal(x, sum), "wrong sum of ", n, " elements on rank ", group.rank());
+      }
+    }));
+  }
+}
+
 TEST_CASE("all_reduce and reduce of every dtype with every operation") {
   if (!available()) return;
   for (const int size : {1, 2, 3, 5}) {

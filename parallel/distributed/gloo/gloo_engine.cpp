@@ -18,6 +18,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
@@ -199,9 +200,12 @@ class GlooEngine final : public Engine {
                   const CallOptions& options) override {
     gloo::AllreduceOptions call(context_);
     reduction(call, data, count, dtype, op, options);
-    // Between two ranks this needs fewer messages than the ring, which is better for more data.
+    // Halving and doubling needs 2 log2(size) messages instead of 2 (size - 1) per segment of the ring. For more data the
+    // ring is better: it adds one segment while the next arrives.
     const bool small = count * static_cast<std::size_t>(tandem::item_size(dtype)) <= (1 << 20);
-    if (size_ == 2 && small) call.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
+    if (small && std::has_single_bit(static_cast<unsigned>(size_)))
+      call.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
+    call.setMaxSegmentSize(4 << 20);
     guarded([&] { gloo::allreduce(call); });
   }
   void reduce(void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op, int root,
