@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the cost model to measurements of few ranks and compares its prediction with a measurement of more.
 
-    fit.py FILE [--cores N] [--fit P ...] [--check P ...]
+    fit.py FILE [--cores N] [--fit P ...] [--check P ...] [--from BYTES]
 
 FILE: what measure.py wrote. Non-negative least squares on relative errors. Prints the parameters and a table.
 """
@@ -14,12 +14,9 @@ import numpy as np
 
 import model
 
-PARAMETERS = ("messages", "waits", "bytes", "local")
-
-
 def features(row, cores):
-    counts = model.on_cores(model.SCHEDULES[row["what"]](row["bytes"], row["ranks"]), row["ranks"], cores)
-    return [getattr(counts, name) for name in PARAMETERS]
+    counts = model.SCHEDULES[row["what"]](row["bytes"], row["ranks"])
+    return model.on_cores(counts, row["bytes"], row["ranks"], cores)
 
 
 def non_negative(a, b):
@@ -37,8 +34,8 @@ def non_negative(a, b):
 
 def fit(rows, cores):
     seconds = np.array([row["seconds"] for row in rows])
-    a = np.array([features(row, cores) for row in rows]) / seconds[:, None]
-    scale = a.max(axis=0)
+    a = np.array([list(features(row, cores).values()) for row in rows]) / seconds[:, None]
+    scale = np.maximum(a.max(axis=0), 1e-300)
     return non_negative(a / scale, np.ones(len(rows))) / scale
 
 
@@ -47,19 +44,21 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--fit", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--from", type=int, default=0, dest="least", help="leave out sums of fewer bytes")
     parser.add_argument("--check", type=int, nargs="+", default=[8])
     arguments = parser.parse_args()
     rows = [json.loads(line) for line in open(arguments.file)]
+    rows = [row for row in rows if row["bytes"] >= arguments.least]
     known = [row for row in rows if row["ranks"] in arguments.fit]
     x = fit(known, arguments.cores)
-    print("seconds per:", ", ".join(f"{name} {value:.3g}" for name, value in zip(PARAMETERS, x)))
+    print("seconds per:", "; ".join(f"{name} {value:.3g}" for name, value in zip(features(rows[0], arguments.cores), x)))
     print("\n| P | | bytes | measured, ms | from ... to | model, ms | model / measured | |\n|---|---|---|---|---|---|---|---|")
     errors = {"fitted": [], "predicted": []}
     for row in sorted(rows, key=lambda row: (row["ranks"], row["what"], row["bytes"])):
         kind = "fitted" if row in known else "predicted"
         if row not in known and row["ranks"] not in arguments.check:
             continue
-        seconds = float(np.dot(x, features(row, arguments.cores)))
+        seconds = float(np.dot(x, list(features(row, arguments.cores).values())))
         errors[kind].append(abs(seconds / row["seconds"] - 1))
         print(f"| {row['ranks']} | {row['what']} | {row['bytes']:,} | {row['seconds'] * 1e3:.3f} | {row['least'] * 1e3:.3f} ... "
               f"{row['most'] * 1e3:.3f} | {seconds * 1e3:.3f} | {seconds / row['seconds']:.2f} | {kind} |")

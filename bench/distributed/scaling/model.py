@@ -1,18 +1,20 @@
 """The cost model of the sums over P ranks: what each schedule does, and what it takes.
 
-    seconds = latency * rounds + message * messages + byte * bytes + local * (local bytes - hidden bytes) + wait * waits
+Over a network, with one rank per host:
+    seconds = latency * rounds + byte * bytes + local * (local bytes - hidden bytes)
+Between processes of one machine: see on_cores().
 
-- rounds: messages that must wait for one another. Over a network their latency counts.
-- messages: those that a rank sends. Between processes of one machine each costs processor time, and there is no latency.
+- rounds: messages that must wait for one another.
+- messages: those that a rank sends. Between processes of one machine each costs processor time.
 - bytes: those that a rank sends.
 - local bytes: those that a rank adds or copies.
 - hidden bytes: those of them that it adds while other messages arrive, where that needs no processor.
-- waits: see on_cores().
 """
 import dataclasses
 import math
 
 SEGMENT, PART, SMALL = 4 << 20, 4 << 20, 1 << 20  # of gloo_engine.cpp and ServerOptions
+CACHE = 3 << 18  # bytes that stay in a core's cache of 1 MiB
 
 
 @dataclasses.dataclass
@@ -22,7 +24,6 @@ class Counts:
     bytes: float = 0
     local: float = 0
     hidden: float = 0
-    waits: float = 0
 
 
 def ring(size, ranks):
@@ -58,8 +59,14 @@ def add(size, ranks):
 SCHEDULES = {"ring": ring, "halving": halving, "all_reduce": all_reduce, "exchange": exchange, "add": add}
 
 
-def on_cores(counts, ranks, cores):
-    """For P > C ranks on C cores. Sending, receiving and adding are work for a processor here, so that everything takes P / C
-    times as long; in addition every message waits for a core until P / C - 1 other ranks have run."""
-    load = max(1, ranks / cores)
-    return Counts(0, counts.messages * load, counts.bytes * load, counts.local * load, 0, counts.messages * (load - 1))
+def on_cores(counts, size, ranks, cores):
+    """What the time of P ranks on C cores is a weighted sum of. Sending, receiving and adding are work for a processor here. With
+    P <= C, ranks wait for each other's messages, and cores are idle meanwhile. With P > C other ranks run meanwhile, so that
+    messages and bytes have other weights, and everything takes P / C times as long. Bytes cost more where the messages of the
+    ranks that share a core do not fit into its cache, and so do additions of long tensors."""
+    load, shared = max(1, ranks / cores), ranks > cores
+    return {"message, own core": 0 if shared else counts.messages, "byte, own core": 0 if shared else counts.bytes,
+            "message, shared core": counts.messages * load * shared, "byte, shared core": counts.bytes * load * shared,
+            "local byte": counts.local * load,
+            "more per byte of long messages": counts.bytes * load * (counts.bytes * load > CACHE * counts.messages),
+            "more per local byte of long tensors": counts.local * load * (size > CACHE)}

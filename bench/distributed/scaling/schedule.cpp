@@ -1,7 +1,7 @@
 // The schedules of all_reduce and of the exchange in tree order, for SimGrid's simulation of MPI. No data is sent: the
 // messages have the lengths of the real ones, and additions only take simulated time. simulate.py builds and runs it.
 //
-//   schedule ring|halving|exchange BYTES SEGMENT_OR_PART_BYTES SECONDS_PER_BYTE
+//   schedule ring|halving|exchange BYTES SEGMENT_OR_PART_BYTES SECONDS_PER_BYTE WINDOW
 //
 // Prints the simulated seconds from the first rank's start to the last one's end.
 #include <mpi.h>
@@ -19,6 +19,7 @@ namespace {
 struct Schedule {
   int rank = 0, size = 1;
   long bytes = 0, chunk = 1;
+  int window = 1;
   double per_byte = 0;  // of additions and copies
   char* memory = nullptr;
 
@@ -72,14 +73,17 @@ void halving(const Schedule& s) {
   }
 }
 
-std::vector<MPI_Request> all_to_all(const Schedule& s, long block) {
-  std::vector<MPI_Request> out;
+// Gloo starts all messages at once. A simulation of P * P flows takes too long for many ranks, so that only `window` messages
+// of each rank may be in flight.
+void all_to_all(const Schedule& s, long block) {
+  std::vector<std::array<MPI_Request, 2>> flight;
   s.work(block);
   for (int i = 1; i < s.size; ++i) {
-    out.push_back(s.send((s.rank + i) % s.size, block));
-    out.push_back(s.receive((s.rank + s.size - i) % s.size, block));
+    if (i > s.window) wait(flight[static_cast<std::size_t>(i - s.window - 1)]);
+    flight.push_back(
+        {s.send((s.rank + i) % s.size, block), s.receive((s.rank + s.size - i) % s.size, block)});
   }
-  return out;
+  for (auto& pair : flight) wait(pair);
 }
 
 void all_gather(const Schedule& s, long block) {
@@ -96,13 +100,9 @@ void all_gather(const Schedule& s, long block) {
 void exchange(const Schedule& s) {
   const long part = std::max(s.chunk, 64L * s.size), parts = (s.bytes + part - 1) / part;
   const auto block = [&](long k) { return (std::min(part, s.bytes - k * part) + s.size - 1) / s.size; };
-  const auto send_part = [&](long k) {
-    std::vector<MPI_Request> all = all_to_all(s, block(k));
-    MPI_Waitall(static_cast<int>(all.size()), all.data(), MPI_STATUSES_IGNORE);
-  };
-  send_part(0);
+  all_to_all(s, block(0));
   for (long k = 0; k < parts; ++k) {
-    if (k + 1 < parts) send_part(k + 1);
+    if (k + 1 < parts) all_to_all(s, block(k + 1));
     s.work(block(k) * (s.size - 1));
     all_gather(s, block(k));
   }
@@ -112,12 +112,13 @@ void exchange(const Schedule& s) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 5) return std::fprintf(stderr, "schedule: expected 4 arguments, got %d\n", argc - 1), 1;
+  if (argc != 6) return std::fprintf(stderr, "schedule: expected 5 arguments, got %d\n", argc - 1), 1;
   const std::string what = argv[1];
   Schedule s;
   MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &s.size);
   s.bytes = std::atol(argv[2]), s.chunk = std::atol(argv[3]), s.per_byte = std::atof(argv[4]);
+  s.window = std::atoi(argv[5]);
   s.memory = static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(s.bytes)));
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();

@@ -31,9 +31,9 @@ LINKS = 4  # between hosts of different switches
 LIMIT = 900  # seconds per simulation
 
 
-def simulated(folder, schedule, size, chunk, ranks, local):
+def simulated(folder, schedule, size, chunk, ranks, local, window):
     command = ["smpirun", "-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts", *OPTIONS, folder / "schedule",
-               schedule, str(size), str(chunk), repr(local)]
+               schedule, str(size), str(chunk), repr(local), str(window)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT)
     found = re.search(r"seconds ([\d.e-]+)", done.stdout)
     if not found:
@@ -55,6 +55,7 @@ def main():
     parser.add_argument("--spines", type=int, default=32)
     parser.add_argument("--local", type=float, default=4e-11, help="seconds per byte that is added or copied")
     parser.add_argument("--part", type=int, default=model.PART, help="of the exchange, in bytes")
+    parser.add_argument("--window", type=int, default=1 << 20, help="messages of an all_to_all that a rank has in flight")
     parser.add_argument("--schedules", nargs="+", default=["ring", "halving", "exchange"])
     arguments = parser.parse_args()
     byte = 8e-9 / arguments.gbit
@@ -70,7 +71,7 @@ def main():
                     begin = time.monotonic()
                     chunk = arguments.part if schedule == "exchange" else model.SEGMENT
                     try:
-                        seconds = simulated(folder, schedule, size, chunk, ranks, arguments.local)
+                        seconds = simulated(folder, schedule, size, chunk, ranks, arguments.local, arguments.window)
                     except subprocess.TimeoutExpired:
                         print(f"| {ranks} | {size:,} | {schedule} | more than {LIMIT} s to simulate | | | |", flush=True)
                         continue
