@@ -12,6 +12,7 @@
 #include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/scatter.h>
+#include <gloo/transport/context.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <arpa/inet.h>
@@ -168,12 +169,17 @@ class Request final : public EngineRequest {
 // Collectives use slots whose first byte is 1 to 8.
 constexpr uint64_t kMessageSlots = uint64_t{0x40} << 56, kProbeSlot = uint64_t{0x41} << 56;
 
+class Mesh final : public gloo::rendezvous::Context {
+ public:
+  using Context::Context;
+  /// How long an algorithm waits that does not use the timeout of its call, as halving and doubling does.
+  void set_wait(milliseconds timeout) { transportContext_->setTimeout(timeout); }
+};
+
 class GlooEngine final : public Engine {
  public:
   explicit GlooEngine(const EngineOptions& options)
-      : rank_(options.rank),
-        size_(options.size),
-        context_(std::make_shared<gloo::rendezvous::Context>(rank_, size_)) {
+      : rank_(options.rank), size_(options.size), context_(std::make_shared<Mesh>(rank_, size_)) {
     gloo::transport::tcp::attr address;
     in6_addr parsed;
     const char* text = options.interface.c_str();
@@ -203,8 +209,10 @@ class GlooEngine final : public Engine {
     // Halving and doubling needs 2 log2(size) messages instead of 2 (size - 1) per segment of the ring. For more data the
     // ring is better: it adds one segment while the next arrives.
     const bool small = count * static_cast<std::size_t>(tandem::item_size(dtype)) <= (1 << 20);
-    if (small && std::has_single_bit(static_cast<unsigned>(size_)))
+    if (small && std::has_single_bit(static_cast<unsigned>(size_))) {
       call.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
+      context_->set_wait(options.timeout);
+    }
     call.setMaxSegmentSize(4 << 20);
     guarded([&] { gloo::allreduce(call); });
   }
@@ -337,7 +345,7 @@ class GlooEngine final : public Engine {
 
   const int rank_, size_;
   std::shared_ptr<gloo::transport::Device> device_;
-  std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::shared_ptr<Mesh> context_;
 };
 
 Engine* make_engine(const EngineOptions& options) {
