@@ -50,7 +50,7 @@ Team Team::first(int size) const {
   std::vector<int> ranks;
   for (int r = 0; r < size; ++r) ranks.push_back(r);
   const GroupPtr some = group_->new_group(ranks);
-  return size > 1 && some != nullptr ? Team(some, local_rank_, std::min(size, local_size_)) : Team();
+  return some->is_member() ? Team(some, local_rank_, std::min(size, local_size_)) : Team();
 }
 
 void Team::sum(const Tensor& values) const {

@@ -35,7 +35,8 @@ struct ServerOptions {
   int buckets = 0;
   /// Processes that train together; each passes step() its part of the batch. The gradients are summed over all
   /// of them. With `shards` (of the whole batch; rank r's part consists of run r of them, in order, see
-  /// core/shards.h) results do not depend on the number of processes either. Null: this process only.
+  /// core/shards.h) results do not depend on the number of processes either. Null: this process only. Throws Error for a
+  /// group of which this process is not a member.
   std::shared_ptr<distributed::ProcessGroup> group = nullptr;
   /// Gradients are sent to other processes in parts of this many bytes.
   int64_t bucket_bytes = 4 << 20;

@@ -16,6 +16,7 @@ using distributed::WorkPtr;
 ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net,
                          int64_t bucket_bytes)
     : group_(std::move(group)), bucket_bytes_(bucket_bytes), exchange_(group_, bucket_bytes) {
+  group_->check_member("ParameterServer");
   check(bucket_bytes > 0, "ParameterServer: bucket_bytes must be positive, got ", bucket_bytes);
   distributed::compare_models(*group_, net, "ParameterServer");
   distributed::broadcast_from(*group_, net.parameters(), 0, bucket_bytes);

@@ -15,6 +15,7 @@ namespace {
 class Arguments {
  public:
   Arguments(GroupState& group, Operation operation) : group_(group), name_(name(operation)) {
+    group.check_member(name_);
     call.operation = operation;
   }
   /// Checks that the tensor is contiguous and where the engine can use it.
@@ -322,6 +323,7 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntA
 
 WorkPtr ProcessGroup::all_to_all_table(const Tensor& output, const Tensor& input,
                                        const std::vector<std::vector<int64_t>>& table) {
+  check_member("all_to_all_table");
   const auto ranks = static_cast<std::size_t>(size()), self = static_cast<std::size_t>(rank());
   std::vector<int64_t> out, all;
   check(table.size() == ranks, "all_to_all_table: expected ", size(), " lists, got ", table.size());

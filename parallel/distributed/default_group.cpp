@@ -81,7 +81,10 @@ std::shared_ptr<ProcessGroup> default_group() {
 
 std::shared_ptr<ProcessGroup> given_or_default(const std::shared_ptr<ProcessGroup>& given, const char* caller,
                                                const char* cure) {
-  if (given) return given;
+  if (given) {
+    given->check_member(caller);
+    return given;
+  }
   check(is_initialized(), caller, ": there is no process group; ", cure);
   return default_group();
 }

@@ -46,6 +46,22 @@ GroupState::GroupState(std::shared_ptr<Store> the_store, std::string the_prefix,
       board(store, prefix, rank, size),
       compare_always_(compares_always()) {}
 
+// It looks like a group of one rank, which has neither threads nor connections.
+GroupState::GroupState(std::shared_ptr<Store> the_store, ProcessGroupOptions the_options, std::string why)
+    : store(std::move(the_store)),
+      rank(0),
+      size(1),
+      options(std::move(the_options)),
+      timeout(options.timeout),
+      outside(std::move(why)),
+      board(store, prefix, rank, size),
+      compare_always_(false) {}
+
+void GroupState::check_member(const char* caller) const {
+  check(outside.empty(), caller, ": ", outside,
+        "; only its members may use it (ProcessGroup::is_member() says which are)");
+}
+
 void GroupState::check_process() const { detail::check_same_process(process_, "a process group"); }
 
 void GroupState::check_usable() const {

@@ -30,6 +30,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
 
   GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size,
              ProcessGroupOptions options);
+  /// Of a group without this process; `why` says so.
+  GroupState(std::shared_ptr<Store> store, ProcessGroupOptions options, std::string why);
 
   /// Carries out `run`: on the group's thread or, for a device engine, now. Throws Error if the group cannot be used any
   /// more.
@@ -59,6 +61,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void wait_for_end();
   /// Throws Error in a child of the process that made the group.
   void check_process() const;
+  /// Throws Error "CALLER: …" on a process that is not in the group.
+  void check_member(const char* caller) const;
   bool is_own_process() const { return process_ == detail::this_process(); }
   bool on_device() const { return engine && engine->on_device(); }
 
@@ -67,6 +71,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   const int rank, size;
   const ProcessGroupOptions options;
   const Milliseconds timeout;
+  const std::string outside;       // why this process is not a member; empty if it is
   std::unique_ptr<Engine> engine;  // null in a group of one rank
   Board board;
   CallHistory history;

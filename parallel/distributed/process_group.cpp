@@ -134,8 +134,10 @@ ProcessGroup::~ProcessGroup() {
         impl_->state);  // after a fork its threads and connections are the parent's
 }
 
-int ProcessGroup::rank() const { return impl_->state->rank; }
-int ProcessGroup::size() const { return impl_->state->size; }
+int ProcessGroup::rank() const { return is_member() ? impl_->state->rank : -1; }
+int ProcessGroup::size() const { return is_member() ? impl_->state->size : -1; }
+bool ProcessGroup::is_member() const { return impl_->state->outside.empty(); }
+void ProcessGroup::check_member(const char* caller) const { impl_->state->check_member(caller); }
 const std::string& ProcessGroup::backend() const { return impl_->state->options.backend; }
 Device ProcessGroup::device() const {
   return impl_->state->options.backend == "nccl" ? *impl_->state->options.device : Device(kCPU);
@@ -146,6 +148,7 @@ std::string ProcessGroup::recent_calls() const { return impl_->state->history.te
 
 std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ranks) {
   GroupState& state = *impl_->state;
+  state.check_member("new_group");
   check(!ranks.empty(), "new_group: no ranks given");
   int own = -1;
   std::set<int> seen;
@@ -156,12 +159,18 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
     if (ranks[i] == state.rank) own = static_cast<int>(i);
   }
   const int64_t number = state.groups++;
-  if (own < 0) return nullptr;
+  if (own < 0) {
+    auto outside = std::make_shared<GroupState>(
+        state.store, state.options,
+        concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
+    return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::make_unique<Impl>(std::move(outside))));
+  }
   auto store = std::make_shared<PrefixStore>(concat(state.prefix, "new", number), state.store);
   return make(std::move(store), own, static_cast<int>(ranks.size()), state.options);
 }
 
 void ProcessGroup::abort(const std::string& reason) {
+  check_member("abort");
   const std::string text = concat("rank ", rank(), " aborted: ", reason.substr(0, 2000));
   impl_->state->fail({Trouble::ABORTED, {}, 0, text});
 }

@@ -57,8 +57,12 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
 
+  /// -1 on a rank that is not in the group (see new_group).
   int rank() const;
   int size() const;
+  bool is_member() const;
+  /// Throws Error "CALLER: …" unless is_member().
+  void check_member(const char* caller) const;
   const std::string& backend() const;
   Milliseconds timeout() const;
   /// Where tensors must be: cpu, or the CUDA device of this rank (NCCL).
@@ -99,8 +103,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   WorkPtr recv(const Tensor& tensor, int from, int tag = 0);
   WorkPtr barrier();
 
-  /// Makes a group of some ranks of this one, in the given order. Every rank of this group calls it; ranks that are not
-  /// in the new group get null.
+  /// Makes a group of some ranks of this one, in the given order. Every rank of this group calls it. Ranks that are not in
+  /// the new group get one that only says so: is_member() is false, and calls throw Error.
   std::shared_ptr<ProcessGroup> new_group(const std::vector<int>& ranks);
   /// Fails running and later calls: here at once, on the other ranks as soon as they notice. For error handling.
   void abort(const std::string& reason);
@@ -128,7 +132,8 @@ void destroy_process_group();
 bool is_initialized();
 /// The default group. Throws Error when there is none.
 std::shared_ptr<ProcessGroup> default_group();
-/// `given`, or the default group if it is null. Throws Error "CALLER: there is no process group; CURE" without either.
+/// `given`, or the default group if it is null. Throws Error "CALLER: there is no process group; CURE" without either,
+/// and unless this process is a member of it.
 std::shared_ptr<ProcessGroup> given_or_default(
     const std::shared_ptr<ProcessGroup>& given, const char* caller,
     const char* cure = "pass one, or call distributed::init_process_group() first");

@@ -355,7 +355,7 @@ TEST_CASE("two models on one group, evaluation, other threads and an error witho
 TEST_CASE("a model on some ranks of the group, and the end of models while calls run") {
   on_ranks(3, [&](const GroupPtr& group) {
     const auto some = group->new_group({0, 2});
-    if (some) {
+    if (some->is_member()) {
       auto net = seeded<MixedImpl>();
       {
         Mixed model(net, {.process_group = some});

@@ -292,16 +292,16 @@ TEST_CASE("groups of some ranks") {
   const auto errors = run_ranks(5, [&](ProcessGroup& group) {
     const auto odd = group.new_group({3, 1}), all = group.new_group({4, 3, 2, 1, 0}),
                one = group.new_group({2});
-    CHECK((odd != nullptr) == (group.rank() % 2 == 1));
-    CHECK((one != nullptr) == (group.rank() == 2));
-    if (one) {
+    CHECK(odd->is_member() == (group.rank() % 2 == 1));
+    CHECK(one->is_member() == (group.rank() == 2));
+    if (one->is_member()) {
       const Tensor alone = ones({2});
       one->all_reduce(alone)->wait();
       CHECK(alone[0].item<float>() == 1);
     }
     const Tensor x = filled({3}, group.rank()), y = x.clone(), z = x.clone();
     const WorkPtr first = group.all_reduce(x), second = all->broadcast(y, 1);
-    if (odd) {
+    if (odd->is_member()) {
       CHECK(odd->rank() == (group.rank() == 3 ? 0 : 1));
       odd->all_reduce(z)->wait();
       CHECK(z[0].item<float>() == 4);
