@@ -52,20 +52,24 @@ void DistributedDataParallelBase::before_forward() {
   if (!GradMode::is_enabled()) return;
   reducer_.check_previous();
   if (holding_ > 0) return;
-  const int source = joining_ ? announce(true) : 0;
-  if (options_.broadcast_buffers && wrapped()->is_training()) receive_buffers(source);
+  // In join() all ranks must do the same, those that have finished included, although only some may be in training mode.
+  const JoinedStep step = joining_ ? announce(true) : JoinedStep{0, wants_buffers()};
+  if (step.buffers) receive_buffers(step.source);
 }
 
-void DistributedDataParallelBase::after_forward(const Tensors& outputs) {
-  if (!GradMode::is_enabled()) return;
+bool DistributedDataParallelBase::wants_buffers() const {
+  return options_.broadcast_buffers && wrapped()->is_training();
+}
+
+bool DistributedDataParallelBase::after_forward(Tensors& outputs) {
+  if (!GradMode::is_enabled()) return false;
   for (const auto& [name, parameter] : frozen_)
     check(!parameter.requires_grad(), kName, ": parameter ", name,
           " was unfrozen after the model was wrapped, so its gradients would not be averaged; wrap the model "
           "again");
-  if (holding_ > 0)
-    reducer_.skip();
-  else
-    reducer_.prepare(outputs);
+  if (holding_ == 0) return reducer_.prepare(outputs, wrapped()->is_training());
+  reducer_.skip();
+  return false;
 }
 
 void DistributedDataParallelBase::forward_failed() noexcept {
@@ -81,11 +85,17 @@ void DistributedDataParallelBase::receive_buffers(int from) {
   if (!buffers_.empty()) broadcast_from(*group_, buffers_, from, options_.bucket_bytes);
 }
 
-int DistributedDataParallelBase::announce(bool active) {
-  const Tensor all = gather_rows(*group_, full({1}, active ? 1 : 0, kByte));
-  for (int i = 0; i < group_->size(); ++i)
-    if (all.data_ptr<uint8_t>()[i] != 0) return i;
-  return -1;
+DistributedDataParallelBase::JoinedStep DistributedDataParallelBase::announce(bool active) {
+  enum : uint8_t { FINISHED, ACTIVE, ACTIVE_WITH_BUFFERS };
+  const uint8_t own = !active ? FINISHED : wants_buffers() ? ACTIVE_WITH_BUFFERS : ACTIVE;
+  const Tensor all = gather_rows(*group_, full({1}, own, kByte));
+  JoinedStep step;
+  for (int rank = group_->size() - 1; rank >= 0; --rank) {
+    const uint8_t state = all.data_ptr<uint8_t>()[rank];
+    if (state != FINISHED) step.source = rank;
+    if (state == ACTIVE_WITH_BUFFERS) step.buffers = true;
+  }
+  return step;
 }
 
 void DistributedDataParallelBase::join(const std::function<void()>& loop) {
@@ -100,8 +110,8 @@ void DistributedDataParallelBase::join(const std::function<void()>& loop) {
   }
   const NoGradGuard no_grad;
   int last = group_->rank();  // whose parameters are the newest
-  for (int active; (active = announce(false)) >= 0; last = active) {
-    if (options_.broadcast_buffers && wrapped()->is_training()) receive_buffers(active);
+  for (JoinedStep step; (step = announce(false)).source >= 0; last = step.source) {
+    if (step.buffers) receive_buffers(step.source);
     reducer_.shadow();
   }
   joining_ = false;

@@ -13,9 +13,9 @@
 // should be a mean over equally many samples on each.
 //
 // In training mode every forward first receives the buffers of rank 0 (broadcast_buffers), because running statistics
-// would differ otherwise. Every process must run forward and backward in the same order. Only the first backward after
-// a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward (while gradients
-// are recorded), in a communication hook or in join() fails the group, and every process throws.
+// would differ otherwise. Every process must run forward and backward in the same order and mode. Only the first backward
+// after a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward (while
+// gradients are recorded), in a communication hook or in join() fails the group, and every process throws.
 //
 // Freeze, convert and move parameters before wrapping: forward throws if they change afterwards.
 #pragma once
@@ -68,7 +68,7 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
   /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
   /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
-  /// of the last one. Gradients stay averages over all processes. The optimizers' state is not exchanged. In `loop`,
+  /// of the last one. Some may be in eval mode meanwhile. Gradients stay averages over all processes. The optimizers' state is not exchanged. In `loop`,
   /// every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);
   void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }
@@ -80,14 +80,20 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
 
  protected:
   void before_forward();
-  void after_forward(const Tensors& outputs);
+  /// `outputs`: what forward returned. Returns whether it has replaced them.
+  bool after_forward(Tensors& outputs);
   /// For handlers: aborts the group if gradients are recorded, so the other processes do not wait for this one.
   void forward_failed() noexcept;
 
  private:
   friend class NoSyncGuard;
-  /// The lowest rank that still has batches, or -1.
-  int announce(bool active);
+  struct JoinedStep {
+    int source = -1;       ///< the lowest rank that still has batches; -1: none has
+    bool buffers = false;  ///< all receive its buffers, because one that has batches is in training mode
+  };
+  JoinedStep announce(bool active);
+  /// Whether a forward in the current mode receives buffers first.
+  bool wants_buffers() const;
   void receive_buffers(int from);
   void abort_group() noexcept;
 
@@ -119,7 +125,8 @@ class DistributedDataParallelImpl : public DistributedDataParallelBase {
     try {
       if constexpr (std::is_void_v<Result>) {
         nn::call(*module_, std::forward<Args>(args)...);
-        after_forward({});
+        Tensors none;
+        after_forward(none);
       } else {
         Result result = nn::call(*module_, std::forward<Args>(args)...);
         Tensors outputs;
@@ -127,8 +134,9 @@ class DistributedDataParallelImpl : public DistributedDataParallelBase {
           outputs.push_back(t);
           return t;
         });
-        after_forward(outputs);
-        return result;
+        if (!after_forward(outputs)) return result;
+        std::size_t next = 0;
+        return parallel::detail::map_tensors(result, [&](const Tensor&) { return outputs[next++]; });
       }
     } catch (...) {
       forward_failed();

@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 
 #include "tandem/autograd/engine.h"
@@ -12,6 +13,7 @@
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
+#include "tandem/parallel/backward_anchor.h"
 #include "tandem/parallel/buckets.h"
 #include "tandem/parallel/model_sync.h"
 
@@ -29,7 +31,8 @@ struct Reducer::Impl {
   bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
   bool learned = false;             // static_graph: `remembered` is known
   std::vector<std::size_t> remembered;
-  std::vector<char> used_anywhere;  // static_graph: by parameter, whether any process uses it
+  std::vector<char> used_anywhere;       // static_graph: by parameter, whether any process uses it
+  std::optional<BackwardAnchor> anchor;  // for steps in which this process uses no parameter
 
   // ---- one backward pass
   std::mutex mutex;        // parameters on several devices are ready on several threads
@@ -47,8 +50,9 @@ struct Reducer::Impl {
   void check_finished();
   void check_parameters() const;
   void begin();
-  void arrived(std::size_t parameter, const std::shared_ptr<Impl>& self);
-  void add_gradient(std::size_t parameter, const std::shared_ptr<Impl>& self);
+  void arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self);
+  void begin_backward(const std::shared_ptr<Impl>& self);
+  void add_gradient(std::size_t parameter);
   void mark_ready(std::size_t parameter);
   void start_complete();
   void start(Bucket& bucket);
@@ -56,7 +60,8 @@ struct Reducer::Impl {
   void finish();
   void learn_unused();
   void follow_order();
-  void find_unused(const Tensors& outputs);
+  std::unordered_set<const autograd::Node*> reached(const Tensors& outputs) const;
+  bool uses_nothing(const Tensors& outputs);
   void drop_unused();
   std::vector<char> gather_used();
   void fail(const std::exception_ptr& error);
@@ -88,18 +93,28 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
         s.parameters[i].register_post_accumulate_grad_hook([weak = std::weak_ptr(impl_), i](const Tensor&) {
           if (const auto impl = weak.lock()) impl->arrived(i, impl);
         }));
+  if (s.may_lack_gradients())
+    s.anchor.emplace([weak = std::weak_ptr(impl_)] {
+      if (const auto impl = weak.lock()) impl->arrived(nullopt, impl);
+    });
 }
 
 Reducer::~Reducer() {
   for (std::size_t i = 0; i < impl_->handles.size(); ++i) impl_->parameters[i].remove_hook(impl_->handles[i]);
 }
 
-void Reducer::prepare(const Tensors& outputs) {
+bool Reducer::prepare(Tensors& outputs, bool trains) {
   Impl& s = *impl_;
   s.begin();
   s.check_parameters();
-  if (s.options.find_unused_parameters && !s.options.static_graph) s.find_unused(outputs);
+  const bool replaced = s.may_lack_gradients() && s.uses_nothing(outputs) && s.anchor->attach(outputs);
+  check(
+      replaced || !trains || s.unused.size() < s.parameters.size() || s.options.static_graph,
+      "DistributedDataParallel: forward in training mode returned no floating-point tensor, so this process "
+      "cannot take part in the backward pass of the others; return what the loss depends on, or call "
+      "forward under NoGradGuard");
   s.expecting = true;
+  return replaced;
 }
 
 void Reducer::check_previous() { impl_->check_finished(); }
@@ -170,8 +185,8 @@ void Reducer::Impl::begin() {
   for (Bucket& bucket : buckets) bucket.missing = bucket.parameters.size();
 }
 
-// Called after the gradient of a parameter has been accumulated.
-void Reducer::Impl::arrived(std::size_t parameter, const std::shared_ptr<Impl>& self) {
+// Called after the gradient of a parameter has been accumulated, or when the outputs depend on none.
+void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self) {
   const std::lock_guard lock(mutex);
   if (!expecting) return;
   check(!GradMode::is_enabled(),
@@ -179,22 +194,26 @@ void Reducer::Impl::arrived(std::size_t parameter, const std::shared_ptr<Impl>& 
         "have no "
         "history; compute gradients that you differentiate again with autograd::grad");
   try {
-    add_gradient(parameter, self);
+    begin_backward(self);
+    if (parameter) add_gradient(*parameter);
+    if (!learning()) start_complete();
   } catch (...) {
     fail(std::current_exception());
     throw;
   }
 }
 
-void Reducer::Impl::add_gradient(std::size_t parameter, const std::shared_ptr<Impl>& self) {
-  if (!queued) {
-    queued = true;
-    autograd::queue_callback([weak = std::weak_ptr(self)] {
-      if (const auto impl = weak.lock()) impl->end_pass();
-    });
-    // Not earlier: programs may reset gradients between forward and backward.
-    for (const std::size_t i : unused) mark_ready(i);
-  }
+void Reducer::Impl::begin_backward(const std::shared_ptr<Impl>& self) {
+  if (queued) return;
+  queued = true;
+  autograd::queue_callback([weak = std::weak_ptr(self)] {
+    if (const auto impl = weak.lock()) impl->end_pass();
+  });
+  // Not earlier: programs may reset gradients between forward and backward.
+  for (const std::size_t i : unused) mark_ready(i);
+}
+
+void Reducer::Impl::add_gradient(std::size_t parameter) {
   check(!ready[parameter], "DistributedDataParallel: parameter ", names[parameter],
         options.static_graph
             ? " received a gradient, but had none in the first step; static_graph = true requires every "
@@ -203,7 +222,6 @@ void Reducer::Impl::add_gradient(std::size_t parameter, const std::shared_ptr<Im
               "forward do not depend on it");
   mark_ready(parameter);
   order.push_back(parameter);
-  if (!learning()) start_complete();
 }
 
 // Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros; one
@@ -318,12 +336,12 @@ void Reducer::Impl::drop_unused() {
   }
 }
 
-// Marks the parameters that the outputs do not depend on.
-void Reducer::Impl::find_unused(const Tensors& outputs) {
-  std::unordered_set<const autograd::Node*> reached;
+// The nodes that the outputs depend on.
+std::unordered_set<const autograd::Node*> Reducer::Impl::reached(const Tensors& outputs) const {
+  std::unordered_set<const autograd::Node*> found;
   std::vector<autograd::Node*> stack;
   const auto push = [&](autograd::Node* node) {
-    if (node != nullptr && reached.insert(node).second) stack.push_back(node);
+    if (node != nullptr && found.insert(node).second) stack.push_back(node);
   };
   for (const Tensor& output : outputs)
     if (output.defined() && output.requires_grad()) push(autograd::gradient_edge(output).node.get());
@@ -332,9 +350,19 @@ void Reducer::Impl::find_unused(const Tensors& outputs) {
     stack.pop_back();
     for (const autograd::Edge& edge : node->next) push(edge.node.get());
   }
-  unused.clear();
+  return found;
+}
+
+// Whether the outputs depend on no parameter. Finds the unused parameters, except under static_graph.
+bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
+  if (options.static_graph && learned) return remembered.size() == parameters.size();
+  const auto nodes = reached(outputs);
+  std::vector<std::size_t> absent;
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!reached.contains(autograd::gradient_edge(parameters[i]).node.get())) unused.push_back(i);
+    if (!nodes.contains(autograd::gradient_edge(parameters[i]).node.get())) absent.push_back(i);
+  const bool all = absent.size() == parameters.size();
+  if (!options.static_graph) unused = std::move(absent);
+  return all;
 }
 
 // After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks.

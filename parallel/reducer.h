@@ -52,7 +52,8 @@ struct ReducerOptions {
   int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
   /// Whether parameters may lack a gradient in some steps. Every forward then searches the graph of its outputs, all
-  /// of which the loss must use.
+  /// of which the loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
+  /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
   /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
   /// which are unused; the graph is never searched.
@@ -70,10 +71,11 @@ class Reducer {
   Reducer& operator=(const Reducer&) = delete;
 
   /// Makes the next backward pass reduce its gradients before it returns; later ones accumulate on this process only.
-  /// `outputs`: what forward returned; read only to find unused parameters. That backward throws Error if it lacks
-  /// gradients, and with create_graph. Throws Error if the previous pass failed, or if a parameter has changed its
-  /// dtype, device, shape or requires_grad.
-  void prepare(const Tensors& outputs);
+  /// `outputs`: what forward returned, without undefined tensors. If they depend on no parameter, which the options must
+  /// allow, they are replaced by copies whose backward takes part in the reduction with zeros; returns whether they are.
+  /// That backward throws Error if it lacks gradients, and with create_graph. Throws Error if the previous pass failed, if
+  /// a parameter has changed its dtype, device, shape or requires_grad, and if `trains` although no backward can follow.
+  bool prepare(Tensors& outputs, bool trains);
   /// Throws if the previous backward pass failed. prepare() and skip() call it.
   void check_previous();
   /// Backward passes accumulate on this process only, until prepare() is called.

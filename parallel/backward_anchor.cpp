@@ -1,0 +1,39 @@
+#include "tandem/parallel/backward_anchor.h"
+
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem::distributed {
+namespace {
+
+struct AnchorBackward final : autograd::Node {
+  const char* name() const override { return "AnchorBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    if (needs(0)) out[0] = g[0];
+    if (needs(1)) out[1] = zeros({0});
+  }
+};
+
+}  // namespace
+
+BackwardAnchor::BackwardAnchor(std::function<void()> reached) : leaf_(zeros({0}).set_requires_grad(true)) {
+  hook_ =
+      leaf_.register_post_accumulate_grad_hook([reached = std::move(reached)](const Tensor&) { reached(); });
+}
+
+BackwardAnchor::~BackwardAnchor() { leaf_.remove_hook(hook_); }
+
+bool BackwardAnchor::attach(std::vector<Tensor>& tensors) const {
+  bool any = false;
+  for (Tensor& t : tensors) {
+    if (!t.is_floating_point()) continue;
+    const Tensor out = t.detach().clone();
+    autograd::record<AnchorBackward>(out, t, leaf_);
+    t = out;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace tandem::distributed
