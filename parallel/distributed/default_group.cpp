@@ -1,14 +1,16 @@
 // The default group of the process.
+#include "tandem/core/fork.h"
 #include "tandem/parallel/distributed/process_group_impl.h"
 
 namespace tandem::distributed {
 
 namespace {
 
-// Never destroyed: threads may still communicate when the process ends.
+// Never destroyed: threads may still communicate when the process ends. A forked child has the group of its parent until
+// it destroys it: it knows its rank, and calls say why they are refused.
 struct Default {
-  std::mutex mutex;
-  std::shared_ptr<ProcessGroup> group;
+  detail::ForkMutex mutex;
+  std::unique_ptr<const std::shared_ptr<ProcessGroup>> group;  // so that one write changes it
 };
 Default& state() {
   static auto& instance = *new Default;
@@ -17,7 +19,7 @@ Default& state() {
 
 std::shared_ptr<ProcessGroup> current() {
   const std::lock_guard lock(state().mutex);
-  return state().group;
+  return state().group ? *state().group : nullptr;
 }
 
 void check_none() {
@@ -28,7 +30,8 @@ void check_none() {
 std::shared_ptr<ProcessGroup> keep(std::shared_ptr<ProcessGroup> group) {
   const std::lock_guard lock(state().mutex);
   check(state().group == nullptr, "init_process_group: another thread has made the default group meanwhile");
-  return state().group = std::move(group);
+  state().group = std::make_unique<const std::shared_ptr<ProcessGroup>>(group);
+  return group;
 }
 
 }  // namespace
@@ -54,13 +57,13 @@ std::shared_ptr<ProcessGroup> init_process_group(std::shared_ptr<Store> store, i
 }
 
 void destroy_process_group() {
-  std::shared_ptr<ProcessGroup> group;
+  std::unique_ptr<const std::shared_ptr<ProcessGroup>> group;
   {
     const std::lock_guard lock(state().mutex);
     group.swap(state().group);
   }
   check(group != nullptr, "destroy_process_group: there is no default group");
-  GroupState& inner = *group->impl_->state;
+  GroupState& inner = *(*group)->impl_->state;
   if (!inner.is_own_process()) return;
   try {
     inner.wait_for_end();

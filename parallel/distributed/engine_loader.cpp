@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/core/fork.h"
 #include "tandem/core/suggest.h"
 #include "tandem/parallel/distributed/process_group.h"
 
@@ -91,14 +92,22 @@ const EnginePlugin& find_plugin(const Known& backend) {
        " and build Tandem again, or set TANDEM_ENGINES to its folder");
 }
 
+// The engines in use. A forked child looks for them anew: a thread that it lacks may have been doing so.
+struct Loaded {
+  Loaded() = default;
+  Loaded(const Loaded&) {}
+  std::mutex mutex;
+  std::map<std::string, const EnginePlugin*> plugins;
+};
+
 }  // namespace
 
 const EnginePlugin& load_engine(const std::string& backend) {
-  static auto& mutex = *new std::mutex;
-  static auto& loaded = *new std::map<std::string, const EnginePlugin*>;
+  static constinit tandem::detail::PerProcess<Loaded> per_process;
   const Known& known = known_backend(backend);
-  const std::lock_guard lock(mutex);
-  const EnginePlugin*& plugin = loaded[backend];
+  Loaded& loaded = per_process.get();
+  const std::lock_guard lock(loaded.mutex);
+  const EnginePlugin*& plugin = loaded.plugins[backend];
   if (plugin == nullptr) plugin = &find_plugin(known);
   return *plugin;
 }

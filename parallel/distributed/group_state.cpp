@@ -58,14 +58,20 @@ GroupState::GroupState(std::shared_ptr<Store> the_store, ProcessGroupOptions the
       compare_always_(false) {}
 
 void GroupState::check_member(const char* caller) const {
+  check_process(caller);
   check(outside.empty(), caller, ": ", outside,
         "; only its members may use it (ProcessGroup::is_member() says which are)");
 }
 
-void GroupState::check_process() const { detail::check_same_process(process_, "a process group"); }
+// Locks may be held by threads that the child does not have, and its connections are those of the parent.
+void GroupState::check_process(const std::string& caller) const {
+  check(is_own_process(), caller,
+        ": the process group belongs to the process that made it; a forked child must make its own (after "
+        "destroy_process_group() in the child, init_process_group() makes another default group)");
+}
 
 void GroupState::check_usable() const {
-  check_process();
+  check_process("process group");
   if (failed()) std::rethrow_exception(failure_);
   check(!ended_, "process group: it has been destroyed");
 }

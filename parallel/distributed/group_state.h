@@ -59,9 +59,9 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void leave() noexcept;
   /// Waits until all ranks have called this, or have left. Throws DistributedError that names who has not.
   void wait_for_end();
-  /// Throws Error in a child of the process that made the group.
-  void check_process() const;
-  /// Throws Error "CALLER: …" on a process that is not in the group.
+  /// Throws Error "CALLER: …" in a forked child of the process that made the group.
+  void check_process(const std::string& caller) const;
+  /// The same, and on a process that is not in the group.
   void check_member(const char* caller) const;
   bool is_own_process() const { return process_ == detail::this_process(); }
   bool on_device() const { return engine && engine->on_device(); }

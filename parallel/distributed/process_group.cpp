@@ -12,21 +12,22 @@ namespace tandem::distributed {
 
 namespace {
 
-// The groups that exist, so that the others hear of the end of this process. Never destroyed.
+// The groups that this process has made, so that the others hear of its end.
 struct Living {
+  Living() = default;
+  Living(const Living&) {}  // a forked child has made none
   std::mutex mutex;
   std::vector<std::weak_ptr<GroupState>> groups;
 };
 Living& living() {
-  static auto& instance = *new Living;
-  return instance;
+  static constinit detail::PerProcess<Living> instance;
+  return instance.get();
 }
 
 void leave_all() {
   std::vector<std::weak_ptr<GroupState>> groups;
   {
-    const std::unique_lock lock(living().mutex, std::try_to_lock);
-    if (!lock.owns_lock()) return;  // a child that was forked at a bad moment
+    const std::lock_guard lock(living().mutex);
     groups = living().groups;
   }
   for (const auto& weak : groups)
@@ -144,7 +145,10 @@ Device ProcessGroup::device() const {
 }
 Milliseconds ProcessGroup::timeout() const { return impl_->state->timeout; }
 const std::shared_ptr<Store>& ProcessGroup::store() const { return impl_->state->store; }
-std::string ProcessGroup::recent_calls() const { return impl_->state->history.text(); }
+std::string ProcessGroup::recent_calls() const {
+  check_member("recent_calls");
+  return impl_->state->history.text();
+}
 
 std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ranks) {
   GroupState& state = *impl_->state;

@@ -61,7 +61,7 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
   int rank() const;
   int size() const;
   bool is_member() const;
-  /// Throws Error "CALLER: …" unless is_member().
+  /// Throws Error "CALLER: …" unless is_member(), and in a forked child, which must make its own groups.
   void check_member(const char* caller) const;
   const std::string& backend() const;
   Milliseconds timeout() const;
@@ -127,7 +127,7 @@ std::shared_ptr<ProcessGroup> init_process_group(const ProcessGroupOptions& opti
 /// The same with an explicit store, rank and size.
 std::shared_ptr<ProcessGroup> init_process_group(std::shared_ptr<Store> store, int rank, int size,
                                                  const ProcessGroupOptions& options = {});
-/// Ends the default group. Unless it has failed, all ranks wait for each other first.
+/// Ends the default group. Unless it has failed, all ranks wait for each other first. A forked child only forgets it.
 void destroy_process_group();
 bool is_initialized();
 /// The default group. Throws Error when there is none.

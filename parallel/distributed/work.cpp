@@ -27,7 +27,7 @@ void FinishableWork::rethrow() const {
 // The watchdog ends the wait when the group's timeout has passed, or this one.
 void FinishableWork::wait(Milliseconds timeout) {
   if (!finished()) {
-    group_->check_process();
+    group_->check_process(call.label());
     std::unique_ptr<Watched> watched;
     if (timeout.count() > 0) watched = group_->watch(call, timeout);
     // This yields before it sleeps. Longer spinning would take the cores that the engine's threads need.
@@ -45,9 +45,14 @@ MessageWork::MessageWork(std::shared_ptr<GroupState> group, const CallRecord& re
                          std::unique_ptr<EngineRequest> request)
     : FinishableWork(std::move(group), record), tensor_(std::move(tensor)), request_(std::move(request)) {}
 
+// A forked child leaves the request alone: it lacks the threads that the destructor waits for.
+MessageWork::~MessageWork() {
+  if (!group_->is_own_process()) static_cast<void>(request_.release());
+}
+
 void MessageWork::wait(Milliseconds timeout) {
   if (!FinishableWork::is_completed()) {
-    group_->check_process();
+    group_->check_process(call.label());
     const auto watched = group_->watch(call, timeout.count() > 0 ? timeout : group_->timeout);
     const std::lock_guard lock(mutex_);
     if (!FinishableWork::is_completed()) {
@@ -65,6 +70,7 @@ void MessageWork::wait(Milliseconds timeout) {
 
 bool MessageWork::is_completed() {
   if (FinishableWork::is_completed()) return true;
+  group_->check_process(call.label());
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return FinishableWork::is_completed();  // another thread waits for it
   try {

@@ -48,13 +48,14 @@ class MessageWork final : public FinishableWork {
  public:
   MessageWork(std::shared_ptr<GroupState> group, const CallRecord& call, Tensor tensor,
               std::unique_ptr<EngineRequest> request);
+  ~MessageWork() override;
   void wait(Milliseconds timeout) override;
   bool is_completed() override;
 
  private:
   std::mutex mutex_;
   const Tensor tensor_;
-  const std::unique_ptr<EngineRequest> request_;
+  std::unique_ptr<EngineRequest> request_;
 };
 
 /// A collective on a device: wait() only orders the current stream after it. `inner` finishes when the device is done.
