@@ -18,6 +18,14 @@ def check(what, good):
         print("FAILED:", what, flush=True)
 
 
+def check_failed(what, results, *patterns):
+    """All ranks have ended with a DistributedError, and their messages contain all patterns."""
+    for rank, (code, _, error) in results.items():
+        check(f"{what}: rank {rank} ends with 3: {code} {error}", code == 3)
+        for pattern in patterns:
+            check(f"{what}: rank {rank} says {pattern!r}: {error!r}", re.search(pattern, error))
+
+
 def finish():
     """Prints the counts; the exit code."""
     print(f"{counts['passed']} passed, {counts['failed']} failed")
@@ -48,21 +56,23 @@ def run(command, limit, env={}):
 
 
 class Job:
-    """Processes that find each other by environment variables; none is left when the block ends."""
+    """Processes that find each other by environment variables; none is left when the block ends.
 
-    def __init__(self, size, command, threads=1):
+    Of the `size` ranks only `ranks` are started, or all. self.ranks has the processes by rank."""
+
+    def __init__(self, size, command, threads=1, ranks=None):
         port = free_port()
-        self.ranks = []
-        for rank in range(size):
+        self.ranks = {}
+        for rank in range(size) if ranks is None else ranks:
             env = dict(clean, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
                        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TANDEM_NUM_THREADS=str(threads))
-            self.ranks.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            self.ranks[rank] = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        for process in self.ranks:
+        for process in self.ranks.values():
             if process.poll() is None:
                 process.kill()
             process.communicate()
@@ -70,7 +80,7 @@ class Job:
     def wait_for(self, line, limit=30):
         """Until every rank has printed the line. Returns False after the limit, or if a rank has ended before."""
         end = time.time() + limit
-        for process in self.ranks:
+        for process in self.ranks.values():
             for seen in iter(lambda: self._line(process, end), ""):
                 if seen.strip() == line:
                     break
@@ -95,7 +105,7 @@ class Job:
         """Exit code, output and errors by rank, except of ranks `but`; the code of one that does not end is "hangs"."""
         end = time.time() + limit
         out = {}
-        for rank, process in enumerate(self.ranks):
+        for rank, process in self.ranks.items():
             if rank in but:
                 continue
             try:

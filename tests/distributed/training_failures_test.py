@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import jobs
 from jobs import Job, check, finish
 
 worker = os.path.abspath(sys.argv[1])
@@ -23,12 +24,8 @@ LONG = "steps=1000000"
 
 
 def check_failed(what, results, *patterns):
-    """All ranks have failed, and their messages contain all patterns."""
     print(f"{what}: rank {max(results)} says: {results[max(results)][2].strip()}", flush=True)
-    for rank, (code, _, error) in results.items():
-        check(f"{what}: rank {rank} ends with 3: {code} {error}", code == 3)
-        for pattern in patterns:
-            check(f"{what}: rank {rank} says {pattern!r}: {error!r}", re.search(pattern, error))
+    jobs.check_failed(what, results, *patterns)
 
 
 def results_after(size, step, *options, but=()):
