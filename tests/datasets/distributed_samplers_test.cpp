@@ -3,47 +3,21 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "tandem/core/generator.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 using namespace tandem::data::samplers;
-using test::error_of;
-using Indices = std::vector<size_t>;
+using namespace tandem::test;
 
 namespace {
 
 constexpr size_t kSizes[] = {0, 1, 2, 3, 7, 12, 13, 40}, kReplicas[] = {1, 2, 3, 5, 8};
 
-Indices counting(size_t n) {
-  Indices out(n);
-  std::iota(out.begin(), out.end(), size_t{0});
-  return out;
-}
-Indices sorted(Indices indices) {
-  std::sort(indices.begin(), indices.end());
-  return indices;
-}
-template <class S>
-Indices rest(S& sampler, size_t batch_size = 3) {
-  Indices out;
-  while (auto batch = sampler.next(batch_size)) {
-    CHECK(!batch->empty());
-    CHECK(batch->size() <= batch_size);
-    out.insert(out.end(), batch->begin(), batch->end());
-  }
-  return out;
-}
-template <class S>
-Indices epoch(S& sampler) {
-  sampler.reset();
-  return rest(sampler);
-}
 template <class S>
 serialize::InputArchive saved(const S& sampler) {
   serialize::OutputArchive out;

@@ -3,46 +3,14 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "tandem/core/generator.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/tests/datasets/orders.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 using namespace tandem::data::samplers;
-using test::error_of;
-using Indices = std::vector<size_t>;
-
-namespace {
-
-Indices counting(size_t n) {
-  Indices out(n);
-  std::iota(out.begin(), out.end(), size_t{0});
-  return out;
-}
-Indices sorted(Indices indices) {
-  std::sort(indices.begin(), indices.end());
-  return indices;
-}
-// All remaining indices of the current epoch.
-template <class S>
-Indices rest(S& sampler, size_t batch_size = 3) {
-  Indices out;
-  while (auto batch = sampler.next(batch_size)) {
-    CHECK(batch->size() <= batch_size);
-    out.insert(out.end(), batch->begin(), batch->end());
-  }
-  return out;
-}
-template <class S>
-Indices epoch(S& sampler) {
-  sampler.reset();
-  return rest(sampler);
-}
-
-}  // namespace
+using namespace tandem::test;
 
 TEST_CASE("SequentialSampler counts") {
   SequentialSampler sampler(7);
