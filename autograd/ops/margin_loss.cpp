@@ -67,7 +67,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, dou
         target);
   const Tensor y = target.unsqueeze(-1), own = self.gather(-1, y);
   Tensor over = positive_part(margin - own + self);
-  if (p == 2) over = over.square();
+  if (p == 2) over = over * over;  // square() has a factor 2 x in its gradient, which may overflow
   if (weight.defined()) over = over * weight.index_select(0, target.reshape({-1})).reshape(y.sizes());
   over = over.scatter(-1, y, 0);
   return reduce_loss("multi_margin_loss", over.mean(IntArrayRef(-1)), reduction);

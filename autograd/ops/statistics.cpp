@@ -27,8 +27,8 @@ Tensor quantiles(const Tensor& self, const Tensor& q, optional<int64_t> dim, boo
         "quantile: expected one floating point dtype\n  self ", self, "\n  q    ", q);
   check(q.dim() <= 1, "quantile: q must be a number or a vector, got ", q);
   check(q.numel() == 0 || logical_and(q >= 0, q <= 1).all().item<bool>(), "quantile: q must be in [0, 1]");
-  const Tensor x = (dim ? (self.dim() == 0 ? self.reshape({1}) : self) : self.reshape({-1}))
-                       .movedim(dim && self.dim() > 0 ? wrap_dim(*dim, self.dim()) : 0, -1);
+  const Tensor whole = dim && self.dim() > 0 ? self : self.reshape({-1});
+  const Tensor x = whole.movedim(dim ? wrap_dim(*dim, whole.dim()) : 0, -1);
   const int64_t n = x.size(-1);
   check(self.numel() > 0, "quantile: expected a tensor with elements, got ", self);
   const Tensor sorted = std::get<0>(tandem::sort(x, -1));
@@ -60,17 +60,22 @@ Tensor nanmean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<Scala
 Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
   check(self.dim() >= 1, "diff: expected at least one dimension, got ", self);
   check(n >= 0, "diff: n must not be negative, got ", n);
+  // As in PyTorch, a dimension that nothing depends on may be anything.
+  if (n == 0 && !prepend.defined() && !append.defined()) return self.clone();
   dim = wrap_dim(dim, self.dim());
   std::vector<Tensor> parts;
   const auto join = [&](const Tensor& t) {
     if (!t.defined()) return;
     check(t.dim() == self.dim(), "diff: expected ", self.dim(), " dimensions, got ", t);
+    for (int64_t d = 0; d < self.dim(); ++d)
+      check(d == dim || t.size(d) == self.size(d), "diff: shapes may differ in dimension ", dim,
+            " only\n  self              ", self, "\n  prepend or append ", t);
     parts.push_back(t);
   };
-  if (n == 0) return self.clone();
   join(prepend);
   parts.push_back(self);
   join(append);
+  if (n == 0) return self.clone();
   Tensor out = parts.size() == 1 ? self : cat(parts, dim);
   for (; n > 0 && out.size(dim) > 0; --n) {
     const int64_t count = out.size(dim) - 1;

@@ -2,6 +2,8 @@
 // cover: in-place forms, memory, errors.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -134,4 +136,28 @@ TEST_CASE("errors name the operation") {
   CHECK_THROWS_WITH_AS(matrix_power(zeros({2, 2}), -1), doctest::Contains("negative"), Error);
   CHECK_THROWS_WITH_AS(quantile(zeros({3}), 1.5), doctest::Contains("[0, 1]"), Error);
   CHECK(equal(matrix_power(arange(4).to(kFloat).view({2, 2}), 0), eye(2)));
+}
+
+TEST_CASE("dimensions that quantile and diff accept") {
+  // A 0-dim tensor has the dimensions of a vector.
+  CHECK(quantile(full({}, 3.0), 0.5, 0).item<float>() == 3);
+  CHECK(quantile(full({}, 3.0), 0.5, -1, true).dim() == 0);
+  for (const int64_t dim : {-2, 1, 2}) CHECK_THROWS_AS(quantile(full({}, 3.0), 0.5, dim), Error);
+  // Only a dimension that is used must exist.
+  const Tensor x = ones({2, 3, 4});
+  for (const int64_t dim : {-4, 2, 3}) CHECK((diff(x, 0, dim).sizes() == x.sizes()));
+  for (const int64_t dim : {-4, 3}) {
+    CHECK_THROWS_AS(diff(x, 1, dim), Error);
+    CHECK_THROWS_AS(diff(x, 0, dim, x), Error);
+  }
+  CHECK((diff(x, 0, 2, ones({2, 3, 1})).sizes() == x.sizes()));
+  CHECK_THROWS_WITH_AS(diff(x, 0, 2, ones({2, 2, 1})), doctest::Contains("prepend or append"), Error);
+}
+
+TEST_CASE("multi_margin_loss of huge numbers has the gradient that fits, not an infinity") {
+  const float most = std::numeric_limits<float>::max();
+  const Tensor x = tensor({-most, 0.0f}).reshape({1, 2}).requires_grad_();
+  multi_margin_loss(x, zeros({1}, kLong), 2).backward();
+  CHECK(x.grad()[0][0].item<float>() == -most);
+  CHECK(x.grad()[0][1].item<float>() == most);
 }
