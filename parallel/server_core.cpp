@@ -106,20 +106,23 @@ std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
   return options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
 }
 
-WholeBatch ServerCore::Impl::whole_batch(int64_t samples) {
-  WholeBatch whole;
-  if (group)
-    whole =
-        group->begin_step(samples, options.shards, steps, std::ssize(piece_sizes(samples)),
-                          [&](int64_t all) { return shards() ? piece_sizes(all) : std::vector<int64_t>(); });
-  else
+// `actual`: the batch that the other processes have confirmed, otherwise the one that they are assumed to have. Nothing is
+// assumed where a second attempt is impossible: without shards, forward changes buffers, and backward accumulates into
+// the gradients of earlier calls.
+void ServerCore::Impl::set_batch(int64_t samples, bool actual) {
+  const auto sizes = [this](int64_t all) { return shards() ? piece_sizes(all) : std::vector<int64_t>(); };
+  const bool once = !shards() && (has_buffers || accumulating);
+  if (!group)
     whole = {samples, default_generator().current_seed(), 0, 0, {}};
+  else if (actual)
+    whole = group->corrected(sizes);
+  else
+    whole = group->begin_step(samples, options.shards, steps, std::ssize(piece_sizes(samples)), sizes, once);
   if (whole.own_shards.empty()) {
     whole.own_shards = piece_sizes(samples);
     whole.count = static_cast<int64_t>(whole.own_shards.size());
     whole.total = whole.count;
   }
-  return whole;
 }
 
 std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
@@ -146,47 +149,62 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
-  s.whole = s.whole_batch(batch_size(batch));
-  const std::vector<Piece> pieces = s.cut(s.whole);
-  // Each device gets a run of consecutive pieces; device i gets counts[i] of them.
-  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), s.devices.size());
-  const std::vector<Device> used(s.devices.begin(),
-                                 s.devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
+  const int64_t samples = batch_size(batch);
+  s.set_batch(samples, false);
   if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
-  if (s.has_buffers)  // copied before computing, since the root's forward changes its own
-    for (auto& r : s.replicas)
-      if (r.get() != &s.master()) r->copy_buffers(s.master());
-  if (s.has_buffers && s.shards()) s.master().shard_buffers.begin(*s.master().net);
-  StepResult result{Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
-  for (std::size_t i = 0; i < pieces.size(); ++i) result.weights[i] = pieces[i].weight;
-  std::vector<char> bad(s.devices.size(), 0);
-  for (std::size_t i = used.size(); i < s.devices.size() && !s.accumulating; ++i)
-    s.replicas[i]->forget_gradients();
-  const auto errors = run_on_devices(used, [&](std::size_t i) {
-    std::size_t first = 0;
-    for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
-    s.work(i, pieces, first, static_cast<std::size_t>(counts[i]), batch, loss, result, bad);
-  });
-  const double computed = seconds_now();
-  result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
-  const bool failed = std::any_of(errors.begin(), errors.end(), [](const auto& e) { return e != nullptr; });
-  if (s.group && !failed && s.options.not_finite == NotFinite::kSkip)
+  Computed computed = s.compute(batch, loss);
+  if (s.group && !s.group->confirmed()) {
+    if (s.shards()) s.master().shard_buffers.restore();
+    s.set_batch(samples, true);
+    computed = s.compute(batch, loss);
+  }
+  const double computed_at = seconds_now();
+  StepResult& result = computed.result;
+  const std::size_t used = computed.used.size();
+  if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
     result.skipped = s.group->any(result.skipped);
-  if (result.skipped || failed) s.forget();
+  const bool lost = result.skipped || computed.failed;
+  if (lost) s.forget();
   if (s.shards() && s.has_buffers) {
-    if (result.skipped || failed)
+    if (lost)
       s.master().shard_buffers.restore();
     else
-      s.fold_buffers(used.size());
+      s.fold_buffers(used);
   }
-  rethrow(errors, used, s.group.get());
-  s.add_timings(used.size(), computed - begin);
+  rethrow(computed.errors, computed.used, s.group.get());
+  s.add_timings(used, computed_at - begin);
   ++s.steps;
-  if (!result.skipped) s.reduce(used.size(), next);
+  if (!result.skipped) s.reduce(used, next);
   s.left_at = seconds_now();
-  s.timings.reduce += s.left_at - computed;
+  s.timings.reduce += s.left_at - computed_at;
   s.timings.total += s.left_at - begin;
-  return result;
+  return std::move(result);
+}
+
+// Forward and backward of all pieces of this process.
+ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, PieceFunction loss) {
+  const std::vector<Piece> pieces = cut(whole);
+  // Each device gets a run of consecutive pieces; device i gets counts[i] of them.
+  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces.size()), devices.size());
+  if (has_buffers)  // copied before computing, since the root's forward changes its own
+    for (auto& r : replicas)
+      if (r.get() != &master()) r->copy_buffers(master());
+  if (has_buffers && shards()) master().shard_buffers.begin(*master().net);
+  Computed out;
+  out.used.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
+  out.result = {Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
+  for (std::size_t i = 0; i < pieces.size(); ++i) out.result.weights[i] = pieces[i].weight;
+  std::vector<char> bad(devices.size(), 0);
+  for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i)
+    replicas[i]->forget_gradients();
+  out.errors = run_on_devices(out.used, [&](std::size_t i) {
+    std::size_t first = 0;
+    for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
+    work(i, pieces, first, static_cast<std::size_t>(counts[i]), batch, loss, out.result, bad);
+  });
+  out.result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
+  out.failed = std::any_of(out.errors.begin(), out.errors.end(), [](const auto& e) { return e != nullptr; });
+  return out;
 }
 
 void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {

@@ -23,27 +23,67 @@ ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const
   broadcast_buffers(net.buffers());
 }
 
-// All processes see the same table, so all throw the same error.
-WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
-                                   FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes) {
-  constexpr int kEntries = 5;
-  const int size = group_->size();
-  Tensor own = empty({1, kEntries}, kLong);
-  int64_t* entry = own.data_ptr<int64_t>();
-  entry[0] = samples, entry[1] = shards, entry[2] = step;
-  entry[3] = static_cast<int64_t>(default_generator().current_seed());
-  entry[4] = pieces;
-  const Tensor all = distributed::gather_rows(*group_, own);
-  const int64_t* table = all.data_ptr<int64_t>();
+namespace {
 
+// What a rank says about its part of a batch.
+struct Part {
+  int64_t samples, shards, step, seed, pieces;
+};
+constexpr int kEntries = sizeof(Part) / sizeof(int64_t);
+
+Part part_of(const std::vector<int64_t>& parts, int rank) {
+  const int64_t* row = parts.data() + rank * kEntries;
+  return {row[0], row[1], row[2], row[3], row[4]};
+}
+
+}  // namespace
+
+// Parts are assumed to be those of the last step, so that forward does not wait for the other processes. All processes
+// see the same parts in the end, so they agree on whether the assumption was right.
+WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
+                                   ShardSizes shard_sizes, bool wait) {
+  const NoGradGuard no_grad;
+  const int64_t seed = static_cast<int64_t>(default_generator().current_seed());
+  Tensor own = empty({1, kEntries}, kLong);
+  const int64_t row[kEntries] = {samples, shards, step, seed, pieces};
+  std::copy(row, row + kEntries, own.data_ptr<int64_t>());
+  arriving_ = empty({group_->size(), kEntries}, TensorOptions(kLong).device(group_->device()));
+  exchange_of_parts_ = group_->all_gather(arriving_, own.to(group_->device()));
+
+  for (std::size_t at = 0; at < parts_.size(); at += kEntries) parts_[at + 2] = step;
+  const auto mine = static_cast<std::ptrdiff_t>(rank()) * kEntries;
+  if (wait || parts_.empty() || !std::equal(row, row + kEntries, parts_.begin() + mine))
+    return corrected(shard_sizes);
+  return batch(shard_sizes);
+}
+
+std::vector<int64_t> ServerGroup::received() const {
+  const NoGradGuard no_grad;
+  exchange_of_parts_->wait();
+  const Tensor here = arriving_.cpu();
+  return std::vector<int64_t>(here.data_ptr<int64_t>(), here.data_ptr<int64_t>() + here.numel());
+}
+
+bool ServerGroup::confirmed() const { return received() == parts_; }
+
+WholeBatch ServerGroup::corrected(ShardSizes shard_sizes) {
+  parts_ = received();
+  return batch(shard_sizes);
+}
+
+// All processes have the same parts, so all throw the same error.
+WholeBatch ServerGroup::batch(ShardSizes shard_sizes) const {
+  const int size = group_->size();
+  const Part own = part_of(parts_, rank());
   WholeBatch whole;
-  whole.seed = static_cast<uint64_t>(table[3]);
+  whole.seed = static_cast<uint64_t>(part_of(parts_, 0).seed);
   for (int r = 0; r < size; ++r) {
-    const int64_t* of = table + r * kEntries;
-    check(of[1] == shards && of[2] == step, "ParameterServer: rank ", r, " is at step ", of[2],
-          " with shards = ", of[1], ", but rank ", rank(), " at step ", step, " with shards = ", shards);
-    whole.samples += of[0];
-    if (r < rank()) whole.first += of[4];
+    const Part of = part_of(parts_, r);
+    check(of.shards == own.shards && of.step == own.step, "ParameterServer: rank ", r, " is at step ",
+          of.step, " with shards = ", of.shards, ", but rank ", rank(), " at step ", own.step,
+          " with shards = ", own.shards);
+    whole.samples += of.samples;
+    if (r < rank()) whole.first += of.pieces;
   }
   const std::vector<int64_t> sizes = shard_sizes(whole.samples);
   if (sizes.empty()) return whole;
@@ -55,7 +95,8 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
     const int64_t first = balanced_begin(whole.total, size, r),
                   end = balanced_begin(whole.total, size, r + 1);
     const int64_t expected = std::accumulate(sizes.begin() + first, sizes.begin() + end, int64_t{0});
-    check(table[r * kEntries] == expected, "ParameterServer: rank ", r, " has ", table[r * kEntries],
+    const int64_t samples = part_of(parts_, r).samples;
+    check(samples == expected, "ParameterServer: rank ", r, " has ", samples,
           " samples, but its part of a batch of ", whole.samples, " in ", sizes.size(), " shards has ",
           expected, " (shards ", first, " to ", end - 1, ")");
     if (r == rank()) {

@@ -22,15 +22,22 @@ struct WholeBatch {
 
 class ServerGroup {
  public:
+  using ShardSizes = FunctionRef<std::vector<int64_t>(int64_t samples)>;
   /// Compares the models of all processes, then overwrites their parameters and buffers with those of rank 0.
   ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes);
 
   int rank() const { return group_->rank(); }
-  /// Exchanges the sizes of the batch's parts. `pieces`: in how many this process cuts its part without shards.
-  /// `shard_sizes(n)`: the sizes of the shards of n samples; empty without shards. Throws Error on every process if one
-  /// has other options, is at another step, or has a number of samples that does not match its shards.
-  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
-                        FunctionRef<std::vector<int64_t>(int64_t samples)> shard_sizes);
+  /// Starts to exchange the sizes of the batch's parts, and returns the whole batch. `pieces`: in how many this process
+  /// cuts its part without shards. `shard_sizes(n)`: the sizes of the shards of n samples; empty without shards. If this
+  /// process's part is like in the last step, the others' are assumed to be like then, too (unless `wait`), and
+  /// confirmed() tells. Throws Error on every process if one has other options, is at another step, or has a number of
+  /// samples that does not match its shards; where they are assumed, corrected() throws.
+  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces, ShardSizes shard_sizes,
+                        bool wait);
+  /// Waits for the sizes. Whether the batch is as begin_step() said: call it before anything is sent. Any thread may.
+  bool confirmed() const;
+  /// After confirmed() was false: the actual batch.
+  WholeBatch corrected(ShardSizes shard_sizes);
   /// Whether it is true on any process.
   bool any(bool here);
   /// Replaces `gradients` [n] by the sum over all processes.
@@ -46,8 +53,14 @@ class ServerGroup {
   void abort(const std::exception_ptr& error) noexcept;
 
  private:
+  std::vector<int64_t> received() const;
+  WholeBatch batch(ShardSizes shard_sizes) const;
+
   std::shared_ptr<distributed::ProcessGroup> group_;
   int64_t bucket_bytes_;
+  std::vector<int64_t> parts_;  // one row per rank: what this step goes by
+  Tensor arriving_;             // the same as the ranks have sent it, complete after exchange_of_parts_
+  distributed::WorkPtr exchange_of_parts_;
   distributed::TreeExchange exchange_;
 };
 

@@ -57,7 +57,14 @@ struct ServerCore::Impl {
   StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
   void update(optim::Optimizer& optimizer);
   std::vector<int64_t> piece_sizes(int64_t samples) const;
-  WholeBatch whole_batch(int64_t samples);
+  void set_batch(int64_t samples, bool actual);
+  struct Computed {
+    StepResult result;
+    std::vector<Device> used;
+    std::vector<std::exception_ptr> errors;  // by device
+    bool failed = false;
+  };
+  Computed compute(const Tensors& batch, PieceFunction loss);
   std::vector<Piece> cut(const WholeBatch& whole) const;
   void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
             const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);

@@ -51,8 +51,8 @@ struct Run {
   int processes = 1;
   std::vector<Device> devices = {"cpu:0"};
   int64_t shards = 8, bucket_bytes = 4 << 20;
-  int steps = 4;
-  bool accumulate = false;
+  std::vector<int64_t> samples = {64, 64, 37, 64};  // per step; 37: shards of unequal size
+  int reseeded = -1;                                // the step before which rank 0 changes its seed
 };
 
 // Parameters and buffers after the last step, of every rank.
@@ -65,8 +65,9 @@ std::vector<std::vector<Tensor>> train(const Run& run) {
     parallel::ParameterServer<NetImpl> server(
         net, run.devices, {.shards = run.shards, .group = group, .bucket_bytes = run.bucket_bytes});
     optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
-    for (int step = 0; step < run.steps; ++step) {
-      const int64_t samples = step == 2 ? 37 : 64;  // shards of unequal size
+    for (int step = 0; step < static_cast<int>(run.samples.size()); ++step) {
+      const int64_t samples = run.samples[static_cast<std::size_t>(step)];
+      if (step == run.reseeded && group->rank() == 0) default_generator().set_current_seed(99);
       const auto [x, y] = batch_of(step, samples);
       const auto [begin, end] = shard_range(samples, run.shards, group->size(), group->rank());
       const auto part = [&, from = begin, to = end](const Tensor& t) { return t.narrow(0, from, to - from); };
@@ -130,6 +131,17 @@ TEST_CASE("parameters and buffers have the same bits on any number of processes"
     same(train({.processes = 3, .bucket_bytes = bytes}), expected);
 }
 
+TEST_CASE("a step is repeated where another process's part or seed is not as in the last step") {
+  const int before = cpu::device_count();
+  cpu::set_device_count(std::max(2, before));
+  // The last of two processes has 8 samples of 16 and of 17.
+  const std::vector<int64_t> samples = {24, 17, 16, 16, 17, 17};
+  const std::vector<Tensor> expected = train({.samples = samples, .reseeded = 3})[0];
+  for (const int processes : {2, 3, 4})
+    same(train({.processes = processes, .samples = samples, .reseeded = 3}), expected);
+  same(train({.processes = 2, .devices = {"cpu:0", "cpu:1"}, .samples = samples, .reseeded = 3}), expected);
+}
+
 TEST_CASE("several devices per process leave the bits as they are") {
   const int before = cpu::device_count();
   cpu::set_device_count(std::max(2, before));
@@ -181,6 +193,60 @@ TEST_CASE("without shards the processes' gradients are summed by the engine") {
   (out * out).mean().backward();
   const Tensor expected = net->weight.detach() - net->weight.grad() * 0.1;
   for (const Tensor& end : ends) CHECK(allclose(end, expected, 1e-5, 1e-6));
+}
+
+TEST_CASE(
+    "without shards a part of another size changes the weights of all, and random streams follow rank 0's "
+    "seed") {
+  std::mutex mutex;
+  std::vector<std::vector<Tensor>> drawn(2);
+  on_ranks(2, [&](const GroupPtr& group) {
+    const GeneratorGuard guard{Generator(0)};
+    auto net = std::make_shared<nn::LinearImpl>(4, 2);
+    const auto make = [] { return std::make_shared<nn::LinearImpl>(4, 2); };
+    parallel::ParameterServer<nn::LinearImpl> server(net, {"cpu:0"}, {.group = group}, make);
+    const Tensor x = arange(9 * 4).view({9, 4}).to(kFloat) / 10;
+    int calls = 0;
+    const auto gradient = [&](int64_t first, bool holds) {
+      const int64_t begin = group->rank() == 0 ? 0 : first, end = group->rank() == 0 ? first : first + 3;
+      const auto loss = [&](nn::LinearImpl& n, const Tensors& batch) {
+        ++calls;
+        const Tensor random = rand({2});
+        {
+          const std::lock_guard lock(mutex);
+          drawn[static_cast<std::size_t>(group->rank())].push_back(random);
+        }
+        return (n.forward(batch[0]) * n.forward(batch[0])).mean();
+      };
+      if (!holds) return server.backward({x.narrow(0, begin, end - begin)}, loss), void();
+      const auto no_sync = server.no_sync();
+      server.backward({x.narrow(0, begin, end - begin)}, loss);
+    };
+    const auto expected = [&](int64_t samples) {
+      nn::Linear plain(4, 2);
+      plain->load_state_dict(net->state_dict());
+      const Tensor out = plain(x.narrow(0, 0, samples));
+      (out * out).mean().backward();
+      return plain->weight.grad();
+    };
+    const auto close = [&](const Tensor& sum) { CHECK(allclose(net->weight.grad(), sum, 1e-5, 1e-6)); };
+    gradient(5, false);
+    close(expected(8));
+    gradient(5, false);
+    if (group->rank() == 1) CHECK(calls == 2);
+    gradient(2, false);  // rank 1 has 3 samples as before
+    close(expected(5));
+    if (group->rank() == 1) CHECK(calls == 4);
+    if (group->rank() == 0) default_generator().set_current_seed(5);
+    gradient(2, false);
+    if (group->rank() == 1) CHECK(calls == 6);
+    gradient(6, true);  // rank 1 accumulates into new gradients, and then into these
+    if (group->rank() == 1) CHECK(calls == 8);
+    gradient(1, false);
+    if (group->rank() == 1) CHECK(calls == 9);
+    close(expected(9) + expected(4));
+  });
+  CHECK_FALSE(drawn[0].back().equal(drawn[1].back()));
 }
 
 TEST_CASE("without shards every piece has its own random stream, also with unequal numbers of devices") {
