@@ -88,7 +88,10 @@ ServerCore::~ServerCore() = default;
 
 void ServerCore::Impl::make_inboxes() {
   inboxes.resize(devices.size());
-  if (shards()) return;
+  if (shards()) {
+    for (auto& r : replicas) r->collect_into_tree();
+    return;
+  }
   const Tensor& like = master().flat.grad();
   const auto bytes = static_cast<int64_t>(like.nbytes());
   const int automatic = static_cast<int>(std::min<int64_t>(4, 1 + bytes / (1 << 20)));
@@ -232,7 +235,8 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
   r.timings.broadcast += clock.lap();
   r.await_sent();
   if (shards()) {
-    r.tree.begin(whole.total);
+    // The sum of earlier calls must stay where it is.
+    r.tree.begin(whole.total, accumulating && &r == &master() ? FlatSum{} : r.gradients());
     if (has_buffers && &r != &master()) r.shard_buffers.begin(*r.net);
   } else if (!accumulating || !r.has_gradient) {
     r.flat.zero_grad();
@@ -279,6 +283,8 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   r.timings.forward += clock.lap();
   const bool sends = !shards() && held_back == 0 && last;
   if (sends) r.begin_sending();
+  if (shards()) r.tree.begin_leaf(piece.number, r.flat.parameters(), r.flat.grad(), r.offsets);
+  r.adding_shard = shards();
   if (piece.weight == 1)
     value.backward();
   else
@@ -286,8 +292,8 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   value.reset();
   if (sends) r.end_sending();
   if (shards()) {
-    r.tree.add_gradients(piece.number, r.flat.parameters(), r.flat.grad(), r.offsets);
-    for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
+    r.adding_shard = false;
+    r.tree.end_leaf(r.flat.parameters());
     r.shard_buffers.end_shard();
   }
   r.timings.backward += clock.lap();

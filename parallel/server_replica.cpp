@@ -241,17 +241,32 @@ void Replica::await_sent() {
   if (channel_) channel_->free_sender();
 }
 
-void Replica::look_at_gradients() {
+FlatSum Replica::gradients() const {
   NoGradGuard no_grad;
+  FlatSum out{flat.grad(), {}};
   for (std::size_t i = 0; i < flat.parameters().size(); ++i) {
     const Tensor& p = flat.parameters()[i];
-    p.mutable_grad() = flat.grad().narrow(0, offsets[i], p.numel()).view(p.sizes());
+    out.views.push_back(flat.grad().narrow(0, offsets[i], p.numel()).view(p.sizes()));
   }
+  return out;
+}
+
+void Replica::look_at_gradients() {
+  const FlatSum all = gradients();
+  for (std::size_t i = 0; i < all.views.size(); ++i) flat.parameters()[i].mutable_grad() = all.views[i];
+}
+
+// Otherwise the gradients of all parameters would be in memory twice at the end of backward.
+void Replica::collect_into_tree() {
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i)
+    hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor& p) {
+      if (adding_shard) tree.collect(i, p);
+    }));
 }
 
 void Replica::forget_gradients() {
   for (const Tensor& p : flat.parameters()) p.mutable_grad().reset();
-  has_gradient = sending_ = false;
+  has_gradient = sending_ = adding_shard = false;
 }
 
 }  // namespace tandem::parallel

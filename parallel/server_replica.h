@@ -114,6 +114,10 @@ struct Replica {
   void forget_gradients();
   /// Makes each .grad() a view of flat.grad(), which keeps its values.
   void look_at_gradients();
+  /// Registers a hook on each parameter that moves the gradient of a shard into `tree` as soon as it arrives.
+  void collect_into_tree();
+  /// flat.grad() and each parameter's view of it.
+  FlatSum gradients() const;
 
   const Device device;
   const std::shared_ptr<nn::Module> net;
@@ -124,6 +128,7 @@ struct Replica {
   ShardBuffers shard_buffers;
   uint64_t fetched = ~uint64_t{0};  // stamp of the root at the last fetch
   bool has_gradient = false;
+  bool adding_shard = false;  // its backward runs, and `tree` expects the gradients
   DeviceTimings timings;
 
  private:

@@ -118,7 +118,7 @@ void ServerCore::Impl::reduce_tree(std::size_t used) {
     group->sum_tree(total.nodes(), whole.total, sum, accumulating);
   else if (accumulating)
     sum.add_(total.nodes()[0].sum.flat);
-  else
+  else if (!total.nodes()[0].sum.flat.is_same(sum))
     sum.copy_(total.nodes()[0].sum.flat);
   master().look_at_gradients();
 }

@@ -39,15 +39,17 @@ std::vector<TreePlace> tree_nodes(int64_t leaves, int64_t first, int64_t count) 
   return out;
 }
 
-void TreeSum::begin(int64_t leaves) {
+void TreeSum::begin(int64_t leaves, FlatSum first) {
   leaves_ = leaves;
   for (Node& node : nodes_)
-    if (!node.sum.views.empty()) spare_.push_back(std::move(node.sum));
+    if (!node.sum.views.empty() && !node.sum.flat.is_same(first_.flat)) spare_.push_back(std::move(node.sum));
   nodes_.clear();
+  first_ = std::move(first);
 }
 
 FlatSum TreeSum::buffer(const std::vector<Tensor>& parameters, const Tensor& like,
                         const std::vector<int64_t>& offsets) {
+  if (nodes_.empty() && first_.flat.defined()) return first_;
   if (!spare_.empty()) {
     FlatSum out = std::move(spare_.back());
     spare_.pop_back();
@@ -60,23 +62,42 @@ FlatSum TreeSum::buffer(const std::vector<Tensor>& parameters, const Tensor& lik
   return out;
 }
 
-void TreeSum::add_gradients(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
-                            const std::vector<int64_t>& offsets) {
-  NoGradGuard no_grad;
-  if (leaf % 2 == 1 && !nodes_.empty() && nodes_.back().level == 0 && nodes_.back().index == leaf - 1) {
-    Node& left = nodes_.back();  // add in place: the right leaf needs no buffer
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (const Tensor& grad = parameters[i].grad(); grad.defined()) left.sum.views[i].add_(grad);
-    left.level = 1;
-    left.index = leaf / 2;
-  } else {
-    Node node{{0, leaf}, buffer(parameters, like, offsets)};
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (const Tensor& grad = parameters[i].grad(); grad.defined())
-        node.sum.views[i].copy_(grad);
-      else
-        node.sum.views[i].zero_();
-    nodes_.push_back(std::move(node));
+void TreeSum::begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
+                         const std::vector<int64_t>& offsets) {
+  const NoGradGuard no_grad;
+  leaf_ = leaf;
+  // A right leaf needs no buffer.
+  own_buffer_ =
+      nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
+  if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(parameters, like, offsets)});
+}
+
+void TreeSum::collect(std::size_t i, const Tensor& parameter) {
+  if (!own_buffer_) return;
+  const NoGradGuard no_grad;
+  Tensor& view = nodes_.back().sum.views[i];
+  Tensor& grad = parameter.mutable_grad();
+  if (!grad.defined() || grad.data_ptr() == view.data_ptr()) return;
+  view.copy_(grad);
+  grad = view.detach();
+}
+
+void TreeSum::end_leaf(const std::vector<Tensor>& parameters) {
+  const NoGradGuard no_grad;
+  Node& node = nodes_.back();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& grad = parameters[i].grad();
+    if (own_buffer_ && grad.defined())
+      collect(i, parameters[i]);
+    else if (own_buffer_)
+      node.sum.views[i].zero_();
+    else if (grad.defined())
+      node.sum.views[i].add_(grad);
+    parameters[i].mutable_grad().reset();
+  }
+  if (!own_buffer_) {
+    node.level = 1;
+    node.index = leaf_ / 2;
   }
   merge();
 }

@@ -31,12 +31,17 @@ class TreeSum {
     FlatSum sum;
   };
 
-  /// Starts a new sum of `leaves` shards. Reuses buffers of the previous one.
-  void begin(int64_t leaves);
-  /// Adds the current gradients of `parameters` as shard `leaf`; numbers must ascend by one. `like`: a flat
-  /// buffer [size] with zero gaps; offsets[i]: where parameter i starts in it.
-  void add_gradients(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
-                     const std::vector<int64_t>& offsets);
+  /// Starts a new sum of `leaves` shards. Reuses buffers of the previous one. `first`: the buffer of the first node, if
+  /// given; the sum of all shards that are added here is then in it if they make a single node.
+  void begin(int64_t leaves, FlatSum first = {});
+  /// Before the backward of shard `leaf`; numbers must ascend by one. `like`: a flat buffer [size] with zero gaps;
+  /// offsets[i]: where parameter i starts in it.
+  void begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
+                  const std::vector<int64_t>& offsets);
+  /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, if there is one.
+  void collect(std::size_t i, const Tensor& parameter);
+  /// Adds the current gradients of `parameters` as the shard of begin_leaf(), and resets them.
+  void end_leaf(const std::vector<Tensor>& parameters);
   /// Adds a sum from another device, already copied to this device; nodes must arrive from left to right.
   void add(int level, int64_t index, Tensor flat);
   /// Nodes from left to right; a single one once all shards have been added.
@@ -49,7 +54,10 @@ class TreeSum {
                  const std::vector<int64_t>& offsets);
   void merge();
 
-  int64_t leaves_ = 0;
+  int64_t leaves_ = 0, leaf_ = 0;
+  FlatSum first_;
+  bool own_buffer_ =
+      false;  // of the current leaf, which is the last node; otherwise it is added to the last node
   std::vector<Node> nodes_;
   std::vector<FlatSum> spare_;
   std::size_t made_ = 0;
