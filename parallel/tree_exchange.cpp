@@ -59,10 +59,11 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
   const Layout layout(leaves, group_->size());
   Part current = start(nodes, layout, 0, std::min(step, size)), last;
   for (int64_t at = 0; at < size; at += step) {
+    // Waits for the last part while `current` is queued behind it, so no more than two parts need memory.
+    if (last.work) finish(last, sum, accumulate);
     Part next;
     if (at + step < size) next = start(nodes, layout, at + step, std::min(at + 2 * step, size));
     add_and_gather(current, layout, sum, accumulate);
-    if (last.work) finish(last, sum, accumulate);
     last = std::exchange(current, std::move(next));
   }
   if (last.work) finish(last, sum, accumulate);
