@@ -7,8 +7,7 @@ namespace tandem::testing {
 
 std::vector<OpTest> unary_cases();
 std::vector<OpTest> binary_cases();
-std::vector<OpTest> reduce_cases();
-std::vector<OpTest> view_cases();
+std::vector<OpTest> operation_cases();
 std::vector<OpTest> index_cases();
 std::vector<OpTest> linalg_cases();
 std::vector<OpTest> nn_cases();
@@ -16,8 +15,8 @@ std::vector<OpTest> composite_cases();
 
 inline std::vector<OpTest> all_cases() {
   std::vector<OpTest> all;
-  for (auto list : {unary_cases, binary_cases, reduce_cases, view_cases, index_cases, linalg_cases, nn_cases,
-                    composite_cases})
+  for (auto list :
+       {unary_cases, binary_cases, operation_cases, index_cases, linalg_cases, nn_cases, composite_cases})
     for (OpTest& test : list()) all.push_back(std::move(test));
   return all;
 }

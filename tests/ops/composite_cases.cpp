@@ -20,7 +20,6 @@ void shapes(std::vector<OpTest>& list) {
        real({3, 4}), real({3, 2}));
   CASE("masked_scatter", "torch.masked_scatter(x0, x1 > 0, x2)", masked_scatter(x[0], x[1] > 0, x[2]),
        real({3, 4}), constant({3, 4}, -1, 1), real({12}));
-  CASE("tril_", "(x0 * 1).tril_(1)", (x[0] * 1).tril_(1), real({3, 4}));
   CASE("block_diag", "torch.block_diag(x0, x1)", block_diag({x[0], x[1]}), real({2, 3}), real({2}));
   CASE("cartesian_prod", "torch.cartesian_prod(x0, x1)", cartesian_prod({x[0], x[1]}), real({2}), real({3}));
   CASE("combinations", "torch.combinations(x0, 2)", combinations(x[0], 2), real({4}));

@@ -27,9 +27,6 @@ void add_diagonals(Table& table) {
   table.give<T(CT, CT, I, I, I)>("diagonal_scatter", diagonal_scatter);
   table.give<T(CT, CT, I, I)>("select_scatter", select_scatter);
   table.give<T(CT, CT, I, optional<I>, optional<I>, I)>("slice_scatter", slice_scatter);
-  table.write<I>("tril_", &T::tril_);
-  table.write<I>("triu_", &T::triu_);
-  table.write<>("t_", &T::t_);
   table.add("tril_indices", std::type_identity<T(I, I, I)>(),
             [](I r, I c, I o) { return tril_indices(r, c, o); });
   table.add("triu_indices", std::type_identity<T(I, I, I)>(),

@@ -1,8 +1,8 @@
-// The functions of pointwise_table.h: their overloads; and the descriptions of all tables for Python.
+// The functions of pointwise_table.h and operation_table.h: their overloads, and their descriptions for Python.
 #include <cstdio>
 
+#include "tandem/tests/ops/operation_table.h"
 #include "tandem/tests/ops/pointwise_table.h"
-#include "tandem/tests/ops/reduction_table.h"
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {
@@ -88,13 +88,18 @@ std::string description(const BinaryFunction& f) {
                 ", \"in_place_right\": ", flag(f.in_place_right != nullptr), "}");
 }
 
-std::string description(const ReductionFunction& f) {
-  return concat("{\"name\": ", quoted(f.name), ", \"drawn\": ", quoted(f.drawn), "}");
+std::string description(const Operation& f) {
+  return concat("{\"name\": ", quoted(f.name), ", \"torch\": ", quoted(torch_name(f)),
+                ", \"drawn\": ", quoted(f.drawn), "}");
 }
 
 }  // namespace
 
 void add_described(Table& table) {
+  for (const Operation& f : operations()) {
+    if (f.overloads != nullptr) f.overloads(table, f.name);
+    if (f.in_place != nullptr) f.in_place(table, f.name + "_");
+  }
   for (const UnaryFunction& f : unary_functions()) {
     add_one(table, f.name, f.parameters.size(), f.function);
     add_one(table, f.name + "_", f.parameters.size(), f.in_place);
@@ -111,9 +116,9 @@ void add_described(Table& table) {
 
 void print_described() {
   const auto text = [](const auto& f) { return description(f); };
-  std::printf("{\"unary\": %s,\n\"binary\": %s,\n\"reductions\": %s}\n",
+  std::printf("{\"unary\": %s,\n\"binary\": %s,\n\"operations\": %s}\n",
               list_of(unary_functions(), text).c_str(), list_of(binary_functions(), text).c_str(),
-              list_of(reduction_functions(), text).c_str());
+              list_of(operations(), text).c_str());
 }
 
 }  // namespace tandem::testing

@@ -39,10 +39,6 @@ void add_pointwise(Table& table) {
   table.write<CS>("fill_", &T::fill_);
   table.write<CT>("fill_", &T::fill_);
   table.write<>("zero_", &T::zero_);
-  table.add("to", std::type_identity<T(T, ScalarType)>(), [](CT x, ScalarType type) { return x.to(type); });
-  table.add("clone", std::type_identity<T(T)>(), [](CT x) { return x.clone(); });
-  table.add("contiguous", std::type_identity<T(T)>(), [](CT x) { return x.contiguous(); });
-  table.add("copy_", std::type_identity<T(T, CT)>(), [](T x, CT y) { return x.copy_(y); });
 }
 
 }  // namespace tandem::testing

@@ -12,18 +12,9 @@
 #include <cstdio>
 
 #include "tandem/nn/files/safetensors.h"
-#include "tandem/tests/ops/reduction_table.h"
 #include "tandem/tests/ops/torch_table.h"
 
 namespace tandem::testing {
-
-Tensors Table::call(const std::string& name, const Words& words, const Tensors& tensors) const {
-  const auto found = overloads_.find(name);
-  if (found != overloads_.end())
-    for (const Overload& overload : found->second)
-      if (overload.fits(words)) return overload.call(words, tensors);
-  throw std::logic_error("no operation " + name + " takes such arguments");
-}
 
 namespace {
 
@@ -41,8 +32,6 @@ class Server {
     add_described(table_);
     add_pointwise(table_);
     add_pairs(table_);
-    for (const ReductionFunction& f : reduction_functions()) f.overloads(table_, f.name);
-    add_shapes(table_);
     add_indexing(table_);
     add_networks(table_);
     add_composites(table_);

@@ -23,6 +23,8 @@ using Indices = std::vector<indexing::TensorIndex>;
 
 /// "a,b" → {"a", "b"}; "" → {}.
 Words split_words(const std::string& text, char separator);
+/// The words of arguments in Python: "x0, [1, 2], None" → {"t0", "l1,2", "n"}.
+Words words_of(const std::string& arguments);
 /// Throws Error for an unknown name.
 ScalarType dtype_named(const std::string& text);
 Reduction reduction_named(const std::string& text);
@@ -179,12 +181,11 @@ class Table {
 };
 
 void add_pointwise(Table& table);
-/// The functions of pointwise_table.h.
+/// The functions of pointwise_table.h and operation_table.h.
 void add_described(Table& table);
 /// Prints these functions as JSON, for torch_cases/described.py.
 void print_described();
 void add_pairs(Table& table);
-void add_shapes(Table& table);
 void add_indexing(Table& table);
 void add_networks(Table& table);
 void add_composites(Table& table);

@@ -10,7 +10,7 @@ import subprocess
 from torch_cases import (composites, extreme, factories, images, indexing, matmul, networks, pairs, pointwise,  # noqa: F401
                          programs, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
-from torch_cases.described import split
+from torch_cases.described import resolve, split
 from torch_cases.extreme import EXTREMES  # noqa: F401
 from torch_cases.layers import LAYERS  # noqa: F401
 
@@ -23,6 +23,9 @@ def add_described(program):
             extreme.described(function, tensors)
             for part in split(function):
                 module.described(part)
-    for function in functions["reductions"]:
-        extreme.described_reduction(function)
-        reductions.described(function)
+    for function in functions["operations"]:
+        if function["drawn"]:
+            extreme.described_reduction(function)
+            reductions.described(function)
+    for cases in CASES, EXTREMES, LAYERS:
+        resolve(cases.values(), functions)

@@ -2,9 +2,6 @@
 import dataclasses
 import typing
 
-import torch
-import torch.nn.functional as F
-
 from torch_draw import FLOATS
 
 CASES = {}
@@ -14,7 +11,7 @@ CASES = {}
 class Case:
     name: str
     draw: typing.Callable
-    torch: typing.Callable
+    torch: typing.Callable = None  # None: as the operation is described
     view: bool = False  # also compares strides and shared memory
     tolerance: float = 1  # factor of torch_random.TOLERANCE
     second: float = 1  # additional factor for second derivatives
@@ -25,17 +22,16 @@ class Case:
 
 
 def case(name, draw, function=None, label=None, **options):
-    """label: distinguishes several cases of the operation `name`."""
+    """label: distinguishes several cases of the operation `name`. function: where its description does not say it."""
     label = name if label is None else f"{name} {label}"
     assert label not in CASES, label
-    CASES[label] = Case(name, draw, function or getattr(torch, name, None) or getattr(torch.Tensor, name), **options)
+    CASES[label] = Case(name, draw, function, **options)
 
 
-def both(name, draw, function=None, label=None, **options):
+def both(name, draw, label=None, **options):
     """The operation and its in-place form: draw(d, make) creates the first argument with make(sizes, dtype…)."""
-    case(name, lambda d: draw(d, d.tensor), function, label, **options)
-    method = getattr(torch.Tensor, name + "_", None) or getattr(F, name + "_", None) or getattr(torch, name + "_")
-    case(name + "_", lambda d: draw(d, d.written), method, label, **options)
+    case(name, lambda d: draw(d, d.tensor), None, label, **options)
+    case(name + "_", lambda d: draw(d, d.written), None, label, **options)
 
 
 def value_for(d, x, *between):

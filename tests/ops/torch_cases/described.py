@@ -47,3 +47,16 @@ def in_place(function, tensors=1):
             return with_keyword(getattr(place, name), function, tensors)
     f = torch_function(function)
     return lambda *a: f(*a, inplace=True)
+
+
+def resolve(cases, functions):
+    """Gives each case without a function that of its description; in place, the member of the same name."""
+    known = {f["name"]: f["torch"] for kind in functions.values() for f in kind}
+    for case in cases:
+        if case.torch is None:
+            name = case.name.removesuffix("_")
+            text = known.get(case.name) or known.get(name, f"torch.{name}")
+            if case.name not in known and (name != case.name or not hasattr(torch, name)):
+                place = "torch.Tensor" if hasattr(torch.Tensor, case.name) else "torch"
+                text = text.replace(f"torch.{name}", f"{place}.{case.name}")
+            case.torch = torch_function(dict(torch=text))

@@ -103,7 +103,7 @@ EXCUSED = [
 def sweep(name, draw, function=None, label=None, **options):
     label = name if label is None else f"{name} {label}"
     assert label not in EXTREMES, label
-    EXTREMES[label] = Case(name, draw, function or getattr(torch, name), **options)
+    EXTREMES[label] = Case(name, draw, function, **options)
 
 
 def sigmoid(x):

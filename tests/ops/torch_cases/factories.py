@@ -45,7 +45,7 @@ def factories():
     case("eye", lambda d: [d.whole(0, 5), optional_type(d)], lambda n, t: torch.eye(n, dtype=t), "n")
     case("eye", lambda d: [d.whole(0, 5), d.whole(0, 5), optional_type(d)], lambda n, m, t: torch.eye(n, m, dtype=t),
          "n m")
-    case("to", lambda d: [d.tensor(d.shape(), d.dtype(True), "finite"), d.pick(*STORED)], torch.Tensor.to)
+    case("to", lambda d: [d.tensor(d.shape(), d.dtype(True), "finite"), d.pick(*STORED)])
     case("clone", lambda d: [d.tensor(d.shape(), d.dtype(True))])
     case("contiguous", lambda d: [d.tensor(d.shape(), d.dtype(True))], view=True)
 

@@ -33,25 +33,22 @@ def views():
     def count(shape):
         return torch.Size(shape).numel()
     for name in ("view", "reshape"):
-        case(name, lambda d: (lambda s: [make(d, s), factors(d, count(s))])(d.shape()), getattr(torch.Tensor, name),
-             view=True)
-    case("view", lambda d: [d.constant(d.shape(), d.dtype(True)), d.pick(*STORED)], torch.Tensor.view, "dtype", view=True)
+        case(name, lambda d: (lambda s: [make(d, s), factors(d, count(s))])(d.shape()), view=True)
+    case("view", lambda d: [d.constant(d.shape(), d.dtype(True)), d.pick(*STORED)], label="dtype", view=True)
     case("flatten", lambda d: (lambda s: [make(d, s), d.dim(len(s)), d.dim(len(s))])(d.shape()), view=True)
     case("unflatten", lambda d: (lambda s, n: [make(d, s), n, factors(d, s[n] if -len(s) <= n < len(s) else 2) or [1]])(
         *dim(d, 1)), view=True)
     case("ravel", lambda d: [make(d, d.shape())], view=True)
     bound = range(-5, 8)
 
-    def slicing(x, n, start, end, step):
-        return torch.ops.aten.slice(x, n, start, end, step)
     case("slice", lambda d: (lambda s, n: [make(d, s), n, d.pick(None, *bound), d.pick(None, *bound), d.pick(1, 1, 2, 3)])(
-        *dim(d)), slicing, view=True)
+        *dim(d)), view=True)
     case("select", lambda d: (lambda s, n: [make(d, s), n, d.whole(-3, 2)])(*dim(d)), view=True)
     case("narrow", lambda d: (lambda s, n: [make(d, s), n, d.whole(-2, 3), d.whole(0, 3)])(*dim(d)), view=True)
     case("expand", lambda d: (lambda s: [make(d, s[0]), s[1] if d.chance(0.7) else [d.pick(1, 2)] + s[1]])(
         (lambda full: ([1 if d.chance(0.4) else n for n in full[d.whole(0, min(len(full), 1)):]],
                        [-1 if i > 0 and d.chance(0.1) else n for i, n in enumerate(full)]))(d.shape())),
-         torch.Tensor.expand, view=True)
+         view=True)
     case("transpose", lambda d: (lambda s: [make(d, s), d.dim(len(s)), d.dim(len(s))])(d.shape()), view=True)
     case("transpose_", lambda d: (lambda s: [d.written(s, grad=False), d.dim(len(s)), d.dim(len(s))])(d.shape()))
     case("t", lambda d: [make(d, d.shape(0, 2))], view=True)
@@ -69,8 +66,7 @@ def views():
     case("unsqueeze", lambda d: (lambda s: [make(d, s), d.whole(-len(s) - 1, len(s))])(d.shape()), view=True)
     case("squeeze_", lambda d: (lambda s, n: [d.written(s, grad=False), n])(*dim(d)))
     case("unsqueeze_", lambda d: (lambda s: [d.written(s, grad=False), d.whole(-len(s) - 1, len(s))])(d.shape()))
-    case("unfold", lambda d: (lambda s, n: [make(d, s), n, d.whole(0, 4), d.whole(1, 3)])(*dim(d)), torch.Tensor.unfold,
-         view=True)
+    case("unfold", lambda d: (lambda s, n: [make(d, s), n, d.whole(0, 4), d.whole(1, 3)])(*dim(d)), view=True)
     case("diagonal", lambda d: (lambda s: [make(d, s), d.whole(-3, 3), d.dim(len(s)), d.dim(len(s))])(d.shape(2)),
          view=True)
 
@@ -131,9 +127,9 @@ def pieces():
     case("hstack", lambda d: [same(d)])
     case("vstack", lambda d: [same(d)])
     case("meshgrid", lambda d: (lambda t: [[d.tensor(d.pick([], [d.size()]), t) for _ in range(d.whole(1, 3))],
-                                           d.pick("ij", "xy")])(d.dtype()), lambda x, i: torch.meshgrid(*x, indexing=i), view=True)
+                                           d.pick("ij", "xy")])(d.dtype()), view=True)
     case("repeat", lambda d: (lambda s: [d.tensor(s), [d.whole(0, 3) for _ in range(len(s) + d.pick(0, 0, 1, -1))]])(
-        d.shape(0, 3)), torch.Tensor.repeat)
+        d.shape(0, 3)))
     case("tile", lambda d: [d.tensor(d.shape(0, 3)), [d.whole(0, 3) for _ in range(d.whole(0, 4))]])
     case("repeat_interleave", lambda d: (lambda s, n: [d.tensor(s), d.whole(0, 3), d.pick(None, n)])(*dim(d)),
          label="number")

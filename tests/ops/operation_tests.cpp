@@ -1,0 +1,46 @@
+// The list of all operations of operation_table.h, and the harness's cases of them.
+#include <memory>
+
+#include "tandem/tests/ops/cases.h"
+#include "tandem/tests/ops/operation_table.h"
+#include "tandem/tests/ops/pointwise_table.h"
+
+namespace tandem::testing {
+namespace {
+
+OpTest test_of(const Operation& f, const Example& e) {
+  const auto table = std::make_shared<Table>();
+  f.overloads(*table, f.name);
+  OpTest test{.name = e.name,
+              .torch = concat("(", torch_name(f), ")(", e.arguments, ")"),
+              .fn = [table, &f, words = words_of(e.arguments)](
+                        const Tensors& x) { return table->call(f.name, words, x); },
+              .cases = e.inputs,
+              .first_order = e.differentiable,
+              .second_order = e.differentiable};
+  if (e.output >= 0) {
+    test.torch += concat("[", e.output, "]");
+    test.fn = [all = test.fn, k = static_cast<std::size_t>(e.output)](const Tensors& x) {
+      return Tensors{all(x).at(k)};
+    };
+  }
+  return test;
+}
+
+}  // namespace
+
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> all = joined({reduction_operations, view_operations});
+  return all;
+}
+
+std::vector<OpTest> operation_cases() {
+  std::vector<OpTest> list;
+  for (const Operation& f : operations()) {
+    for (const Example& e : f.examples) list.push_back(test_of(f, e));
+    list.insert(list.end(), f.tests.begin(), f.tests.end());
+  }
+  return list;
+}
+
+}  // namespace tandem::testing
