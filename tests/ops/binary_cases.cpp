@@ -1,68 +1,9 @@
-// Elementwise functions of two and three tensors.
+// Elementwise functions of two tensors.
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/pointwise_table.h"
 
-// An operation on x, its Python equivalent, and the inputs of one case.
-#define CASE(name, torch, expression, ...) \
-  list.push_back(op(name, torch, [](const Tensors& x) { return expression; }, {{__VA_ARGS__}}))
-
 namespace tandem::testing {
 namespace {
-
-/// The third tensor in [low, high).
-std::vector<std::vector<InputSpec>> triples(double low, double high) {
-  return {{real({3, 4}), real({3, 4}), real({4}, low, high)},
-          {real({2, 3}), real({2, 3}), real({2, 3}, low, high)},
-          {real({3}), real({2, 1}), real({}, low, high)},
-          {real({0, 3}), real({3}), real({1}, low, high)}};
-}
-
-void three(std::vector<OpTest>& list) {
-  list.push_back(op(
-      "lerp tensor", "torch.lerp(x0, x1, x2)", [](const Tensors& x) { return lerp(x[0], x[1], x[2]); },
-      triples(0.05, 0.95)));
-  list.push_back(op(
-      "addcmul", "torch.addcmul(x0, x1, x2, value=0.5)",
-      [](const Tensors& x) { return x[0].addcmul(x[1], x[2], 0.5); }, triples(-2, 2)));
-  list.push_back(op(
-      "addcmul 0.7", "torch.addcmul(x0, x1, x2, value=0.7)",
-      [](const Tensors& x) { return addcmul(x[0], x[1], x[2], 0.7); }, triples(-2, 2)));
-  list.push_back(op(
-      "addcdiv", "torch.addcdiv(x0, x1, x2, value=0.5)",
-      [](const Tensors& x) { return x[0].addcdiv(x[1], x[2], 0.5); }, triples(0.4, 3)));
-  list.push_back(op(
-      "addcdiv 0.7", "torch.addcdiv(x0, x1, x2, value=0.7)",
-      [](const Tensors& x) { return addcdiv(x[0], x[1], x[2], 0.7); }, triples(0.4, 3)));
-  list.push_back(op(
-      "clamp three tensors", "torch.clamp(x0, x1, x2)",
-      [](const Tensors& x) { return clamp(x[0], x[1], x[2]); }, triples(-2, 2)));
-  list.push_back(op("clamp tensors", "torch.clamp(x0, x1, x2)",
-                    [](const Tensors& x) { return x[0].clamp(x[1], x[2]); },
-                    {{distinct({3, 4}), constant({4}, -0.7, -0.6), constant({4}, 0.6, 0.7)}}));
-  CASE("clamp_ tensors", "torch.clamp(x0 * 1, x1, x2)", (x[0] * 1).clamp_(x[1], x[2]), real({3, 4}),
-       real({4}, -0.5, -0.1), real({4}, 0.1, 0.5));
-  list.push_back(op("where", "torch.where(x0, x1, x2)",
-                    [](const Tensors& x) { return where(x[0], x[1], x[2]); },
-                    {{booleans({3, 4}), real({3, 4}), real({4})}, {booleans({3, 1}), real({4}), real({})}}));
-  list.push_back(op("masked_fill", "x0.masked_fill(x1, 2.5)",
-                    [](const Tensors& x) { return x[0].masked_fill(x[1], 2.5); },
-                    {{real({3, 4}), booleans({3, 4})}, {real({3, 4}), booleans({4})}}));
-}
-
-void two(std::vector<OpTest>& list) {
-  const std::vector<std::vector<InputSpec>> pairs = {{real({3, 4}), real({3, 4})},
-                                                     {real({2, 3}), real({2, 3})},
-                                                     {real({2, 1}), real({3})},
-                                                     {real({}), real({4})},
-                                                     {real({0, 3}), real({3})}};
-  list.push_back(op(
-      "lerp", "torch.lerp(x0, x1, 0.3)", [](const Tensors& x) { return lerp(x[0], x[1], 0.3); }, pairs));
-  list.push_back(op(
-      "larger", "torch.where(x0 > x1, x0, x1)",
-      [](const Tensors& x) { return where(x[0] > x[1], x[0], x[1]); }, pairs));
-  CASE("prelu", "torch.where(x0 > 0, x0, x1[:, None] * x0)", prelu(x[0], x[1]), distinct({2, 3, 4}),
-       real({3}));
-}
 
 /// Promotion, and integers with numbers.
 void of_integers(std::vector<OpTest>& list, ScalarType type) {
@@ -97,8 +38,6 @@ std::vector<OpTest> binary_cases() {
                                          [&f](const Tensors& x) { return f.right(x[0], 1, {}); },
                                          {{integers({3, 4}, 0, 3)}, {booleans({4})}})));
   }
-  two(list);
-  three(list);
   for (const ScalarType type : {kLong, kInt, kShort, kChar, kByte}) of_integers(list, type);
   return list;
 }

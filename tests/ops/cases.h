@@ -8,15 +8,10 @@ namespace tandem::testing {
 std::vector<OpTest> unary_cases();
 std::vector<OpTest> binary_cases();
 std::vector<OpTest> operation_cases();
-std::vector<OpTest> index_cases();
-std::vector<OpTest> linalg_cases();
-std::vector<OpTest> nn_cases();
-std::vector<OpTest> composite_cases();
 
 inline std::vector<OpTest> all_cases() {
   std::vector<OpTest> all;
-  for (auto list :
-       {unary_cases, binary_cases, operation_cases, index_cases, linalg_cases, nn_cases, composite_cases})
+  for (auto list : {unary_cases, binary_cases, operation_cases})
     for (OpTest& test : list()) all.push_back(std::move(test));
   return all;
 }

@@ -34,6 +34,13 @@ const std::vector<Operation>& operations();
 // One file per family.
 std::vector<Operation> reduction_operations();
 std::vector<Operation> view_operations();
+std::vector<Operation> index_operations();
+std::vector<Operation> composite_operations();
+std::vector<Operation> linalg_operations();
+std::vector<Operation> ternary_operations();
+std::vector<Operation> factory_operations();
+std::vector<Operation> nn_operations();
+std::vector<Operation> loss_operations();
 
 inline std::vector<Operation> joined(std::initializer_list<std::vector<Operation> (*)()> families) {
   std::vector<Operation> list;

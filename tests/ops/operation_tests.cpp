@@ -30,7 +30,9 @@ OpTest test_of(const Operation& f, const Example& e) {
 }  // namespace
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all = joined({reduction_operations, view_operations});
+  static const std::vector<Operation> all =
+      joined({reduction_operations, view_operations, index_operations, composite_operations,
+              linalg_operations, ternary_operations, factory_operations, nn_operations, loss_operations});
   return all;
 }
 

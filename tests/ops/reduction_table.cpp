@@ -54,7 +54,9 @@ std::vector<Operation> sums() {
            [](Table& table, const std::string& name) {
              table.add(name, std::type_identity<T(CT, MaybeType)>(),
                        [](CT x, MaybeType dtype) { return nansum(x, Ints(), false, dtype); });
-             table.give<T(CT, Ints, bool, MaybeType)>(name, nansum);
+             give<T(CT, Ints, bool, MaybeType)>(table, name, [](CT x, Ints dims, bool keep, MaybeType dtype) {
+               return nansum(x, dims, keep, dtype);
+             });
            },
        .tests = {TEST("nansum", "x0.nansum()", kMatrix, nansum(x))},
        .drawn = "sums"},
@@ -153,13 +155,15 @@ std::vector<Operation> moments() {
 
 std::vector<Operation> scans() {
   return {
-      {OPERATION(cumsum, T(CT, I, MaybeType)),
+      {OPERATION(cumsum, T(CT, I, MaybeType)), WRITE(cumsum, T(T, I, MaybeType)),
+       .torch = "lambda x, n, t: torch.cumsum(x, n, dtype=t)",
        .tests = {TEST("cumsum", "torch.cumsum(x0, 1)", kReals, x.cumsum(1)),
                  TEST("cumsum -1", "torch.cumsum(x0, -1)", kReals, x.cumsum(-1)),
                  CONSTANT("cumsum of integers", "x0.cumsum(0)", kIntegers, x.cumsum(0)),
                  TEST("cumsum function", "x0.cumsum(1)", kLines, cumsum(x, 1))},
        .drawn = "scans"},
-      {OPERATION(cumprod, T(CT, I, MaybeType)),
+      {OPERATION(cumprod, T(CT, I, MaybeType)), WRITE(cumprod, T(T, I, MaybeType)),
+       .torch = "lambda x, n, t: torch.cumprod(x, n, dtype=t)",
        .tests = {TEST("cumprod", "torch.cumprod(x0, 1)", kApart, x.cumprod(1)),
                  TEST("cumprod function", "x0.cumprod(-1)", kLines, cumprod(x, -1))},
        .drawn = "scans"},

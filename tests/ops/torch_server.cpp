@@ -30,12 +30,6 @@ class Server {
  public:
   explicit Server(const std::string& path) : file_(serialize::load_safetensors(path)) {
     add_described(table_);
-    add_pointwise(table_);
-    add_pairs(table_);
-    add_indexing(table_);
-    add_networks(table_);
-    add_composites(table_);
-    add_images(table_);
     add_programs(table_);
   }
   void answer_all() {

@@ -145,16 +145,6 @@ class Table {
                                   return call<R, A...>(f, words, tensors, Numbers<A...>());
                                 }});
   }
-  template <class Signature>
-  void give(const std::string& name, std::type_identity_t<Signature>* f) {
-    add(name, std::type_identity<Signature>(), f);
-  }
-  /// name_: the in-place member.
-  template <class... A>
-  void write(const std::string& name, std::type_identity_t<Tensor& (Tensor::*)(A...)> f) {
-    add(name, std::type_identity<Tensor(const Tensor&, A...)>(),
-        [f](Tensor self, A... a) { return (self.*f)(a...); });
-  }
   /// Throws Error when no such operation with such arguments exists, and passes on errors from the operation.
   Tensors call(const std::string& name, const Words& words, const Tensors& tensors) const;
 
@@ -180,16 +170,10 @@ class Table {
   std::map<std::string, std::vector<Overload>> overloads_;
 };
 
-void add_pointwise(Table& table);
 /// The functions of pointwise_table.h and operation_table.h.
 void add_described(Table& table);
 /// Prints these functions as JSON, for torch_cases/described.py.
 void print_described();
-void add_pairs(Table& table);
-void add_indexing(Table& table);
-void add_networks(Table& table);
-void add_composites(Table& table);
-void add_images(Table& table);
 void add_programs(Table& table);
 
 // Short names for writing signatures.

@@ -1,0 +1,99 @@
+// Describes reads and writes by index.
+#include "tandem/tests/ops/cases.h"
+#include "tandem/tests/ops/operation_table.h"
+
+namespace tandem::testing {
+namespace {
+
+using namespace indexing;
+
+const std::vector<OpTest> kBrackets = {
+    op("index tensor", "x0[x1]", [](const Tensors& x) { return x[0].index({x[1]}); },
+       {{real({3, 4}), integers({5}, -3, 3)}, {real({3, 4}), integers({2, 2}, 0, 3)}}),
+    op("index mask", "x0[x1]", [](const Tensors& x) { return x[0].index({x[1]}); },
+       {{real({3, 4}), booleans({3})}, {real({3, 4}), booleans({3, 4})}}),
+    op("index mixed", "x0[:, x1, None, 1:]",
+       [](const Tensors& x) {
+         return x[0].index({Slice(), x[1], None, Slice(1, nullopt)});
+       },
+       {{real({2, 3, 4}), integers({5}, 0, 3)}}),
+    op("index two", "x0[x1, :, x2]",
+       [](const Tensors& x) {
+         return x[0].index({x[1], Slice(), x[2]});
+       },
+       {{real({3, 2, 4}), integers({5}, 0, 3), integers({5}, 0, 4)}}),
+    op("index ellipsis", "x0[..., -1, ::2]",
+       [](const Tensors& x) {
+         return x[0].index({Ellipsis, -1, Slice(nullopt, nullopt, 2)});
+       },
+       {{real({2, 3, 4})}}),
+};
+
+std::vector<Operation> brackets() {
+  return {
+      {.name = "index",
+       .overloads =
+           [](Table& table, const std::string& name) {
+             give<T(CT, TensorList)>(table, name, [](CT x, TensorList at) { return index(x, at); });
+             give<T(CT, Indices)>(table, name, [](CT x, const Indices& at) { return x.index(at); });
+           },
+       .torch = "lambda x, at: x[tuple(at)]",
+       .tests = kBrackets},
+      {OPERATION(index_put, T(CT, TensorList, CT, bool)),
+       WRITE(index_put, T(T, TensorList, CT, bool), T(T, Indices, CT)), .torch = "torch.ops.aten.index_put",
+       .tests = {op("index_put_", "put(x0, x1)",
+                    [](const Tensors& x) {
+                      Tensor y = x[0] * 1;
+                      y.index_put_({Slice(1, 3), Slice(nullopt, nullopt, 2)}, x[1]);
+                      return y;
+                    },
+                    {{real({3, 4}), real({2})}})}},
+      {OPERATION(masked_select, T(CT, CT)),
+       .examples = {{"masked_select", "x0, x1", {{real({3, 4}), booleans({3, 4})}}}}},
+      {OPERATION(masked_scatter, T(CT, CT, CT)), WRITE(masked_scatter, T(T, CT, CT)),
+       .tests = {op("masked_scatter", "torch.masked_scatter(x0, x1 > 0, x2)",
+                    [](const Tensors& x) { return masked_scatter(x[0], x[1] > 0, x[2]); },
+                    {{real({3, 4}), constant({3, 4}, -1, 1), real({12})}})}},
+      {OPERATION(take, T(CT, CT)),
+       .examples = {{"take", "x0, x1", {{real({3, 4}), integers({2, 3}, 0, 12)}}}}},
+      {OPERATION(nonzero, T(CT)), .examples = {{"nonzero", "x0", {{booleans({3, 4})}}, false}}},
+  };
+}
+
+std::vector<Operation> dimensions() {
+  return {
+      {OPERATION(index_select, T(CT, I, CT)),
+       .examples = {{"index_select", "x0, 1, x1", {{real({2, 4, 3}), integers({5}, 0, 4)}}}}},
+      {OPERATION(index_add, T(CT, I, CT, CT, CS)), WRITE(index_add, T(T, I, CT, CT, CS)),
+       .torch = "lambda x, n, i, s, a: torch.index_add(x, n, i, s, alpha=a)",
+       .examples = {{"index_add", "x0, 0, x1, x2, 2", {{real({4, 3}), integers({5}, 0, 4), real({5, 3})}}}}},
+      {OPERATION(index_copy, T(CT, I, CT, CT)), WRITE(index_copy, T(T, I, CT, CT))},
+      {OPERATION(index_fill, T(CT, I, CT, CS), T(CT, I, CT, CT)),
+       WRITE(index_fill, T(T, I, CT, CS), T(T, I, CT, CT))},
+      {OPERATION(gather, T(CT, I, CT)),
+       .examples = {{"gather", "x0, 1, x1", {{real({3, 4}), integers({3, 6}, 0, 4)}}}}},
+      {OPERATION(scatter, T(CT, I, CT, CT), T(CT, I, CT, CS)),
+       WRITE(scatter, T(T, I, CT, CT), T(T, I, CT, CS)),
+       .examples = {{"scatter number", "x0, 1, x1, 2.5", {{real({3, 4}), integers({3, 2}, 0, 4)}}}},
+       .tests = {op("scatter", "torch.scatter(x0, 1, torch.tensor([[0, 2], [3, 1], [1, 0]]), x1)",
+                    [](const Tensors& x) {
+                      return x[0].scatter(1, tensor({{0, 2}, {3, 1}, {1, 0}}).to(x[0].device()), x[1]);
+                    },
+                    {{real({3, 4}), real({3, 2})}})}},
+      {OPERATION(scatter_add, T(CT, I, CT, CT)), WRITE(scatter_add, T(T, I, CT, CT)),
+       .examples = {{"scatter_add",
+                     "x0, 1, x1, x2",
+                     {{real({3, 4}), integers({3, 6}, 0, 4), real({3, 6})}}}}},
+      {OPERATION(take_along_dim, T(CT, CT, optional<I>))},
+      {OPERATION(one_hot, T(CT, I)), .torch = "F.one_hot",
+       .examples = {{"one_hot", "x0, 6", {{integers({2, 3}, 0, 6)}}, false}}},
+      {OPERATION(embedding, T(CT, CT, I, bool, bool)),
+       .examples = {{"embedding", "x0, x1, -1, False, False", {{real({5, 3}), integers({2, 4}, 0, 5)}}}}},
+  };
+}
+
+}  // namespace
+
+std::vector<Operation> index_operations() { return joined({brackets, dimensions}); }
+
+}  // namespace tandem::testing
