@@ -1,26 +1,23 @@
 // Describes factories and fills.
 #include "tandem/tests/ops/operation_table.h"
 
-// A factory whose last argument is a dtype.
-#define TYPED(f, ...) \
-  { OPERATION(f, __VA_ARGS__), .torch = "lambda *a: torch." #f "(*a[:-1], dtype=a[-1])" }
-
 namespace tandem::testing {
 
 std::vector<Operation> factory_operations() {
   return {
-      TYPED(zeros, T(Ints, Options)),
-      TYPED(ones, T(Ints, Options)),
-      TYPED(full, T(Ints, CS, Options)),
-      TYPED(arange, T(CS, Options), T(CS, CS, Options), T(CS, CS, CS, Options)),
-      TYPED(linspace, T(CS, CS, I, Options)),
+      {OPERATION(zeros, T(Ints, Options)), .torch = with_dtype("zeros")},
+      {OPERATION(ones, T(Ints, Options)), .torch = with_dtype("ones")},
+      {OPERATION(full, T(Ints, CS, Options)), .torch = with_dtype("full")},
+      {OPERATION(arange, T(CS, Options), T(CS, CS, Options), T(CS, CS, CS, Options)),
+       .torch = with_dtype("arange")},
+      {OPERATION(linspace, T(CS, CS, I, Options)), .torch = with_dtype("linspace")},
       {OPERATION(logspace, T(CS, CS, I, double, Options)),
        .torch = "lambda s, e, n, b, t: torch.logspace(s, e, n, b, dtype=t)"},
-      TYPED(eye, T(I, Options), T(I, I, Options)),
-      TYPED(zeros_like, T(CT, Options)),
-      TYPED(ones_like, T(CT, Options)),
-      TYPED(full_like, T(CT, CS, Options)),
-      TYPED(scalar_tensor, T(CS, Options)),
+      {OPERATION(eye, T(I, Options), T(I, I, Options)), .torch = with_dtype("eye")},
+      {OPERATION(zeros_like, T(CT, Options)), .torch = with_dtype("zeros_like")},
+      {OPERATION(ones_like, T(CT, Options)), .torch = with_dtype("ones_like")},
+      {OPERATION(full_like, T(CT, CS, Options)), .torch = with_dtype("full_like")},
+      {OPERATION(scalar_tensor, T(CS, Options)), .torch = with_dtype("scalar_tensor")},
       {.name = "new_zeros",
        .overloads = MEMBER(new_zeros, T(CT, Ints, Options)),
        .torch = "lambda x, s, t: x.new_zeros(s, dtype=t)"},

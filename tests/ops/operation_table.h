@@ -42,6 +42,11 @@ std::vector<Operation> factory_operations();
 std::vector<Operation> nn_operations();
 std::vector<Operation> loss_operations();
 
+/// In Python: torch.NAME with the last argument as its dtype.
+inline std::string with_dtype(const char* name) {
+  return concat("lambda *a: torch.", name, "(*a[:-1], dtype=a[-1])");
+}
+
 inline std::vector<Operation> joined(std::initializer_list<std::vector<Operation> (*)()> families) {
   std::vector<Operation> list;
   for (const auto family : families)

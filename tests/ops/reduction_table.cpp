@@ -38,7 +38,7 @@ const Cases kReals = {{real({3, 4, 5})}, {real({1, 6, 2})}},
 
 std::vector<Operation> sums() {
   return {
-      {OPERATION(sum, T(CT, MaybeType), T(CT, Ints, bool, MaybeType)),
+      {OPERATION(sum, T(CT, MaybeType), T(CT, Ints, bool, MaybeType)), .torch = with_dtype("sum"),
        .tests = {TEST("sum", "x0.sum()", kReals, x.sum()), TEST("sum 1", "x0.sum(1)", kReals, x.sum(1)),
                  TEST("sum 0 2 keep", "x0.sum((0, 2), True)", kReals, x.sum({0, 2}, true)),
                  TEST("sum -1", "x0.sum(-1)", kReals, x.sum(-1)),
@@ -52,22 +52,21 @@ std::vector<Operation> sums() {
       {.name = "nansum",
        .overloads =
            [](Table& table, const std::string& name) {
-             table.add(name, std::type_identity<T(CT, MaybeType)>(),
-                       [](CT x, MaybeType dtype) { return nansum(x, Ints(), false, dtype); });
-             give<T(CT, Ints, bool, MaybeType)>(table, name, [](CT x, Ints dims, bool keep, MaybeType dtype) {
-               return nansum(x, dims, keep, dtype);
-             });
+             give<T(CT, MaybeType)>(table, name,
+                                    [](CT x, MaybeType dtype) { return nansum(x, Ints(), false, dtype); });
+             GIVE(nansum, T(CT, Ints, bool, MaybeType))(table, name);
            },
+       .torch = with_dtype("nansum"),
        .tests = {TEST("nansum", "x0.nansum()", kMatrix, nansum(x))},
        .drawn = "sums"},
-      {OPERATION(mean, T(CT, MaybeType), T(CT, Ints, bool, MaybeType)),
+      {OPERATION(mean, T(CT, MaybeType), T(CT, Ints, bool, MaybeType)), .torch = with_dtype("mean"),
        .tests = {TEST("mean", "x0.mean()", kReals, x.mean()),
                  TEST("mean 0 1", "x0.mean((0, 1))", kReals, x.mean({0, 1})),
                  TEST("mean function", "x0.mean()", kNotEmpty, mean(x)),
                  TEST("mean function 0", "x0.mean(0)", kMatrices, mean(x, 0)),
                  CONSTANT("mean as float64", "x0.mean(dtype=torch.float64)", kIntegers, x.mean(kDouble))},
        .drawn = "sums"},
-      {OPERATION(prod, T(CT, MaybeType), T(CT, I, bool, MaybeType)),
+      {OPERATION(prod, T(CT, MaybeType), T(CT, I, bool, MaybeType)), .torch = with_dtype("prod"),
        .tests = {TEST("prod", "x0.prod()", kApart, x.prod()), TEST("prod 1", "x0.prod(1)", kApart, x.prod(1)),
                  TEST("prod function", "x0.prod()", kAnyRank, prod(x)),
                  TEST("prod function 1", "x0.prod(1)", kMatrices, prod(x, 1)),
@@ -95,7 +94,8 @@ std::vector<Operation> sums() {
        .tests = {TEST("amin", "x0.amin((1,), True)", kApart, x.amin({1}, true)),
                  TEST("amin function", "x0.amin(1, True)", kDistinct, amin(x, 1, true))},
        .drawn = "bounds"},
-      {OPERATION(aminmax, Pair(CT, optional<I>, bool)), .drawn = "aminmax"},
+      {OPERATION(aminmax, Pair(CT, optional<I>, bool)),
+       .torch = "lambda x, n, keep: torch.aminmax(x, dim=n, keepdim=keep)", .drawn = "aminmax"},
       {OPERATION(argmax, T(CT, optional<I>, bool)),
        .tests = {CONSTANT("argmax", "x0.argmax()", kApart, x.argmax()),
                  CONSTANT("argmax 1", "x0.argmax(1)", kApart, x.argmax(1))},
@@ -156,25 +156,25 @@ std::vector<Operation> moments() {
 std::vector<Operation> scans() {
   return {
       {OPERATION(cumsum, T(CT, I, MaybeType)), WRITE(cumsum, T(T, I, MaybeType)),
-       .torch = "lambda x, n, t: torch.cumsum(x, n, dtype=t)",
+       .torch = with_dtype("cumsum"),
        .tests = {TEST("cumsum", "torch.cumsum(x0, 1)", kReals, x.cumsum(1)),
                  TEST("cumsum -1", "torch.cumsum(x0, -1)", kReals, x.cumsum(-1)),
                  CONSTANT("cumsum of integers", "x0.cumsum(0)", kIntegers, x.cumsum(0)),
                  TEST("cumsum function", "x0.cumsum(1)", kLines, cumsum(x, 1))},
        .drawn = "scans"},
       {OPERATION(cumprod, T(CT, I, MaybeType)), WRITE(cumprod, T(T, I, MaybeType)),
-       .torch = "lambda x, n, t: torch.cumprod(x, n, dtype=t)",
+       .torch = with_dtype("cumprod"),
        .tests = {TEST("cumprod", "torch.cumprod(x0, 1)", kApart, x.cumprod(1)),
                  TEST("cumprod function", "x0.cumprod(-1)", kLines, cumprod(x, -1))},
        .drawn = "scans"},
-      {OPERATION(softmax, T(CT, I, MaybeType)),
+      {OPERATION(softmax, T(CT, I, MaybeType)), .torch = with_dtype("softmax"),
        .tests = {TEST("softmax", "torch.softmax(x0, 1)", kReals, x.softmax(1)),
                  TEST("softmax -1", "torch.softmax(x0, -1)", kReals, x.softmax(-1)),
                  TEST("softmax function 0", "torch.softmax(x0, 0)", kRows, softmax(x, 0)),
                  TEST("softmax function 1", "torch.softmax(x0, 1)", kRows, softmax(x, 1)),
                  TEST("softmax function -1", "torch.softmax(x0, -1)", kRows, softmax(x, -1))},
        .drawn = "scans"},
-      {OPERATION(log_softmax, T(CT, I, MaybeType)),
+      {OPERATION(log_softmax, T(CT, I, MaybeType)), .torch = with_dtype("log_softmax"),
        .tests = {TEST("log_softmax", "torch.log_softmax(x0, 1)", kReals, x.log_softmax(1)),
                  TEST("log_softmax -1", "torch.log_softmax(x0, -1)", kReals, x.log_softmax(-1)),
                  TEST("log_softmax function 0", "torch.log_softmax(x0, 0)", kRows, log_softmax(x, 0)),
@@ -194,6 +194,7 @@ std::vector<Operation> sorts() {
                  TEST("sort function descending", "x0.sort(0, True)[0]", kSorted,
                       std::get<0>(sort(x, 0, true)))},
        .drawn = "sort"},
+      {OPERATION(msort, T(CT)), .examples = {{"msort", "x0", kApart}}},
       {OPERATION(argsort, T(CT, I, bool)),
        .tests = {CONSTANT("argsort", "x0.argsort(1)", kApart, x.argsort(1))}, .drawn = "argsort"},
       {OPERATION(topk, Pair(CT, I, I, bool, bool)),

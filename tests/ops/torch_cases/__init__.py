@@ -1,4 +1,5 @@
-"""The operations that torch_random.py compares: how arguments are drawn, and the equivalent call in PyTorch.
+"""The operations that torch_random.py compares: how arguments are drawn. PyTorch's function is that of the description in
+tests/ops/*_table.cpp, unless a case gives a more accurate or a different one.
 
 All arguments are given, in the order of Tandem's declarations. When PyTorch does not specify which of several equal
 elements is selected (unstable sort, topk, kthvalue, median), the values are distinct. max, argmax and stable sorting

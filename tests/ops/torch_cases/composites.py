@@ -1,6 +1,5 @@
 """Composites: elementwise functions, diagonals, joins, statistics, sorting, products."""
 import torch
-import torch.nn.functional as F
 
 from torch_cases.case import both, case, value_for
 from torch_draw import FLOATS, INTEGERS
@@ -12,7 +11,7 @@ def elementwise():
         return [make(shapes[0], types and d.pick(*types), kind), d.tensor(shapes[1], types and d.pick(*types),
                                                                         other or kind)]
     case("clamp_", lambda d: (lambda s: [d.written(s[0], kind="finite"), *(d.tensor(n, kind="finite") for n in s[1:])])(
-        d.broadcast(3)), torch.Tensor.clamp_, "tensors")
+        d.broadcast(3)), label="tensors")
     for name in ("clamp_min", "clamp_max"):
         both(name, lambda d, make: pair(d, make), label="tensor")
 
@@ -23,9 +22,9 @@ def bends():
         channels = 1 if len(shape) < 2 else shape[1]
         d.second = False  # PyTorch's second gradient omits the sum over the channel
         return [d.tensor(shape, t, "finite"), d.tensor([d.pick(1, channels)], t, "finite")]
-    case("prelu", parametric, F.prelu)
+    case("prelu", parametric)
     case("glu", lambda d: (lambda s, n: [d.tensor([2 * k if i == n % len(s) else k for i, k in enumerate(s)], d.float(),
-                                                  "finite"), n])(*(lambda s: (s, d.dim(len(s))))(d.shape(1))), F.glu)
+                                                  "finite"), n])(*(lambda s: (s, d.dim(len(s))))(d.shape(1))))
 
 
 # ---- shapes
@@ -74,11 +73,10 @@ def joins():
     case("column_stack", alike)
     case("dstack", alike)
     # After an empty vector PyTorch's gradient belongs to a different element.
-    case("block_diag", lambda d: [[d.tensor(d.shape(0, 2, 1)) for _ in range(d.whole(1, 3))]], lambda x: torch.block_diag(*x))
-    case("broadcast_tensors", lambda d: [[d.tensor(s) for s in d.broadcast(3)]], lambda x: torch.broadcast_tensors(*x),
+    case("block_diag", lambda d: [[d.tensor(d.shape(0, 2, 1)) for _ in range(d.whole(1, 3))]])
+    case("broadcast_tensors", lambda d: [[d.tensor(s) for s in d.broadcast(3)]],
          view=True)
-    case("cartesian_prod", lambda d: (lambda t: [[d.tensor([d.size()], t) for _ in range(d.whole(1, 3))]])(d.dtype()),
-         lambda x: torch.cartesian_prod(*x))
+    case("cartesian_prod", lambda d: (lambda t: [[d.tensor([d.size()], t) for _ in range(d.whole(1, 3))]])(d.dtype()))
     case("combinations", lambda d: [d.tensor([d.whole(0, 5)]), d.whole(0, 3), d.chance(0.5)])
     for name in ("hsplit", "vsplit", "dsplit"):
         case(name, lambda d: [d.tensor(d.shape(1)), d.whole(1, 3)], label="sections", view=True)
@@ -110,40 +108,40 @@ def statistics():
         shape = d.shape()
         # PyTorch's gradient is NaN when all elements are NaN.
         return [d.tensor(shape, d.float(), grad=not d.special), d.dims(len(shape)), d.chance(0.5), d.pick(None, None, *FLOATS)]
-    case("nanmean", gaps, lambda x, n, keep, t: torch.nanmean(x, n or None, keep, dtype=t), tolerance=10)
+    case("nanmean", gaps, tolerance=10)
 
     def steps(d):
         shape, n = dim(d, 1)
         other = [2 if i == n % len(shape) else k for i, k in enumerate(shape)]
         t = d.dtype()
         return [d.tensor(shape, t), d.whole(0, 3), n, d.pick(None, d.tensor(other, t)), d.pick(None, d.tensor(other, t))]
-    case("diff", steps, lambda x, k, n, a, b: torch.diff(x, k, n, prepend=a, append=b))
+    case("diff", steps)
     case("dist", lambda d: (lambda s, t: [d.tensor(s, t, "distinct"), d.constant(s, t, "unit"), d.pick(1, 2, 3)])(
         d.shape(1, 4, 1), d.float()), tolerance=10)
 
     def bins(d):
         low, high = d.pick((0, 0), (-1.0, 2.0), (-4.0, 4.0))
         return [d.constant(d.shape(0, 3, 1), torch.float64, "distinct"), d.whole(1, 12), low, high]
-    case("histc", bins, lambda x, n, a, b: torch.histc(x, n, a, b))
+    case("histc", bins)
 
     def part(d, several):
         shape, n = dim(d)
         t = d.float()
         q = d.constant(d.shape(0, 1), t, "unit") if several else d.pick(0.0, 1.0, 0.5, 0.3)
         return [d.tensor(shape, t, "distinct"), q, d.pick(None, n), d.chance(0.5)]
-    case("quantile", lambda d: part(d, False), lambda x, q, n, keep: torch.quantile(x, q, n, keep), "number", tolerance=10)
-    case("quantile", lambda d: part(d, True), lambda x, q, n, keep: torch.quantile(x, q, n, keep), "tensor", tolerance=10)
+    case("quantile", lambda d: part(d, False), label="number", tolerance=10)
+    case("quantile", lambda d: part(d, True), label="tensor", tolerance=10)
     case("mode", lambda d: (lambda s, n: [d.constant(s, kind="unit" if d.chance(0.5) else "finite"), n, d.chance(0.5)])(
-        *dim(d)), lambda x, n, keep: torch.mode(x, n, keep)[0])
+        *dim(d)))
     case("cov", lambda d: [d.tensor([d.whole(1, 4), d.whole(3, 6)][d.pick(0, 1):], d.float(), "finite"), d.whole(0, 1)],
-         lambda x, c: torch.cov(x, correction=c), tolerance=10)
+         tolerance=10)
     case("corrcoef", lambda d: [d.constant([d.whole(1, 4), d.whole(3, 6)][d.pick(0, 1):], torch.float64, "distinct")],
          tolerance=10)
     for name in ("cumsum", "cumprod"):
         def running(d):
             shape, n = dim(d)
             return [d.written([min(s, 6) for s in shape], d.pick(*INTEGERS, *FLOATS * 3), "finite"), n, None]
-        case(name + "_", running, lambda x, n, t, f=getattr(torch.Tensor, name + "_"): f(x, n, dtype=t), tolerance=10)
+        case(name + "_", running, tolerance=10)
 
 
 def sorted_values():
@@ -160,13 +158,10 @@ def sorted_values():
         # NaN sorts after all other values here; for PyTorch it also sorts after NaN.
         return [x, d.constant(rows + d.shape(1, 1) if rows else d.shape(0, 3), t, "finite"), d.chance(0.3), d.chance(0.5)]
     for rows, label in ((False, "vector"), (True, "rows")):
-        case("searchsorted", lambda d, r=rows: look_up(d, r),
-             lambda s, x, i, r: torch.searchsorted(s, x, out_int32=i, right=r), label)
-    case("bucketize", lambda d: (lambda s, x, i, r: [x, s, i, r])(*look_up(d, False)),
-         lambda x, s, i, r: torch.bucketize(x, s, out_int32=i, right=r))
+        case("searchsorted", lambda d, r=rows: look_up(d, r), label=label)
+    case("bucketize", lambda d: (lambda s, x, i, r: [x, s, i, r])(*look_up(d, False)))
     case("isin", lambda d: [d.constant(d.shape(), d.pick(*INTEGERS, *FLOATS)), d.constant(
-        d.shape(0, 2), d.pick(*INTEGERS, *FLOATS)).pack(), False, d.chance(0.5)],
-         lambda x, y, u, i: torch.isin(x, y, assume_unique=u, invert=i))
+        d.shape(0, 2), d.pick(*INTEGERS, *FLOATS)).pack(), False, d.chance(0.5)])
 
     def kept(values, inverse, counts, asked):
         nothing = torch.empty(0, dtype=torch.int64)
@@ -201,7 +196,7 @@ def products():
         d.random.shuffle(dims)
         dims = dims[:d.whole(0, len(dims))]
         return [*of(d, shape, [shape[n] for n in dims] + more), dims, list(range(len(dims)))]
-    case("tensordot", contracted, lambda a, b, m, n: torch.tensordot(a, b, (m, n)), tolerance=10)
+    case("tensordot", contracted, tolerance=10)
     case("inner", lambda d: (lambda k: of(d, d.pick([], [k], [d.size(), k]), d.pick([k], [d.size(), k])))(d.size()),
          tolerance=10)
     case("kron", lambda d: [d.tensor([n % 4 for n in d.shape(0, 3)]), d.tensor([n % 4 for n in d.shape(0, 3)])])
@@ -210,7 +205,7 @@ def products():
         shape = d.shape(0, 2)
         n = d.whole(0, len(shape))
         return [*of(d, shape[:n] + [3] + shape[n:], shape[:n] + [3] + shape[n:]), n]
-    case("cross", vectors, lambda a, b, n: torch.cross(a, b, n))
+    case("cross", vectors)
 
     def factor(d):
         return d.pick(1, 1, 2, 0.5)
@@ -227,16 +222,13 @@ def products():
         x = make(d.pick([m, k], [k], []) if make == d.tensor else [m, k], t, "finite")
         return [x, d.tensor([m], t, "finite"), d.tensor([k], t, "finite"), factor(d), factor(d)]
     for name, draw in (("addmv", row), ("addr", plane)):
-        case(name, lambda d, w=draw: w(d, d.tensor),
-             lambda x, a, b, p, q, f=getattr(torch, name): f(x, a, b, beta=p, alpha=q), tolerance=10)
-        case(name + "_", lambda d, w=draw: w(d, d.written),
-             lambda x, a, b, p, q, f=getattr(torch.Tensor, name + "_"): f(x, a, b, beta=p, alpha=q), tolerance=10)
+        both(name, draw, tolerance=10)
 
     def batches(d):
         b, m, k, n, t = d.size(), d.size(), d.size(), d.size(), d.float()
         return [d.written([b, m, n], t, "finite"), *(d.tensor(s, t, "finite") for s in ([b, m, k], [b, k, n])), factor(d),
                 factor(d)]
-    case("baddbmm_", batches, lambda x, a, b, p, q: x.baddbmm_(a, b, beta=p, alpha=q), tolerance=10)
+    case("baddbmm_", batches, tolerance=10)
     case("matrix_power", lambda d: (lambda n: [d.tensor(d.shape(0, 1) + [n, n], d.float(), "unit"), d.whole(1, 5)])(
         d.size()), tolerance=100)
 
@@ -244,7 +236,7 @@ def products():
         a, b, o, t, front = d.size(1), d.size(1), d.size(1), d.float(), d.shape(1, 2)
         return [d.tensor(front + [a], t, "finite"), d.tensor(front + [b], t, "finite"), d.tensor([o, a, b], t, "finite"),
                 d.pick(None, d.tensor([o], t, "finite"))]
-    case("bilinear", forms, F.bilinear, tolerance=30)
+    case("bilinear", forms, tolerance=30)
 
 
 elementwise()

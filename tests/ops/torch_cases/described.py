@@ -50,13 +50,13 @@ def in_place(function, tensors=1):
 
 
 def resolve(cases, functions):
-    """Gives each case without a function that of its description; in place, the member of the same name."""
+    """Gives each case without a function that of its operation's description, or its in-place form."""
     known = {f["name"]: f["torch"] for kind in functions.values() for f in kind}
     for case in cases:
-        if case.torch is None:
-            name = case.name.removesuffix("_")
-            text = known.get(case.name) or known.get(name, f"torch.{name}")
-            if case.name not in known and (name != case.name or not hasattr(torch, name)):
-                place = "torch.Tensor" if hasattr(torch.Tensor, case.name) else "torch"
-                text = text.replace(f"torch.{name}", f"{place}.{case.name}")
+        if case.torch is None and case.name in known:
+            case.torch = torch_function(dict(torch=known[case.name]))
+        elif case.torch is None:
+            name, place = case.name.removesuffix("_"), "torch.Tensor" if hasattr(torch.Tensor, case.name) else "torch"
+            text = known[name].replace(f"torch.{name}", f"{place}.{case.name}")
+            assert case.name in text, f"no function for {case.name}"
             case.torch = torch_function(dict(torch=text))

@@ -3,7 +3,6 @@ import ast
 import math
 
 import torch
-import torch.nn.functional as F
 
 from torch_cases.case import Case
 from torch_cases.described import called
@@ -179,13 +178,13 @@ def described_reduction(function):
     f = getattr(torch, name)
     if drawn == "sums":
         dims = 1 if name == "prod" else [1]
-        sweep(name, lambda d: [rows(d), dims, False, None], lambda x, n, k, t: f(x, n, k))
+        sweep(name, lambda d: [rows(d), dims, False, None])
     if drawn in ("bounds", "logsumexp"):
         sweep(name, lambda d: [rows(d), [1], False], cancels=int(drawn == "logsumexp"))
     if drawn == "extremes":
         sweep(name, lambda d: [rows(d), 1, False])
     if drawn == "scans":
-        sweep(name, lambda d: [rows(d), 1, None], lambda x, n, t: f(x, n), cancels=1)
+        sweep(name, lambda d: [rows(d), 1, None], cancels=1)
     if drawn == "moments" and not name.endswith("mean"):
         sweep(name, lambda d: [rows(d), [1], False, False], lambda x, n, u, k: f(x, n, u, k))
     if drawn == "norm":
@@ -195,8 +194,8 @@ def described_reduction(function):
 
 def distances():
     for p in (1.0, 2.0, 3.0):
-        sweep("pairwise_distance", lambda d, p=p: apart(d) + [p, 1e-6, False], F.pairwise_distance, str(p))
-    sweep("cosine_similarity", lambda d: apart(d) + [1, 1e-8], F.cosine_similarity, cancels=1)
+        sweep("pairwise_distance", lambda d, p=p: apart(d) + [p, 1e-6, False], label=str(p))
+    sweep("cosine_similarity", lambda d: apart(d) + [1, 1e-8], cancels=1)
 
 
 def apart(d):
@@ -206,53 +205,40 @@ def apart(d):
 
 
 def others():
-    sweep("prelu", lambda d: [d.line(), d.chosen([0.25], "c")], F.prelu)
+    sweep("prelu", lambda d: [d.line(), d.chosen([0.25], "c")])
     for w in (0.25, 0.5, 2):
         sweep("lerp", lambda d, w=w: d.pairs() + [w], label=str(w))
 
 
 def losses():
-    def loss(name, draw, function, *more, label=None, **options):
-        sweep(name, lambda d: draw(d) + list(more), function, label, **options)
+    def loss(name, draw, *more, **options):
+        sweep(name, lambda d: draw(d) + list(more), **options)
 
     def share(d):
         return d.pairs(lambda a, b: 0 <= b <= 1)
     for name in ("mse_loss", "l1_loss"):
-        loss(name, lambda d: d.pairs(), lambda x, t, r, f=getattr(F, name): f(x, t, reduction=r), "none")
+        loss(name, lambda d: d.pairs(), "none")
     for b in (1.0, 0.5, 0.0):
-        loss("smooth_l1_loss", lambda d: d.pairs(), lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b), "none", b,
-             label=str(b))
+        loss("smooth_l1_loss", lambda d: d.pairs(), "none", b, label=str(b))
     for b in (1.0, 0.5):
-        loss("huber_loss", lambda d: d.pairs(), lambda x, t, r, b: F.huber_loss(x, t, reduction=r, delta=b), "none", b,
-             label=str(b))
-    loss("binary_cross_entropy", lambda d: d.pairs(lambda a, b: 0 <= a <= 1 and 0 <= b <= 1),
-         lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), None, "none", tolerance=1000)
-    logits = lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r)
-    loss("binary_cross_entropy_with_logits", share, logits, None, None, "none", cancels=1)
-    loss("binary_cross_entropy_with_logits", lambda d: share(d) + [None, d.chosen([0.25], "c")], logits, "none",
+        loss("huber_loss", lambda d: d.pairs(), "none", b, label=str(b))
+    loss("binary_cross_entropy", lambda d: d.pairs(lambda a, b: 0 <= a <= 1 and 0 <= b <= 1), None, "none", tolerance=1000)
+    loss("binary_cross_entropy_with_logits", share, None, None, "none", cancels=1)
+    loss("binary_cross_entropy_with_logits", lambda d: share(d) + [None, d.chosen([0.25], "c")], "none",
          label="weighted", cancels=1)
     for log in (False, True):
-        loss("kl_div", lambda d: d.pairs(), lambda x, t, r, l: F.kl_div(x, t, reduction=r, log_target=l), "none", log,
-             label=str(log), cancels=1)
+        loss("kl_div", lambda d: d.pairs(), "none", log, label=str(log), cancels=1)
     for log in (False, True):
         for full in (False, True):
-            loss("poisson_nll_loss", lambda d: d.pairs(second="c"),
-                 lambda x, t, l, f, e, r: F.poisson_nll_loss(x, t, l, f, eps=e, reduction=r), log, full, 1e-8, "none",
-                 label=f"{log} {full}", cancels=1)
-    loss("soft_margin_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"),
-         lambda x, t, r: F.soft_margin_loss(x, t, reduction=r), "none")
-    loss("hinge_embedding_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"),
-         lambda x, t, m, r: F.hinge_embedding_loss(x, t, m, reduction=r), 1.0, "none")
-    loss("multilabel_soft_margin_loss", lambda d: [rows(d), labels(d)],
-         lambda x, t, w, r: F.multilabel_soft_margin_loss(x, t, w, reduction=r), None, "none")
+            loss("poisson_nll_loss", lambda d: d.pairs(second="c"), log, full, 1e-8, "none", label=f"{log} {full}",
+                 cancels=1)
+    loss("soft_margin_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"), "none")
+    loss("hinge_embedding_loss", lambda d: d.pairs(lambda a, b: b in (-1, 1), second="c"), 1.0, "none")
+    loss("multilabel_soft_margin_loss", lambda d: [rows(d), labels(d)], None, "none")
     for p in (1, 2):
-        loss("multi_margin_loss", lambda d: [rows(d), classes(d)],
-             lambda x, y, p, m, w, r: F.multi_margin_loss(x, y, p, m, w, reduction=r), p, 1.0, None, "none", label=str(p))
-    loss("cross_entropy", lambda d: [rows(d), classes(d)],
-         lambda x, t, w, r, i, e: F.cross_entropy(x, t, w, ignore_index=i, reduction=r, label_smoothing=e), None, "none",
-         -100, 0.0, cancels=1)
-    loss("margin_ranking_loss", lambda d: d.pairs() + [signs(d)],
-         lambda a, b, t, m, r: F.margin_ranking_loss(a, b, t, m, reduction=r), 0.5, "none")
+        loss("multi_margin_loss", lambda d: [rows(d), classes(d)], p, 1.0, None, "none", label=str(p))
+    loss("cross_entropy", lambda d: [rows(d), classes(d)], None, "none", -100, 0.0, cancels=1)
+    loss("margin_ranking_loss", lambda d: d.pairs() + [signs(d)], 0.5, "none")
 
 
 def classes(d):

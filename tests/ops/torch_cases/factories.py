@@ -1,6 +1,4 @@
 """Factories and copies."""
-import torch
-
 from torch_cases.case import case, value_for
 from torch_draw import COMPUTED, FLOATS, STORED
 
@@ -16,35 +14,27 @@ def factories():
         return d.pick(1, 2, -1, 3, 0.5, -0.75, 0.1)
 
     for name in ("zeros", "ones"):
-        case(name, lambda d: [d.shape(), optional_type(d)], lambda s, t, f=getattr(torch, name): f(s, dtype=t))
-        case(name + "_like", lambda d: [d.constant(d.shape(), d.dtype(True)), optional_type(d)],
-             lambda x, t, f=getattr(torch, name + "_like"): f(x, dtype=t))
-    case("full", lambda d: [d.shape(), d.pick(d.whole(0, 9), 2.5, True), optional_type(d)],
-         lambda s, v, t: torch.full(s, v, dtype=t))
+        case(name, lambda d: [d.shape(), optional_type(d)])
+        case(name + "_like", lambda d: [d.constant(d.shape(), d.dtype(True)), optional_type(d)])
+    case("full", lambda d: [d.shape(), d.pick(d.whole(0, 9), 2.5, True), optional_type(d)])
     case("full_like", lambda d: [d.constant(d.shape(), d.dtype(True)), d.pick(d.whole(0, 9), 2.5, True),
-                                 optional_type(d)], lambda x, v, t: torch.full_like(x, v, dtype=t))
+                                 optional_type(d)])
     case("new_full", lambda d: [d.constant(d.shape(), d.dtype(True)), d.shape(), d.pick(d.whole(0, 9), 2.5, True),
-                                optional_type(d)], lambda x, s, v, t: x.new_full(s, v, dtype=t))
-    case("new_zeros", lambda d: [d.constant(d.shape(), d.dtype(True)), d.shape(), optional_type(d)],
-         lambda x, s, t: x.new_zeros(s, dtype=t))
-    case("scalar_tensor", lambda d: [d.pick(d.whole(0, 9), 2.5, True), optional_type(d)],
-         lambda v, t: torch.scalar_tensor(v, dtype=t))
+                                optional_type(d)])
+    case("new_zeros", lambda d: [d.constant(d.shape(), d.dtype(True)), d.shape(), optional_type(d)])
+    case("scalar_tensor", lambda d: [d.pick(d.whole(0, 9), 2.5, True), optional_type(d)])
     numeric = COMPUTED[:5] + FLOATS
 
     def numeric_type(d):
         return d.pick(None, None, d.pick(*numeric))
-    case("arange", lambda d: [bound(d), numeric_type(d)], lambda e, t: torch.arange(e, dtype=t), "end")
-    case("arange", lambda d: [bound(d), bound(d), numeric_type(d)], lambda s, e, t: torch.arange(s, e, dtype=t),
-         "start end")
-    case("arange", lambda d: [bound(d), bound(d), step(d), numeric_type(d)],
-         lambda s, e, p, t: torch.arange(s, e, p, dtype=t), "start end step")
-    case("linspace", lambda d: [bound(d), bound(d), d.pick(0, 1, 2, 5, 24, 101), numeric_type(d)],
-         lambda s, e, n, t: torch.linspace(s, e, n, dtype=t))
+    case("arange", lambda d: [bound(d), numeric_type(d)], label="end")
+    case("arange", lambda d: [bound(d), bound(d), numeric_type(d)], label="start end")
+    case("arange", lambda d: [bound(d), bound(d), step(d), numeric_type(d)], label="start end step")
+    case("linspace", lambda d: [bound(d), bound(d), d.pick(0, 1, 2, 5, 24, 101), numeric_type(d)])
     case("logspace", lambda d: [d.whole(-2, 3), d.whole(-3, 4) / 2, d.pick(0, 1, 2, 5), d.pick(10.0, 2.0, 2.5),
-                                d.pick(None, *FLOATS)], lambda s, e, n, b, t: torch.logspace(s, e, n, b, dtype=t))
-    case("eye", lambda d: [d.whole(0, 5), optional_type(d)], lambda n, t: torch.eye(n, dtype=t), "n")
-    case("eye", lambda d: [d.whole(0, 5), d.whole(0, 5), optional_type(d)], lambda n, m, t: torch.eye(n, m, dtype=t),
-         "n m")
+                                d.pick(None, *FLOATS)])
+    case("eye", lambda d: [d.whole(0, 5), optional_type(d)], label="n")
+    case("eye", lambda d: [d.whole(0, 5), d.whole(0, 5), optional_type(d)], label="n m")
     case("to", lambda d: [d.tensor(d.shape(), d.dtype(True), "finite"), d.pick(*STORED)])
     case("clone", lambda d: [d.tensor(d.shape(), d.dtype(True))])
     case("contiguous", lambda d: [d.tensor(d.shape(), d.dtype(True))], view=True)

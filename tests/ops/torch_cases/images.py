@@ -1,6 +1,5 @@
 """Padding, resampling, patches, further pooling and normalisation, distances, margin losses."""
 import torch
-import torch.nn.functional as F
 
 from torch_cases.case import case
 
@@ -17,32 +16,30 @@ def distances():
         return (x.unsqueeze(-2) - y.unsqueeze(-3)).norm(q, -1)
     case("cdist", rows, difference, tolerance=100)
     case("cdist", lambda d: [d.constant([d.whole(26, 40), 3], torch.float64), d.constant([d.whole(1, 5), 3], torch.float64),
-                             2.0, None], lambda x, y, q, m: torch.cdist(x, y, q), "product", tolerance=1e4)
+                             2.0, None], label="product", tolerance=1e4)
     case("pdist", lambda d: [d.tensor([d.whole(1, 6), d.size(1)], d.float(), "distinct"), d.pick(*p)],
          lambda x, q: torch.stack([(x[i] - x[j]).norm(q) for i in range(len(x)) for j in range(i + 1, len(x))])
          if len(x) > 1 else x.sum() * 0 + x.new_zeros(0), tolerance=100)
 
     case("pairwise_distance", lambda d: (lambda s, t: [d.tensor(s, t, "distinct"), d.tensor(s, t, "finite"), d.pick(*p),
-                                                       1e-6, d.chance(0.5)])(d.shape(1, 3, 1), d.float()),
-         F.pairwise_distance, tolerance=100)
+                                                       1e-6, d.chance(0.5)])(d.shape(1, 3, 1), d.float()), tolerance=100)
 
     def angle(d):
         shape, t = d.shape(1, 3, 1), d.float()
         return [d.tensor(shape, t, "positive"), d.tensor(shape, t, "nonzero"), d.dim(len(shape)), 1e-8]
-    case("cosine_similarity", angle, F.cosine_similarity, tolerance=10)
+    case("cosine_similarity", angle, tolerance=10)
 
 
 def paddings():
     case("pad", lambda d: (lambda s: [d.tensor(s), [d.whole(-2, 3) for _ in range(2 * d.whole(0, len(s)))], "constant",
-                                      d.pick(None, 1.5, 2.0)])(d.shape(1, 4)),
-         lambda x, n, mode, v: F.pad(x, n, mode, v), "constant")
+                                      d.pick(None, 1.5, 2.0)])(d.shape(1, 4)), label="constant")
     for mode in ("reflect", "replicate", "circular"):
         def edges(d, mode=mode):
             count = d.whole(1, 3)
             sizes = [d.whole(1, 3) for _ in range(d.whole(1, 2))] + [d.whole(2, 5) for _ in range(count)]
             high = 2 if mode == "circular" else 1 if not d.wrong else 5
             return [d.tensor(sizes, d.float()), [d.whole(0, high) for _ in range(2 * count)], mode, None]
-        case("pad", edges, lambda x, n, mode, v: F.pad(x, n, mode), mode)
+        case("pad", edges, label=mode)
 
 
 def resampling():
@@ -54,8 +51,7 @@ def resampling():
         mode = d.pick(*modes[rank])
         x = d.tensor([d.whole(1, 2), d.whole(1, 3)] + [d.whole(1, 7) for _ in range(rank)], d.float(), "finite")
         return [x, [d.whole(1, 11) for _ in range(rank)], mode, d.chance(0.5) and "nearest" not in mode]
-    case("interpolate", image, lambda x, n, mode, corners: F.interpolate(
-        x, n, mode=mode, align_corners=None if "nearest" in mode else corners), tolerance=30)
+    case("interpolate", image, tolerance=30)
 
 
 def patches():
@@ -71,7 +67,7 @@ def patches():
         return [[d.whole(1, 3), d.whole(1, 3)], [d.whole(1, 2), d.whole(1, 2)], [d.whole(0, 1), d.whole(0, 2)],
                 [d.whole(1, 2), d.whole(1, 3)]]
     case("im2col", lambda d: [d.tensor([2, d.whole(1, 3), d.whole(5, 8), d.whole(5, 8)][d.pick(0, 0, 1):], d.float()),
-                              *windows(d)], F.unfold)
+                              *windows(d)])
 
     def columns(d):
         kernel, dilation, padding, stride = windows(d)
@@ -80,21 +76,18 @@ def patches():
             places *= (s + 2 * p - g * (k - 1) - 1) // t + 1
         x = [2, d.whole(1, 2) * kernel[0] * kernel[1], places + (1 if d.wrong else 0)]
         return [d.tensor(x[d.pick(0, 0, 1):], d.float(), "finite"), size, kernel, dilation, padding, stride]
-    case("col2im", columns, F.fold, tolerance=10)
+    case("col2im", columns, tolerance=10)
 
 
 def pools():
     def rows(d, kind="any"):
         return d.tensor([2, d.whole(1, 3), d.whole(4, 12)][d.pick(0, 1):], d.float(), kind)
     case("avg_pool1d", lambda d: [rows(d), [d.whole(1, 3)], d.pick([], [d.whole(1, 3)]), [d.pick(0, 0, 1)],
-                                  d.chance(0.5), d.chance(0.5)],
-         lambda x, k, s, p, *rest: F.avg_pool1d(x, k, s or None, p, *rest))
-    case("adaptive_avg_pool1d", lambda d: [rows(d), [d.whole(1, 9)]], lambda x, n: F.adaptive_avg_pool1d(x, n[0]))
-    case("adaptive_max_pool1d", lambda d: [rows(d, "distinct"), [d.whole(1, 9)]],
-         lambda x, n: F.adaptive_max_pool1d(x, n[0], return_indices=True))
+                                  d.chance(0.5), d.chance(0.5)])
+    case("adaptive_avg_pool1d", lambda d: [rows(d), [d.whole(1, 9)]])
+    case("adaptive_max_pool1d", lambda d: [rows(d, "distinct"), [d.whole(1, 9)]])
     case("adaptive_max_pool2d", lambda d: [d.tensor([2, 2, d.whole(1, 9), d.whole(1, 9)][d.pick(0, 0, 1):], d.float(),
-                                                    "distinct"), [d.whole(1, 6), d.whole(1, 6)]],
-         lambda x, n: F.adaptive_max_pool2d(x, n, return_indices=True))
+                                                    "distinct"), [d.whole(1, 6), d.whole(1, 6)]])
 
 
 def norms():
@@ -109,10 +102,9 @@ def norms():
         var = d.tensor([c], t, "positive", False, "w").pack() if running else None
         d.second = x.mode == "g"
         return [x, maybe(d, c, t), maybe(d, c, t), mean, var, d.chance(0.6) or not running, 0.1, 1e-5]
-    case("instance_norm", instance, lambda x, w, b, m, v, *rest: F.instance_norm(x, m, v, w, b, *rest), tolerance=100,
-         plain=True)
+    case("instance_norm", instance, tolerance=100, plain=True)
     case("local_response_norm", lambda d: [d.tensor([2, d.whole(1, 6)] + d.shape(1, 2, 1), d.float(), "finite"),
-                                           d.whole(1, 5), 1e-2, 0.75, d.pick(1.0, 2.0)], F.local_response_norm)
+                                           d.whole(1, 5), 1e-2, 0.75, d.pick(1.0, 2.0)])
 
 
 def losses():
@@ -128,21 +120,18 @@ def losses():
         shape, t = d.shape(front, 3, 1), d.float()
         return shape, t, [d.tensor(shape, t, "distinct" if count == 3 else "finite") for _ in range(count)]
     case("margin_ranking_loss", lambda d: (lambda s, t, x: x + [sign(d, s, t), d.pick(0.0, 0.5), reduction(d)])(
-        *plain(d, 2)), lambda a, b, t, m, r: F.margin_ranking_loss(a, b, t, m, reduction=r))
+        *plain(d, 2)))
     case("hinge_embedding_loss", lambda d: (lambda s, t, x: x + [sign(d, s, t), d.pick(1.0, 0.3), reduction(d)])(
-        *plain(d, 1)), lambda a, t, m, r: F.hinge_embedding_loss(a, t, m, reduction=r))
+        *plain(d, 1)))
 
     def cosine(d):
         t, shape = d.float(), [d.size(1), d.size(1)][d.pick(0, 0, 1):]
         return [d.tensor(shape, t, "positive"), d.tensor(shape, t, "nonzero"), sign(d, shape[:-1], t), d.pick(0.0, 0.3),
                 reduction(d)]
-    case("cosine_embedding_loss", cosine, lambda a, b, t, m, r: F.cosine_embedding_loss(a, b, t, m, reduction=r),
-         tolerance=10)
+    case("cosine_embedding_loss", cosine, tolerance=10)
     case("triplet_margin_loss", lambda d: plain(d, 3, 1)[2] + [d.pick(1.0, 5.0), d.pick(2.0, 1.0), 1e-6, d.chance(0.5),
-                                                               reduction(d)],
-         lambda a, b, c, m, p, e, s, r: F.triplet_margin_loss(a, b, c, m, p, e, s, reduction=r), tolerance=100)
-    case("soft_margin_loss", lambda d: (lambda s, t, x: x + [sign(d, s, t), reduction(d)])(*plain(d, 1)),
-         lambda x, t, r: F.soft_margin_loss(x, t, reduction=r))
+                                                               reduction(d)], tolerance=100)
+    case("soft_margin_loss", lambda d: (lambda s, t, x: x + [sign(d, s, t), reduction(d)])(*plain(d, 1)))
 
     def classes(d):
         t, c = d.float(), d.whole(1, 5)
@@ -150,21 +139,19 @@ def losses():
         d.second = False  # PyTorch has no second derivatives
         return [d.tensor(shape, t, "distinct"), d.constant(shape[:-1], torch.int64, (0, c)), d.pick(1, 2),
                 d.pick(1.0, 0.3), d.pick(None, d.constant([c], t, "positive")), reduction(d)]
-    case("multi_margin_loss", classes, lambda x, y, p, m, w, r: F.multi_margin_loss(x, y, p, m, w, reduction=r),
-         tolerance=10)
+    case("multi_margin_loss", classes, tolerance=10)
 
     def labels(d):
         t, shape = d.float(), d.shape(1, 2, 1)
         return [d.tensor(shape, t, "finite"), d.constant(shape, t, "unit"),
                 d.pick(None, d.constant(shape[-1:], t, "positive")), reduction(d)]
-    case("multilabel_soft_margin_loss", labels, lambda x, t, w, r: F.multilabel_soft_margin_loss(x, t, w, reduction=r))
+    case("multilabel_soft_margin_loss", labels)
 
     def counts(d):
         t, shape, log = d.float(), d.shape(), d.chance(0.5)
         return [d.tensor(shape, t, "finite" if log else "positive"), d.constant(shape, t, "positive"), log,
                 d.chance(0.4), 1e-8, reduction(d)]
-    case("poisson_nll_loss", counts, lambda x, t, log, full, e, r: F.poisson_nll_loss(x, t, log, full, eps=e, reduction=r),
-         tolerance=10)
+    case("poisson_nll_loss", counts, tolerance=10)
 
 
 distances()

@@ -1,6 +1,5 @@
 """Reads and writes by index."""
 import torch
-import torch.nn.functional as F
 
 from torch_cases.case import both, case, value_for
 from torch_draw import FLOATS, Index
@@ -66,7 +65,7 @@ def kinds():
     def put(x, at, value):
         x[tuple(at)] = value
         return x
-    case("index", lambda d: list(drawn(d, d.tensor, bracketed)), look, "kinds")
+    case("index", lambda d: list(drawn(d, d.tensor, bracketed)), label="kinds")
     case("index_put_", lambda d: value_for(d, *drawn(d, d.written, bracketed)), put, "kinds")
 
     look_up, write = torch.ops.aten.index, torch.ops.aten.index_put
@@ -83,7 +82,7 @@ def kinds():
         sizes = [1 if d.chance(0.2) else n for n in sizes[d.pick(0, 0, d.whole(0, len(sizes))):]]
         dtype = x.storage.dtype
         return [x, at, d.tensor(sizes, dtype, "positive", dtype in FLOATS), accumulate]
-    case("index_put", lambda d: writing(d, d.tensor), write, "list")
+    case("index_put", lambda d: writing(d, d.tensor), label="list")
     case("index_put_", lambda d: writing(d, d.written), torch.ops.aten.index_put_, "list")
 
 
@@ -126,7 +125,7 @@ def positions():
                                       for i, k in enumerate(s)], size(s, n)), n])(*dim(d, 1)), label="dim")
     case("take_along_dim", lambda d: (lambda s: [d.tensor(s), d.positions(d.shape(0, 2), max(torch.Size(s).numel(), 1)),
                                                  None])(d.shape(0, 3)), label="row")
-    case("one_hot", lambda d: [d.constant(d.shape(0, 3), torch.int64, (0, 5)), d.pick(-1, 5, 8)], F.one_hot)
+    case("one_hot", lambda d: [d.constant(d.shape(0, 3), torch.int64, (0, 5)), d.pick(-1, 5, 8)])
     case("index_select", lambda d: (lambda s, n: [d.tensor(s), n, d.positions(d.shape(0, 1), size(s, n))])(*dim(d)))
 
     def along(d, make, distinct=False):
@@ -141,10 +140,7 @@ def positions():
             index.strides, index.offset, index.storage = [1], 0, torch.tensor(order[:count], dtype=torch.int64)
         source = [count if i == n % len(shape) else s for i, s in enumerate(shape)] if shape else d.pick([], [count])
         return [make(shape, dtype), n, index, d.tensor(source, dtype if d.chance(0.9) else d.dtype())]
-    case("index_add", lambda d: along(d, d.tensor) + [d.pick(1, 2)],
-         lambda x, n, i, s, a: torch.index_add(x, n, i, s, alpha=a))
-    case("index_add_", lambda d: along(d, d.written) + [d.pick(1, 2)],
-         lambda x, n, i, s, a: x.index_add_(n, i, s, alpha=a))
+    both("index_add", lambda d, make: along(d, make) + [d.pick(1, 2)])
     both("index_copy", lambda d, make: along(d, make, True))
     both("index_fill", lambda d, make: along(d, make)[:3] + [d.number()])
     case("take", lambda d: (lambda s: [d.tensor(s), d.constant(d.shape(0, 2), torch.int64, (
@@ -174,9 +170,9 @@ def positions():
                 at.append(d.positions(sizes, shape[n], True))
             n += 1
         return at
-    case("index", lambda d: (lambda s: [d.tensor(s, d.dtype(True)), indices(d, s, False)])(d.shape()),
-         lambda x, i: x[tuple(i)], "basic", view=True)
-    case("index", lambda d: (lambda s: [d.tensor(s), indices(d, s, True)])(d.shape(1)), lambda x, i: x[tuple(i)], "tensors")
+    case("index", lambda d: (lambda s: [d.tensor(s, d.dtype(True)), indices(d, s, False)])(d.shape()), label="basic",
+         view=True)
+    case("index", lambda d: (lambda s: [d.tensor(s), indices(d, s, True)])(d.shape(1)), label="tensors")
 
     def masked(d):
         shape = d.shape(1)
@@ -184,8 +180,8 @@ def positions():
         last = d.whole(first + 1, len(shape))
         mask = d.constant(shape[first:last], torch.bool)
         return d.tensor(shape), Index([slice(None)] * first + [mask])
-    case("index", lambda d: list(masked(d)), lambda x, i: x[tuple(i)], "mask")
-    case("index", lambda d: [d.tensor(d.shape()), Index([d.pick(True, False, None)])], lambda x, i: x[tuple(i)], "bool")
+    case("index", lambda d: list(masked(d)), label="mask")
+    case("index", lambda d: [d.tensor(d.shape()), Index([d.pick(True, False, None)])], label="bool")
 
     def put(x, i, v):
         x[tuple(i)] = v
@@ -227,7 +223,7 @@ def positions():
 
     def look(x, at):
         return x[tuple(a.window(a.storage) if hasattr(a, "storage") else a for a in at)]
-    case("index", lambda d: (lambda s: [d.tensor(s), mixed(d, s)])(d.shape(1, 4, 1)), lambda x, i: x[tuple(i)], "mixed")
+    case("index", lambda d: (lambda s: [d.tensor(s), mixed(d, s)])(d.shape(1, 4, 1)), label="mixed")
 
     def values(d, choose):
         """The written values have the indexed shape, or broadcast to it."""
@@ -253,7 +249,7 @@ def positions():
             common = at[0].sizes
             at[1:] = [d.positions(common, n, True) for n in shape[1:len(at)]]
         return [make(shape, dtype), at, d.tensor(common + shape[len(at):], dtype), accumulate]
-    case("index_put", lambda d: writing(d, d.tensor), lambda x, i, v, a: torch.index_put(x, tuple(i), v, a))
+    case("index_put", lambda d: writing(d, d.tensor))
     case("index_put_", lambda d: writing(d, d.written), lambda x, i, v, a: x.index_put_(tuple(i), v, a), "accumulate")
 
     def looked_up(d):

@@ -2,19 +2,16 @@
 
 Differing float32 results are compared with float64: Tandem's error may be at most twice PyTorch's.
 """
-import torch
-import torch.nn.functional as F
-
 from torch_cases.case import Case
 
 LAYERS = {}
 
 
-def layer(name, draw, function, label=None, **options):
+def layer(name, draw, label=None, **options):
     def drawn(d):
         d.special = d.wrong = d.grid = False
         return draw(d)
-    LAYERS[name if label is None else f"{name} {label}"] = Case(name, drawn, function, **options)
+    LAYERS[name if label is None else f"{name} {label}"] = Case(name, drawn, **options)
 
 
 def one_or(d, rank, low, high):
@@ -36,9 +33,9 @@ def convolutions():
         return [d.tensor(d.pick([], [d.whole(1, 5)]) + [channels] + image, t, "finite"),
                 d.tensor([out, channels // groups] + kernel, t, "finite"), d.pick(None, d.tensor([out], t, "finite")),
                 one_or(d, rank, 1, 3) if padding != "same" else [1], pads, dilation, groups]
-    layer("conv1d", lambda d: conv(d, 1, None), F.conv1d, tolerance=10)
-    layer("conv2d", lambda d: conv(d, 2, None), F.conv2d, tolerance=10)
-    layer("conv2d", lambda d: conv(d, 2, d.pick("same", "valid")), F.conv2d, "named padding", tolerance=10)
+    layer("conv1d", lambda d: conv(d, 1, None), tolerance=10)
+    layer("conv2d", lambda d: conv(d, 2, None), tolerance=10)
+    layer("conv2d", lambda d: conv(d, 2, d.pick("same", "valid")), label="named padding", tolerance=10)
 
     def transposed(d):
         t, groups = d.float(), d.pick(1, 1, 2, 3)
@@ -47,7 +44,7 @@ def convolutions():
         return [d.tensor(d.pick([], [d.whole(1, 4)]) + [channels, side(d, 2), side(d, 2)], t, "finite"),
                 d.tensor([channels, out] + kernel, t, "finite"), d.pick(None, d.tensor([out * groups], t, "finite")), stride,
                 one_or(d, 2, 0, 2), [d.whole(0, min(stride) - 1)], groups, dilation]
-    layer("conv_transpose2d", transposed, F.conv_transpose2d, tolerance=10)
+    layer("conv_transpose2d", transposed, tolerance=10)
 
 
 def pooling():
@@ -57,22 +54,17 @@ def pooling():
         x = d.tensor(d.pick([], [d.whole(1, 4)]) + [d.whole(1, 6)] + [side(d, 12) for _ in range(rank)], d.float(), kind)
         return [x, kernel, d.pick([], one_or(d, rank, 1, 4)), pads]
     for name, rank in (("max_pool1d", 1), ("max_pool2d", 2), ("max_pool2d_with_indices", 2)):
-        layer(name, lambda d, r=rank: pool(d, r, "distinct") + [one_or(d, r, 1, 2), d.chance(0.5)],
-              lambda x, k, s, p, g, c, f=getattr(F, name): f(x, k, s or None, p, g, c))
-    layer("avg_pool1d", lambda d: pool(d, 1, "finite") + [d.chance(0.5), d.chance(0.5)],
-          lambda x, k, s, p, *rest: F.avg_pool1d(x, k, s or None, p, *rest))
-    layer("avg_pool2d", lambda d: pool(d, 2, "finite") + [d.chance(0.5), d.chance(0.5), d.pick(None, 3, 7)],
-          lambda x, k, s, p, *rest: F.avg_pool2d(x, k, s or None, p, *rest))
+        layer(name, lambda d, r=rank: pool(d, r, "distinct") + [one_or(d, r, 1, 2), d.chance(0.5)])
+    layer("avg_pool1d", lambda d: pool(d, 1, "finite") + [d.chance(0.5), d.chance(0.5)])
+    layer("avg_pool2d", lambda d: pool(d, 2, "finite") + [d.chance(0.5), d.chance(0.5), d.pick(None, 3, 7)])
 
     def adaptive(d, rank, kind):
         x = d.tensor(d.pick([], [d.whole(1, 4)]) + [d.whole(1, 6)] + [side(d, 1) for _ in range(rank)], d.float(), kind)
         return [x, [d.whole(1, 12) for _ in range(rank)]]
-    layer("adaptive_avg_pool1d", lambda d: adaptive(d, 1, "finite"), lambda x, n: F.adaptive_avg_pool1d(x, n[0]))
-    layer("adaptive_avg_pool2d", lambda d: adaptive(d, 2, "finite"), F.adaptive_avg_pool2d)
-    layer("adaptive_max_pool1d", lambda d: adaptive(d, 1, "distinct"),
-          lambda x, n: F.adaptive_max_pool1d(x, n[0], return_indices=True))
-    layer("adaptive_max_pool2d", lambda d: adaptive(d, 2, "distinct"),
-          lambda x, n: F.adaptive_max_pool2d(x, n, return_indices=True))
+    layer("adaptive_avg_pool1d", lambda d: adaptive(d, 1, "finite"))
+    layer("adaptive_avg_pool2d", lambda d: adaptive(d, 2, "finite"))
+    layer("adaptive_max_pool1d", lambda d: adaptive(d, 1, "distinct"))
+    layer("adaptive_max_pool2d", lambda d: adaptive(d, 2, "distinct"))
 
 
 def norms():
@@ -93,23 +85,21 @@ def norms():
         given = [d.tensor([c], t, kind, False, "w").pack() if running else None for kind in ("finite", "positive")]
         return [x, maybe(d, [c], t), maybe(d, [c], t), *given, d.chance(0.7) or not running, d.pick(0.1, 0.3),
                 d.pick(1e-5, 0.01)]
-    layer("batch_norm", lambda d: batch(d, 0), lambda x, w, b, m, v, *rest: F.batch_norm(x, m, v, w, b, *rest), plain=True,
-          tolerance=10)
-    layer("instance_norm", lambda d: batch(d, 1), lambda x, w, b, m, v, *rest: F.instance_norm(x, m, v, w, b, *rest),
-          plain=True, tolerance=10)
+    layer("batch_norm", lambda d: batch(d, 0), plain=True, tolerance=10)
+    layer("instance_norm", lambda d: batch(d, 1), plain=True, tolerance=10)
 
     def rows(d):
         t, shape = d.float(), [side(d, 2) for _ in range(d.whole(1, 3))]
         last = shape[d.whole(0, len(shape) - 1):]
         return [values(d, shape, t), last, maybe(d, last, t), maybe(d, last, t), d.pick(1e-5, 0.01)]
-    layer("layer_norm", rows, F.layer_norm, plain=True, tolerance=10)
+    layer("layer_norm", rows, plain=True, tolerance=10)
 
     def group(d):
         t, groups = d.float(), d.pick(1, 2, 3)
         c = groups * d.pick(1, 2, 4)
         return [values(d, [d.whole(1, 4), c] + [side(d, 2) for _ in range(d.whole(1, 2))], t), groups, maybe(d, [c], t),
                 maybe(d, [c], t), d.pick(1e-5, 0.01)]
-    layer("group_norm", group, F.group_norm, plain=True, tolerance=10)
+    layer("group_norm", group, plain=True, tolerance=10)
 
 
 convolutions()

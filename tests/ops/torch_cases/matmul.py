@@ -1,8 +1,5 @@
 """Products of matrices."""
-import torch
-import torch.nn.functional as F
-
-from torch_cases.case import case
+from torch_cases.case import both, case
 from torch_draw import COMPUTED, FLOATS
 
 
@@ -41,22 +38,20 @@ def products():
         shape = d.pick([m, n], [n], [1, n], [m, 1], []) if make == d.tensor else [m, n]
         return [make(shape, t[0], "finite"), d.tensor([m, k], t[1], "finite"), d.tensor([inner(d, k), n], t[2], "finite"),
                 factor(d), factor(d)]
-    case("addmm", lambda d: add(d, d.tensor), lambda x, a, b, be, al: torch.addmm(x, a, b, beta=be, alpha=al),
-         tolerance=10)
-    case("addmm_", lambda d: add(d, d.written), lambda x, a, b, be, al: x.addmm_(a, b, beta=be, alpha=al), tolerance=10)
+    both("addmm", add, tolerance=10)
 
     def batches(d):
         b, m, k, n = d.size(), size(d), size(d), size(d)
         t = types(d)
         shape = d.pick([b, m, n], [1, m, n], [n], [m, 1])
         return [d.tensor(s, u, "finite") for s, u in zip((shape, [b, m, k], [b, k, n]), t)] + [factor(d), factor(d)]
-    case("baddbmm", batches, lambda x, a, b, be, al: torch.baddbmm(x, a, b, beta=be, alpha=al), tolerance=10)
+    case("baddbmm", batches, tolerance=10)
 
     def linear(d):
         k, n, t = size(d), size(d), d.float()
         return [d.tensor(d.shape(0, 3) + [inner(d, k)], t, "finite"), d.tensor([n, k], t, "finite"),
                 d.pick(None, d.tensor([n], t, "finite"))]
-    case("linear", linear, F.linear, tolerance=10)
+    case("linear", linear, tolerance=10)
     equations = "ij,jk->ik ij,kj->ik i,i-> i,j->ij ii->i ii-> ij->ji ij->j bij,bjk->bik ...ij,...jk->...ik ij,jk " \
                 "bi,ij,bj->b i...->... ij,ij->i abc,cd->abd abc->cab ij->".split()
 
@@ -71,7 +66,7 @@ def products():
                 shape += more if letter == "." else [sizes[letter]]
             shapes.append(shape)
         return [equation, [d.tensor(s, t, "finite") for s in shapes]]
-    case("einsum", einsum, lambda e, x: torch.einsum(e, *x), tolerance=10)
+    case("einsum", einsum, tolerance=10)
 
 
 products()

@@ -21,15 +21,15 @@ def convolutions():
         return [d.tensor(planes(d, channels), t, "finite"), d.tensor(weight, t, "finite"),
                 d.pick(None, d.tensor([out], t, "finite")), one_or_two(d, 1, 3) if padding != "same" else [1],
                 one_or_two(d, 0, 2) if padding is None else padding, one_or_two(d, 1, 2), groups]
-    case("conv2d", lambda d: conv(d, None), F.conv2d, tolerance=30)
-    case("conv2d", lambda d: conv(d, d.pick("same", "valid")), F.conv2d, "named padding", tolerance=30)
+    case("conv2d", lambda d: conv(d, None), tolerance=30)
+    case("conv2d", lambda d: conv(d, d.pick("same", "valid")), label="named padding", tolerance=30)
 
     def conv1d(d):
         x, w, b, stride, padding, dilation, groups = conv(d, None)
         t = x.storage.dtype
         return [d.tensor(x.sizes[:-1], t, "finite"), d.tensor(w.sizes[:-1], t, "finite"), b, stride[:1], padding[:1],
                 dilation[:1], groups]
-    case("conv1d", conv1d, F.conv1d, tolerance=30)
+    case("conv1d", conv1d, tolerance=30)
 
     def transposed(d):
         groups, t = d.pick(1, 1, 2), d.float()
@@ -39,25 +39,22 @@ def convolutions():
                 d.tensor([channels, out, d.whole(1, 3), d.whole(1, 3)], t, "finite"),
                 d.pick(None, d.tensor([out * groups], t, "finite")), stride, one_or_two(d, 0, 1),
                 [d.whole(0, min(stride) - (0 if d.wrong else 1))], groups, one_or_two(d, 1, 2)]
-    case("conv_transpose2d", transposed, F.conv_transpose2d, tolerance=30)
+    case("conv_transpose2d", transposed, tolerance=30)
 
     def pool(d, kind, kernel_low=1):
         stride = d.pick([], one_or_two(d, 1, 3))
         return [d.tensor(planes(d, d.whole(1, 3), 4), d.float(), kind), one_or_two(d, kernel_low, 3), stride,
                 [d.pick(0, 0, 1)]]
     # Distinct values, because any of several equal elements in a window may get the gradient.
-    case("avg_pool2d", lambda d: pool(d, "any") + [d.chance(0.5), d.chance(0.5), d.pick(None, None, 3)],
-         lambda x, k, s, p, *rest: F.avg_pool2d(x, k, s or None, p, *rest))
+    case("avg_pool2d", lambda d: pool(d, "any") + [d.chance(0.5), d.chance(0.5), d.pick(None, None, 3)])
     for name in ("max_pool2d", "max_pool2d_with_indices"):
-        case(name, lambda d: pool(d, "distinct") + [one_or_two(d, 1, 2), d.chance(0.5)],
-             lambda x, k, s, p, dl, c, f=getattr(F, name): f(x, k, s or None, p, dl, c))
+        case(name, lambda d: pool(d, "distinct") + [one_or_two(d, 1, 2), d.chance(0.5)])
 
     def pool1d(d):
         return [d.tensor([2, d.whole(1, 3), d.whole(4, 12)][d.pick(0, 1):], d.float(), "distinct"), [d.whole(1, 3)],
                 d.pick([], [d.whole(1, 3)]), [d.pick(0, 0, 1)], [d.whole(1, 2)], d.chance(0.5)]
-    case("max_pool1d", pool1d, lambda x, k, s, p, dl, c: F.max_pool1d(x, k, s or None, p, dl, c))
-    case("adaptive_avg_pool2d", lambda d: [d.tensor(planes(d, 2), d.float()), one_or_two(d, 1, 9)],
-         lambda x, n: F.adaptive_avg_pool2d(x, n * 2 if len(n) == 1 else n))
+    case("max_pool1d", pool1d)
+    case("adaptive_avg_pool2d", lambda d: [d.tensor(planes(d, 2), d.float()), one_or_two(d, 1, 9)])
 
 
 def norms():
@@ -81,8 +78,7 @@ def norms():
         d.second = x.mode == "g"  # PyTorch's second gradient of the bias alone is missing
         return [x, weight, maybe(d, [c], t), mean, var, d.chance(0.5) or not running, d.pick(0.1, 0.3),
                 d.pick(1e-5, 0.01)]
-    case("batch_norm", batch, lambda x, w, b, m, v, *rest: F.batch_norm(x, m, v, w, b, *rest), tolerance=30,
-         plain=True)
+    case("batch_norm", batch, tolerance=30, plain=True)
 
     def layer(d):
         t, shape = d.float(), d.shape(1, 4)
@@ -90,14 +86,14 @@ def norms():
         last, x = shape[d.whole(0, len(shape) - 1):], d.tensor(shape, t, "distinct")
         d.second = x.mode == "g"  # PyTorch's second gradient of the bias alone is missing
         return [x, last, maybe(d, last, t), maybe(d, last, t), d.pick(1e-5, 0.01)]
-    case("layer_norm", layer, F.layer_norm, tolerance=30)
+    case("layer_norm", layer, tolerance=30)
 
     def group(d):
         t, groups, n = d.float(), d.pick(1, 2, 3), d.pick(1, 2)
         c = groups * n
         return [d.tensor([d.whole(1, 3), c] + d.shape(0, 2, 1), t, "distinct"), groups, maybe(d, [c], t),
                 maybe(d, [c], t), d.pick(1e-5, 0.01)]
-    case("group_norm", group, F.group_norm, tolerance=30)
+    case("group_norm", group, tolerance=30)
 
 
 def losses():
@@ -114,16 +110,14 @@ def losses():
             target.storage[::2] = -100
         d.second = not (target.window(target.storage) == ignored).all()  # PyTorch's second gradients are NaN
         return [d.tensor(shape, t, "finite"), target, d.pick(None, d.constant([c], t, "positive"))], ignored
-    case("nll_loss", lambda d: (lambda x, i: x + [reduction(d), i])(*classes(d)),
-         lambda x, t, w, r, i: F.nll_loss(x, t, w, ignore_index=i, reduction=r))
-    cross = lambda x, t, w, r, i, e: F.cross_entropy(x, t, w, ignore_index=i, reduction=r, label_smoothing=e)
-    case("cross_entropy", lambda d: (lambda x, i: x + [reduction(d), i, d.pick(0.0, 0.0, 0.1, 0.5)])(*classes(d)), cross,
-         "classes", tolerance=10)
+    case("nll_loss", lambda d: (lambda x, i: x + [reduction(d), i])(*classes(d)))
+    case("cross_entropy", lambda d: (lambda x, i: x + [reduction(d), i, d.pick(0.0, 0.0, 0.1, 0.5)])(*classes(d)),
+         label="classes", tolerance=10)
 
     def probabilities(d):
         x, _, w = classes(d)[0]
         return [x, d.tensor(x.sizes, x.storage.dtype, "unit"), w, reduction(d), -100, d.pick(0.0, 0.0, 0.1, 0.5)]
-    case("cross_entropy", probabilities, cross, "probabilities", tolerance=10)
+    case("cross_entropy", probabilities, label="probabilities", tolerance=10)
 
     def pair(d, kind="finite", other="finite", same=False):
         # one dtype, because PyTorch's losses promote dtypes inconsistently
@@ -134,21 +128,18 @@ def losses():
     def mixed(d):
         shapes = d.broadcast(2)
         return [d.tensor(s, d.float(), "finite") for s in shapes]
-    case("mse_loss", lambda d: mixed(d) + [reduction(d)], lambda x, t, r: F.mse_loss(x, t, reduction=r), "dtypes")
-    case("l1_loss", lambda d: mixed(d) + [reduction(d)], lambda x, t, r: F.l1_loss(x, t, reduction=r), "dtypes")
-    case("smooth_l1_loss", lambda d: mixed(d) + [reduction(d), 0.7],
-         lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b), "dtypes")
-    case("mse_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.mse_loss(x, t, reduction=r))
-    case("l1_loss", lambda d: pair(d) + [reduction(d)], lambda x, t, r: F.l1_loss(x, t, reduction=r))
+    case("mse_loss", lambda d: mixed(d) + [reduction(d)], label="dtypes")
+    case("l1_loss", lambda d: mixed(d) + [reduction(d)], label="dtypes")
+    case("smooth_l1_loss", lambda d: mixed(d) + [reduction(d), 0.7], label="dtypes")
+    case("mse_loss", lambda d: pair(d) + [reduction(d)])
+    case("l1_loss", lambda d: pair(d) + [reduction(d)])
 
     def bend(d, *choices):
         bound = d.pick(*choices)
         d.second = not d.grid or bound == 0.7  # there is no second derivative where the quadratic part ends
         return bound
-    case("smooth_l1_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7, 0.0)],
-         lambda x, t, r, b: F.smooth_l1_loss(x, t, reduction=r, beta=b))
-    case("huber_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7)],
-         lambda x, t, r, b: F.huber_loss(x, t, reduction=r, delta=b))
+    case("smooth_l1_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7, 0.0)])
+    case("huber_loss", lambda d: pair(d) + [reduction(d), bend(d, 1.0, 0.7)])
 
     def weight(d, x):
         return d.pick(None, d.constant(x.sizes[d.whole(0, min(1, len(x.sizes))):], x.storage.dtype, "positive"))
@@ -157,10 +148,8 @@ def losses():
         x, t = pair(d, kind, "unit", True)
         return [x, t, weight(d, x)] + ([weight(d, x)] if kind == "finite" else []) + [reduction(d)]
     # PyTorch adds 1e-12 to denominators, which are squared in second derivatives.
-    case("binary_cross_entropy", lambda d: binary(d, "unit"),
-         lambda x, t, w, r: F.binary_cross_entropy(x, t, w, reduction=r), tolerance=10, second=100)
-    case("binary_cross_entropy_with_logits", lambda d: binary(d, "finite"),
-         lambda x, t, w, p, r: F.binary_cross_entropy_with_logits(x, t, w, pos_weight=p, reduction=r), tolerance=10)
+    case("binary_cross_entropy", lambda d: binary(d, "unit"), tolerance=10, second=100)
+    case("binary_cross_entropy_with_logits", lambda d: binary(d, "finite"), tolerance=10)
 
     def divergence(x, t, r, log):
         # as in LibTorch: PyTorch's Python rejects a 0-dim tensor and does not divide by 0

@@ -183,9 +183,7 @@ def three():
         def draw(d, make, kind="nonzero"):
             one = [d.dtype()] if d.chance(0.8) else None
             return tensors(d, make, kind, 3, one) + [d.pick(1, 2, 0.5)]
-        case(name, lambda d, w=draw: w(d, d.tensor), lambda x, a, b, v, f=getattr(torch, name): f(x, a, b, value=v))
-        case(name + "_", lambda d, w=draw: w(d, d.written),
-             lambda x, a, b, v, f=getattr(torch.Tensor, name + "_"): f(x, a, b, value=v))
+        both(name, draw)
 
     def overlapping(d):
         """Elements that would be written twice, which must be rejected."""
@@ -194,12 +192,11 @@ def three():
         x.strides = [0 if k == n else stride for k, stride in enumerate(x.strides)]
         return x, shape
     for name in ("exp", "neg", "relu"):
-        case(name + "_", lambda d: [overlapping(d)[0]], getattr(torch.Tensor, name + "_"), "overlapping")
-    case("copy_", lambda d: (lambda x, s: [x, d.tensor(s, kind="positive")])(*overlapping(d)), torch.Tensor.copy_,
-         "overlapping")
-    case("mul_", lambda d: (lambda x, s: [x, d.tensor(s)])(*overlapping(d)), torch.Tensor.mul_, "overlapping")
+        case(name + "_", lambda d: [overlapping(d)[0]], label="overlapping")
+    case("copy_", lambda d: (lambda x, s: [x, d.tensor(s, kind="positive")])(*overlapping(d)), label="overlapping")
+    case("mul_", lambda d: (lambda x, s: [x, d.tensor(s)])(*overlapping(d)), label="overlapping")
     case("masked_fill_", lambda d: (lambda x, s: [x, d.tensor(s, torch.bool), d.number()])(*overlapping(d)),
-         torch.Tensor.masked_fill_, "overlapping")
+         label="overlapping")
     both("lerp", lambda d, make: tensors(d, make, types=[d.float()]) + [d.pick(0.3, 0.5, 0.8, 2)], label="number")
     both("lerp", lambda d, make: tensors(d, make, count=3, types=[d.float()]), label="tensors")
 

@@ -1,7 +1,7 @@
 """Elementwise operations on one tensor: those of pointwise_table.h, and others."""
 import torch
 
-from torch_cases.case import case
+from torch_cases.case import both, case
 from torch_cases.described import called, in_place, parameters
 from torch_draw import FLOATS, INTEGERS
 
@@ -37,13 +37,9 @@ def described(function):
 
 
 def others():
-    case("round", lambda d: [d.tensor(d.shape(), d.float()), d.pick(-1, 0, 1, 2)],
-         lambda x, n: torch.round(x, decimals=n), "decimals")
-    case("round_", lambda d: [d.written(d.shape(), d.float()), d.pick(-1, 0, 1, 2)],
-         lambda x, n: x.round_(decimals=n), "decimals")
+    both("round", lambda d, make: [make(d.shape(), d.float()), d.pick(-1, 0, 1, 2)], "decimals")
     case("clamp", lambda d: (lambda s: [d.tensor(s[0]), d.tensor(s[1]), None])(d.broadcast(2)), label="tensor")
-    case("clamp", lambda d: (lambda s: [d.tensor(s[0]), None, d.tensor(s[1])])(d.broadcast(2)),
-         lambda x, low, high: torch.clamp(x, max=high), "above tensor")
+    case("clamp", lambda d: (lambda s: [d.tensor(s[0]), None, d.tensor(s[1])])(d.broadcast(2)), label="above tensor")
     case("clamp", lambda d: (lambda s: [d.tensor(n, kind="finite") for n in s])(d.broadcast(3)), label="tensors")
     for p, train in ((0.0, True), (1.0, True), (0.4, False)):
         case("dropout", lambda d, p=p, t=train: [d.tensor(d.shape(), d.float(), "finite"), p, t], label=f"{p} {train}")

@@ -1,4 +1,4 @@
-"""Reductions, scans and sorts: how arguments are drawn, for each `drawn` of reduction_table.h."""
+"""Reductions, scans and sorts: how arguments are drawn, for each `drawn` of reduction_table.cpp."""
 import torch
 
 from torch_cases.case import case
@@ -29,8 +29,6 @@ def wide(d):
 
 
 def sums(name):
-    function = getattr(torch, name)
-
     def summand(d, shape):
         """Adds a dtype. No extreme values where integers are added as floating point, because they would cancel."""
         dtype = some_type(d)
@@ -43,8 +41,8 @@ def sums(name):
         shape, n, keep = (dim if name == "prod" else dims)(d)
         x, dtype = summand(d, shape)
         return [x, n, keep, dtype]
-    case(name, lambda d: list(summand(d, d.shape())), lambda x, t: function(x, dtype=t), "all", tolerance=10)
-    case(name, along, lambda x, n, keep, t: function(x, n, keep, dtype=t), "dim", tolerance=10)
+    case(name, lambda d: list(summand(d, d.shape())), label="all", tolerance=10)
+    case(name, along, label="dim", tolerance=10)
 
 
 def extremes(name):
@@ -62,8 +60,7 @@ def positions(name):
 
 
 def aminmax(name):
-    case(name, lambda d: (lambda s, n, keep: [d.tensor(s, grad=not d.special), d.pick(None, n, n), keep])(*dim(d)),
-         lambda x, n, keep: torch.aminmax(x, dim=n, keepdim=keep))
+    case(name, lambda d: (lambda s, n, keep: [d.tensor(s, grad=not d.special), d.pick(None, n, n), keep])(*dim(d)))
 
 
 def moments(name):
@@ -111,7 +108,6 @@ def count_nonzero(name):
 
 
 def scans(name):
-    function = getattr(torch, name)
     types = COMPUTED if name.startswith("cum") else FLOATS
 
     def draw(d):
@@ -120,7 +116,7 @@ def scans(name):
             shape = [min(s, 6) for s in shape]
         return [d.tensor(shape, d.pick(*types), "finite" if name == "cumprod" else "any"), n,
                 d.pick(None, None, None, d.pick(*types))]
-    case(name, draw, lambda x, n, t: function(x, n, dtype=t), tolerance=10)
+    case(name, draw, tolerance=10)
 
 
 def line(d):
