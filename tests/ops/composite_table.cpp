@@ -82,6 +82,8 @@ std::vector<Operation> searches() {
        .torch = "lambda x, s, i, r: torch.bucketize(x, s, out_int32=i, right=r)"},
       {OPERATION(isin, T(CT, CT, bool, bool)),
        .torch = "lambda x, y, u, i: torch.isin(x, y, assume_unique=u, invert=i)"},
+      {OPERATION(_unique, std::tuple<T, T>(CT, bool, bool)), .torch = "lambda x, s, i: torch.unique(x, s, i)",
+       .examples = {{"_unique", "x0, True, True", {{integers({3, 4}, 0, 5)}}, false}}},
       {OPERATION(_unique2, Three(CT, bool, bool, bool))},
       {OPERATION(unique_dim, Three(CT, I, bool, bool, bool))},
       {OPERATION(unique_consecutive, Three(CT, bool, bool, optional<I>))},

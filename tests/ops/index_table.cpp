@@ -57,6 +57,7 @@ std::vector<Operation> brackets() {
       {OPERATION(take, T(CT, CT)),
        .examples = {{"take", "x0, x1", {{real({3, 4}), integers({2, 3}, 0, 12)}}}}},
       {OPERATION(nonzero, T(CT)), .examples = {{"nonzero", "x0", {{booleans({3, 4})}}, false}}},
+      {OPERATION(argwhere, T(CT)), .examples = {{"argwhere", "x0", {{booleans({3, 4})}}, false}}},
   };
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 using Pair = std::tuple<T, T>;
 
-const std::vector<std::vector<InputSpec>> kImage = {{real({1, 2, 3, 4})}};
+const std::vector<std::vector<InputSpec>> kLine = {{real({1, 2, 4})}}, kImage = {{real({1, 2, 3, 4})}},
+                                          kVolume = {{real({1, 2, 2, 3, 2})}};
 
 std::vector<Operation> convolutions() {
   return {
@@ -106,6 +107,14 @@ std::vector<Operation> images() {
        .examples = {{"pad reflect", "x0, [2, 1, 0, 2], 'reflect', None", kImage},
                     {"pad replicate", "x0, [2, 1, 0, 2], 'replicate', None", kImage},
                     {"pad circular", "x0, [2, 1, 0, 2], 'circular', None", kImage}}},
+      {OPERATION(reflection_pad1d, T(CT, Ints)), .torch = "lambda x, n: F.pad(x, n, 'reflect')",
+       .examples = {{"reflection_pad1d", "x0, [2, 1]", kLine}}},
+      {OPERATION(reflection_pad2d, T(CT, Ints)), .torch = "lambda x, n: F.pad(x, n, 'reflect')",
+       .examples = {{"reflection_pad2d", "x0, [2, 1, 0, 2]", kImage}}},
+      {OPERATION(replication_pad1d, T(CT, Ints)), .torch = "lambda x, n: F.pad(x, n, 'replicate')",
+       .examples = {{"replication_pad1d", "x0, [2, 1]", kLine}}},
+      {OPERATION(replication_pad2d, T(CT, Ints)), .torch = "lambda x, n: F.pad(x, n, 'replicate')",
+       .examples = {{"replication_pad2d", "x0, [2, 1, 0, 2]", kImage}}},
       {OPERATION(constant_pad_nd, T(CT, Ints, CS)),
        .examples = {{"pad constant", "x0, [1, -1, 2, 0], 2", {{real({2, 3, 4})}}}}},
       {.name = "interpolate",
@@ -114,6 +123,16 @@ std::vector<Operation> images() {
                 "in mode else corners)"},
       {OPERATION(upsample_nearest2d, T(CT, Ints)), .torch = "F.interpolate",
        .examples = {{"nearest", "x0, [5, 3]", kImage}}},
+      {OPERATION(upsample_nearest1d, T(CT, Ints)), .torch = "F.interpolate",
+       .examples = {{"nearest1d", "x0, [7]", kLine}}},
+      {OPERATION(upsample_nearest3d, T(CT, Ints)), .torch = "F.interpolate",
+       .examples = {{"nearest3d", "x0, [3, 2, 5]", kVolume}}},
+      {OPERATION(upsample_linear1d, T(CT, Ints, bool)),
+       .torch = "lambda x, n, c: F.interpolate(x, n, mode='linear', align_corners=c)",
+       .examples = {{"linear1d", "x0, [7], True", kLine}}},
+      {OPERATION(upsample_trilinear3d, T(CT, Ints, bool)),
+       .torch = "lambda x, n, c: F.interpolate(x, n, mode='trilinear', align_corners=c)",
+       .examples = {{"trilinear3d", "x0, [3, 2, 5], False", kVolume}}},
       {OPERATION(upsample_bilinear2d, T(CT, Ints, bool)),
        .torch = "lambda x, n, c: F.interpolate(x, n, mode='bilinear', align_corners=c)",
        .examples = {{"bilinear2d", "x0, [5, 3], False", kImage},

@@ -2,13 +2,16 @@
 //
 //   test_ops [--references FILE] [NAME…]   check, against PyTorch's results if FILE contains them
 //   test_ops --dump FILE                   write inputs and cotangents for torch_references.py
-//   test_ops --list                        list the operations, one per line
+//   test_ops --list                        list the cases, one per line
+//   test_ops --described                   list the operations that have a description
 #include <cstdio>
 #include <cstring>
 #include <map>
 
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/tests/ops/cases.h"
+#include "tandem/tests/ops/operation_table.h"
+#include "tandem/tests/ops/pointwise_table.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -39,6 +42,16 @@ void dump(const char* path) {
   std::printf("%zu tensors of %zu cases\n", tensors.size(), expressions.size());
 }
 
+void list_described() {
+  const auto print = [](const auto& f, bool plain, bool in_place) {
+    if (plain) std::printf("%s\n", f.name.c_str());
+    if (in_place) std::printf("%s_\n", f.name.c_str());
+  };
+  for (const UnaryFunction& f : unary_functions()) print(f, true, f.in_place != nullptr);
+  for (const BinaryFunction& f : binary_functions()) print(f, true, f.in_place != nullptr);
+  for (const Operation& f : operations()) print(f, f.overloads != nullptr, f.in_place != nullptr);
+}
+
 int check_all(const References& references, const std::vector<std::string>& names) {
   int passed = 0, failed = 0, skipped = 0, checks = 0;
   for (const OpTest& test : all_cases()) {
@@ -63,6 +76,7 @@ int main(int argc, char** argv) {
     for (const OpTest& test : all_cases()) std::printf("%s\n", test.name.c_str());
     return 0;
   }
+  if (argc == 2 && std::strcmp(argv[1], "--described") == 0) return list_described(), 0;
   References references;
   serialize::SafeTensors file;
   std::vector<std::string> names(argv + 1, argv + argc);

@@ -56,6 +56,9 @@ std::vector<Operation> three() {
   };
 }
 
+T dropped(T x, double p, bool train) { return dropout_(x, p, train); }
+T feature_dropped(T x, double p, bool train) { return feature_dropout_(x, p, train); }
+
 std::vector<Operation> others() {
   return {
       {OPERATION(prelu, T(CT, CT)), .torch = "F.prelu",
@@ -66,14 +69,9 @@ std::vector<Operation> others() {
       {OPERATION(allclose, bool(CT, CT, double, double, bool))},
       {OPERATION(equal, bool(CT, CT))},
       {OPERATION(result_type, ScalarType(CT, CT), ScalarType(CT, CS))},
-      {OPERATION(dropout, T(CT, double, bool)), .in_place =
-                                                    [](Table& table, const std::string& name) {
-                                                      give<T(T, double, bool)>(table, name,
-                                                                               [](T x, double p, bool train) {
-                                                                                 return dropout_(x, p, train);
-                                                                               });
-                                                    }},
-      {OPERATION(feature_dropout, T(CT, double, bool))},
+      {OPERATION(dropout, T(CT, double, bool)), .in_place = GIVE(dropped, T(T, double, bool))},
+      {OPERATION(feature_dropout, T(CT, double, bool)),
+       .in_place = GIVE(feature_dropped, T(T, double, bool))},
   };
 }
 

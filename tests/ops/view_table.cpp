@@ -27,6 +27,8 @@ std::vector<Operation> shapes() {
              return x[0].slice(1, 0, 1).expand({-1, 5, -1});
            },
            kBox)}},
+      {OPERATION(sum_to_size, T(CT, Ints)), .torch = "torch.Tensor.sum_to_size",
+       .examples = {{"sum_to_size", "x0, [3, 1]", kBox}}},
       {OPERATION(transpose, T(CT, I, I)), WRITE(transpose, T(T, I, I)),
        .examples = {{"transpose", "x0, 0, 2", kBox}}},
       {OPERATION(t, T(CT)), WRITE(t, T(T)), .examples = {{"t", "x0", {{real({2, 3})}, {real({3})}}}}},
