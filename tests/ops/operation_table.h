@@ -72,11 +72,9 @@ void give(Table& table, const std::string& name, F f) {
 // The name and the overloads of an operation.
 #define OPERATION(f, ...) .name = #f, .overloads = GIVE(f, __VA_ARGS__)
 // The overloads of a member, with the tensor first.
-#define MEMBER(f, ...)                                                      \
-  [](Table& table, const std::string& name) {                               \
-    give<__VA_ARGS__>(table, name, [](T x, auto&&... a) -> decltype(auto) { \
-      return x.f(std::forward<decltype(a)>(a)...);                          \
-    });                                                                     \
+#define MEMBER(f, ...)                                                                                     \
+  [](Table& table, const std::string& name) {                                                              \
+    give<__VA_ARGS__>(table, name, [](T x, auto&&... a) { return x.f(std::forward<decltype(a)>(a)...); }); \
   }
 #define WRITE(f, ...) .in_place = MEMBER(f##_, __VA_ARGS__)
 
