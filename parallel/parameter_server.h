@@ -63,8 +63,8 @@ class ParameterServer : public ServerCore {
   /// One training step: backward, then update. `loss(net, inputs, targets)` returns the loss of its piece, a
   /// scalar on the net's device; several threads call it concurrently. Rethrows a replica's exception with
   /// its device prepended, and throws Error on an empty batch or a non-finite loss. Either way the parameters
-  /// are unchanged. In several processes it is called again for its pieces if another process's part of the batch turns
-  /// out to have another size than in the last step.
+  /// are unchanged. With shards in several processes, it is called again for its pieces in a step before which rank 0
+  /// alone has seeded its default generator.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
                   const Loss& loss) {

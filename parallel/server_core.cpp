@@ -109,36 +109,71 @@ std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
   return options.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
 }
 
-// `actual`: the batch that the other processes have confirmed, otherwise the one that they are assumed to have. Nothing is
-// assumed where a second attempt is impossible: without shards, forward changes buffers, and backward accumulates into
-// the gradients of earlier calls.
-void ServerCore::Impl::set_batch(int64_t samples, bool actual) {
-  const auto sizes = [this](int64_t all) { return shards() ? piece_sizes(all) : std::vector<int64_t>(); };
-  const bool once = !shards() && (has_buffers || accumulating);
-  if (!group)
-    whole = {samples, default_generator().current_seed(), 0, 0, {}};
-  else if (actual)
-    whole = group->corrected(sizes);
+// Without shards, gradients of this part's mean loss get the part's weight before they are sent. Where several calls
+// add to the same gradients, each needs its weight in backward.
+void ServerCore::Impl::begin_batch(int64_t samples) {
+  weighted_late = group && !shards() && !accumulating && held_back == 0;
+  if (group)
+    whole = group->begin_step(
+        samples, options.shards, steps, [this](int64_t all) { return shards() ? piece_sizes(all) : Sizes(); },
+        shards() ? options.chunks : !weighted_late);
   else
-    whole = group->begin_step(samples, options.shards, steps, std::ssize(piece_sizes(samples)), sizes, once);
-  if (whole.own_shards.empty()) {
-    whole.own_shards = piece_sizes(samples);
-    whole.count = static_cast<int64_t>(whole.own_shards.size());
-    whole.total = whole.count;
-  }
+    whole = {samples, default_generator().current_seed(), 0, 0, {}};
+  cut_part(samples);
 }
 
+bool ServerCore::Impl::complete_batch(int64_t samples) {
+  if (!group) return true;
+  if (!shards()) whole.own_shards.clear(), whole.total = 0;
+  const bool as_assumed =
+      group->complete(whole, [this](int64_t all) { return shards() ? piece_sizes(all) : Sizes(); });
+  cut_part(samples);
+  return as_assumed;
+}
+
+void ServerCore::Impl::cut_part(int64_t samples) {
+  if (!whole.own_shards.empty()) return;
+  whole.own_shards = piece_sizes(samples);
+  whole.count = static_cast<int64_t>(whole.own_shards.size());
+  whole.total = whole.count;
+}
+
+// The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does not
+// matter then.
 std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
   std::vector<Piece> out;
-  int64_t start = 0;
+  int64_t start = 0, own = 0;
+  for (const int64_t size : whole.own_shards) own += size;
+  const double of = shards() ? 1 : static_cast<double>(weighted_late ? own : whole.samples);
   for (const int64_t size : whole.own_shards) {
-    const double weight = options.loss == Reduction::Mean
-                              ? static_cast<double>(size) / static_cast<double>(whole.samples)
-                              : 1.0;
+    const double weight = options.loss == Reduction::Mean ? static_cast<double>(size) / of : 1.0;
     out.push_back({start, size, weight, whole.first + static_cast<int64_t>(out.size())});
     start += size;
   }
   return out;
+}
+
+// What the sum of the gradients of this part (without shards) or of all shards is divided by.
+double ServerCore::Impl::divisor() const {
+  if (options.loss != Reduction::Mean) return 1;
+  const auto all = static_cast<double>(whole.samples);
+  if (shards()) return all;
+  int64_t own = 0;
+  for (const int64_t size : whole.own_shards) own += size;
+  return weighted_late ? all / static_cast<double>(own) : 1;
+}
+
+void ServerCore::Impl::set_weights(StepResult& result) const {
+  for (std::size_t i = 0; i < result.weights.size(); ++i)
+    result.weights[i] = options.loss == Reduction::Mean
+                            ? static_cast<double>(whole.own_shards[i]) / static_cast<double>(whole.samples)
+                            : 1.0;
+}
+
+// Different on every process, whatever their numbers of devices; those of rank 0 are as without a group.
+uint64_t ServerCore::Impl::stream_of(const Piece& piece) const {
+  const auto number = static_cast<uint64_t>(piece.number);
+  return group && !shards() ? static_cast<uint64_t>(group->rank()) << 32 | number : number;
 }
 
 StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
@@ -153,16 +188,16 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
   const int64_t samples = batch_size(batch);
-  s.set_batch(samples, false);
+  s.begin_batch(samples);
   if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
   Computed computed = s.compute(batch, loss);
-  if (s.group && !s.group->confirmed()) {
-    if (s.shards()) s.master().shard_buffers.restore();
-    s.set_batch(samples, true);
+  if (!s.complete_batch(samples)) {
+    s.master().shard_buffers.restore();
     computed = s.compute(batch, loss);
   }
   const double computed_at = seconds_now();
   StepResult& result = computed.result;
+  s.set_weights(result);
   const std::size_t used = computed.used.size();
   if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
     result.skipped = s.group->any(result.skipped);
@@ -196,7 +231,6 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   Computed out;
   out.used.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(counts.size()));
   out.result = {Tensors(pieces.size()), std::vector<double>(pieces.size()), false};
-  for (std::size_t i = 0; i < pieces.size(); ++i) out.result.weights[i] = pieces[i].weight;
   std::vector<char> bad(devices.size(), 0);
   for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i)
     replicas[i]->forget_gradients();
@@ -261,8 +295,7 @@ bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number,
   // A single device without shards draws from the caller's stream, as training without a server does.
   optional<GeneratorGuard> stream;
   if (shards() || devices.size() > 1 || group)
-    stream.emplace(Generator(
-        stream_seed(whole.seed, static_cast<uint64_t>(steps), static_cast<uint64_t>(piece.number))));
+    stream.emplace(Generator(stream_seed(whole.seed, static_cast<uint64_t>(steps), stream_of(piece))));
   if (shards())
     for (const Tensor& p : r.flat.parameters()) p.mutable_grad().reset();
   Tensor value;

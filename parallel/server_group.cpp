@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -27,67 +28,69 @@ namespace {
 
 // What a rank says about its part of a batch.
 struct Part {
-  int64_t samples, shards, step, seed, pieces;
+  int64_t samples, shards, step, seed;
 };
 constexpr int kEntries = sizeof(Part) / sizeof(int64_t);
 
 Part part_of(const std::vector<int64_t>& parts, int rank) {
   const int64_t* row = parts.data() + rank * kEntries;
-  return {row[0], row[1], row[2], row[3], row[4]};
+  return {row[0], row[1], row[2], row[3]};
 }
 
 }  // namespace
 
-// Parts are assumed to be those of the last step, so that forward does not wait for the other processes. All processes
-// see the same parts in the end, so they agree on whether the assumption was right.
-WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces,
-                                   ShardSizes shard_sizes, bool wait) {
+// Parts are assumed to be those of the last step, so that forward does not wait for the other processes. Sizes of other
+// parts only change a divisor that is applied to the sum of the gradients: a run of shards that has at least two samples
+// per shard is cut in the same way in every batch in which it has as many samples.
+WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes,
+                                   bool wait) {
   const NoGradGuard no_grad;
   const int64_t seed = static_cast<int64_t>(default_generator().current_seed());
   Tensor own = empty({1, kEntries}, kLong);
-  const int64_t row[kEntries] = {samples, shards, step, seed, pieces};
+  const int64_t row[kEntries] = {samples, shards, step, seed};
   std::copy(row, row + kEntries, own.data_ptr<int64_t>());
   arriving_ = empty({group_->size(), kEntries}, TensorOptions(kLong).device(group_->device()));
   exchange_of_parts_ = group_->all_gather(arriving_, own.to(group_->device()));
 
   for (std::size_t at = 0; at < parts_.size(); at += kEntries) parts_[at + 2] = step;
   const auto mine = static_cast<std::ptrdiff_t>(rank()) * kEntries;
-  if (wait || parts_.empty() || !std::equal(row, row + kEntries, parts_.begin() + mine))
-    return corrected(shard_sizes);
+  const int64_t own_shards =
+      balanced_begin(shards, group_->size(), rank() + 1) - balanced_begin(shards, group_->size(), rank());
+  if (wait || samples < 2 * own_shards || parts_.empty() ||
+      !std::equal(row, row + kEntries, parts_.begin() + mine))
+    receive();
   return batch(shard_sizes);
 }
 
-std::vector<int64_t> ServerGroup::received() const {
+void ServerGroup::receive() {
   const NoGradGuard no_grad;
   exchange_of_parts_->wait();
   const Tensor here = arriving_.cpu();
-  return std::vector<int64_t>(here.data_ptr<int64_t>(), here.data_ptr<int64_t>() + here.numel());
+  parts_.assign(here.data_ptr<int64_t>(), here.data_ptr<int64_t>() + here.numel());
 }
 
-bool ServerGroup::confirmed() const { return received() == parts_; }
-
-WholeBatch ServerGroup::corrected(ShardSizes shard_sizes) {
-  parts_ = received();
-  return batch(shard_sizes);
+bool ServerGroup::complete(WholeBatch& whole, ShardSizes shard_sizes) {
+  receive();
+  const WholeBatch assumed = std::exchange(whole, batch(shard_sizes));
+  return whole.seed == assumed.seed && whole.first == assumed.first && whole.total == assumed.total &&
+         whole.own_shards == assumed.own_shards;
 }
 
-// All processes have the same parts, so all throw the same error.
+// All processes have the same parts in the end, so all throw the same error.
 WholeBatch ServerGroup::batch(ShardSizes shard_sizes) const {
   const int size = group_->size();
   const Part own = part_of(parts_, rank());
   WholeBatch whole;
-  whole.seed = static_cast<uint64_t>(part_of(parts_, 0).seed);
   for (int r = 0; r < size; ++r) {
     const Part of = part_of(parts_, r);
     check(of.shards == own.shards && of.step == own.step, "ParameterServer: rank ", r, " is at step ",
           of.step, " with shards = ", of.shards, ", but rank ", rank(), " at step ", own.step,
           " with shards = ", own.shards);
     whole.samples += of.samples;
-    if (r < rank()) whole.first += of.pieces;
   }
   const std::vector<int64_t> sizes = shard_sizes(whole.samples);
+  whole.seed = static_cast<uint64_t>(sizes.empty() ? own.seed : part_of(parts_, 0).seed);
   if (sizes.empty()) return whole;
-  whole.first = 0;
   whole.total = static_cast<int64_t>(sizes.size());
   check(static_cast<int>(sizes.size()) >= size, "ParameterServer: ", sizes.size(), " shards are too few for ",
         size, " processes; each needs at least one");
@@ -121,8 +124,8 @@ void ServerGroup::sum(const Tensor& gradients) {
 }
 
 void ServerGroup::sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
-                           bool accumulate) {
-  exchange_.run(nodes, leaves, sum, accumulate);
+                           bool accumulate, double divisor) {
+  exchange_.run(nodes, leaves, sum, accumulate, divisor);
 }
 
 void ServerGroup::broadcast_buffers(const std::vector<Tensor>& buffers) {

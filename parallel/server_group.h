@@ -14,8 +14,8 @@ namespace tandem::parallel {
 /// The batch of all processes and this process's shards of it.
 struct WholeBatch {
   int64_t samples = 0;
-  uint64_t seed = 0;                ///< of the default generator on rank 0
-  int64_t first = 0, count = 0;     ///< shards (or pieces) first … first + count - 1 are computed here
+  uint64_t seed = 0;  ///< with shards, of the default generator on rank 0; otherwise of this process's
+  int64_t first = 0, count = 0;     ///< shards first … first + count - 1 are computed here
   std::vector<int64_t> own_shards;  ///< their sizes; empty without shards
   int64_t total = 0;                ///< number of shards
 };
@@ -27,23 +27,21 @@ class ServerGroup {
   ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes);
 
   int rank() const { return group_->rank(); }
-  /// Starts to exchange the sizes of the batch's parts, and returns the whole batch. `pieces`: in how many this process
-  /// cuts its part without shards. `shard_sizes(n)`: the sizes of the shards of n samples; empty without shards. If this
-  /// process's part is like in the last step, the others' are assumed to be like then, too (unless `wait`), and
-  /// confirmed() tells. Throws Error on every process if one has other options, is at another step, or has a number of
-  /// samples that does not match its shards; where they are assumed, corrected() throws.
-  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, int64_t pieces, ShardSizes shard_sizes,
-                        bool wait);
-  /// Waits for the sizes. Whether the batch is as begin_step() said: call it before anything is sent. Any thread may.
-  bool confirmed() const;
-  /// After confirmed() was false: the actual batch.
-  WholeBatch corrected(ShardSizes shard_sizes);
+  /// Starts to exchange the sizes of the batch's parts, and returns the whole batch. `shard_sizes(n)`: the sizes of the
+  /// shards of n samples; empty without shards. If this process's part is as in the last step, the others' are assumed to
+  /// be as well (unless `wait`), and complete() returns the actual ones. Throws Error on every process if one has other
+  /// options, is at another step, or has a number of samples that does not match its shards; where the parts are assumed,
+  /// complete() throws.
+  WholeBatch begin_step(int64_t samples, int64_t shards, int64_t step, ShardSizes shard_sizes, bool wait);
+  /// Waits for the sizes and corrects `whole`. Returns whether its shards and its seed are as begin_step() said.
+  bool complete(WholeBatch& whole, ShardSizes shard_sizes);
   /// Whether it is true on any process.
   bool any(bool here);
   /// Replaces `gradients` [n] by the sum over all processes.
   void sum(const Tensor& gradients);
   /// The sum in tree order: see TreeExchange::run.
-  void sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate);
+  void sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
+                double divisor);
   void broadcast_buffers(const std::vector<Tensor>& buffers);
   /// Applies the updates of all processes to the `buffers` of all, in rank order. copy_written(), then replay(), apply
   /// those of this process. written[k]: whether copy_written() writes buffers[k].
@@ -53,7 +51,7 @@ class ServerGroup {
   void abort(const std::exception_ptr& error) noexcept;
 
  private:
-  std::vector<int64_t> received() const;
+  void receive();
   WholeBatch batch(ShardSizes shard_sizes) const;
 
   std::shared_ptr<distributed::ProcessGroup> group_;

@@ -10,8 +10,8 @@ namespace tandem::parallel {
 
 struct Piece {
   int64_t start, size;
-  double weight;
-  int64_t number;  // among the pieces of all processes
+  double weight;   // of its loss in backward
+  int64_t number;  // with shards, among those of all processes
 };
 
 /// Number of samples in a batch. Throws Error unless its tensors agree on it and it is positive.
@@ -23,6 +23,7 @@ void rethrow(const std::vector<std::exception_ptr>& errors, const std::vector<De
              const ServerGroup* group);
 
 struct ServerCore::Impl {
+  using Sizes = std::vector<int64_t>;
   std::vector<Device> devices;
   std::size_t root = 0;
   ServerOptions options;
@@ -39,6 +40,7 @@ struct ServerCore::Impl {
   ServerTimings timings;
   std::unique_ptr<ServerGroup> group;  // null in a single process
   WholeBatch whole;                    // of the current step
+  bool weighted_late = false;  // without shards: this part's weight applies to the sum of its gradients
 
   Replica& master() { return *replicas[root]; }
   bool shards() const { return options.shards > 0; }
@@ -57,7 +59,12 @@ struct ServerCore::Impl {
   StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
   void update(optim::Optimizer& optimizer);
   std::vector<int64_t> piece_sizes(int64_t samples) const;
-  void set_batch(int64_t samples, bool actual);
+  void begin_batch(int64_t samples);
+  bool complete_batch(int64_t samples);
+  void cut_part(int64_t samples);
+  void set_weights(StepResult& result) const;
+  double divisor() const;
+  uint64_t stream_of(const Piece& piece) const;
   struct Computed {
     StepResult result;
     std::vector<Device> used;

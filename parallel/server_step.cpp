@@ -56,7 +56,10 @@ void ServerCore::Impl::reduce(std::size_t used, const optim::Optimizer* next) {
       summands = {master().flat.grad(), std::move(others)};
     else
       add_to_root(others);
-    if (group) group->sum(master().flat.grad());
+    if (group) {
+      if (const double by = divisor(); by != 1) master().flat.grad().div_(by);
+      group->sum(master().flat.grad());
+    }
   }
   leaf.mutable_grad() = master().flat.grad();
   accumulating = held_back > 0;
@@ -113,13 +116,17 @@ void ServerCore::Impl::reduce_tree(std::size_t used) {
   for (std::size_t i = 0; i < used; ++i)
     for (const TreeSum::Node& node : replicas[i]->tree.nodes())
       total.add(node.level, node.index, seen_from(master().device, node.sum.flat));
-  Tensor sum = master().flat.grad();
-  if (group)
-    group->sum_tree(total.nodes(), whole.total, sum, accumulating);
-  else if (accumulating)
-    sum.add_(total.nodes()[0].sum.flat);
-  else if (!total.nodes()[0].sum.flat.is_same(sum))
-    sum.copy_(total.nodes()[0].sum.flat);
+  const Tensor& sum = master().flat.grad();
+  if (group) {
+    group->sum_tree(total.nodes(), whole.total, sum, accumulating, divisor());
+  } else {
+    const Tensor& here = total.nodes()[0].sum.flat;
+    if (divisor() != 1) here.div_(divisor());
+    if (accumulating)
+      sum.add_(here);
+    else if (!here.is_same(sum))
+      sum.copy_(here);
+  }
   master().look_at_gradients();
 }
 

@@ -50,7 +50,7 @@ TreeExchange::TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes)
 
 // Two parts are in flight, so one is summed while the next is sent. All ranks submit in the same order.
 void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
-                       bool accumulate) {
+                       bool accumulate, double divisor) {
   const NoGradGuard no_grad;
   const int64_t size = sum.numel();
   const int64_t step =
@@ -63,7 +63,7 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
     if (last.work) finish(last, sum, accumulate);
     Part next;
     if (at + step < size) next = start(nodes, layout, at + step, std::min(at + 2 * step, size));
-    add_and_gather(current, layout, sum, accumulate);
+    add_and_gather(current, layout, sum, accumulate, divisor);
     last = std::exchange(current, std::move(next));
   }
   if (last.work) finish(last, sum, accumulate);
@@ -97,7 +97,8 @@ TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, 
 }
 
 // Adds the nodes of this rank's segment in tree order and starts to send the result to all.
-void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate) {
+void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate,
+                                  double divisor) {
   part.work->wait();
   part.packed.reset();
   const int64_t mine = part.segments[static_cast<std::size_t>(group_->rank())];
@@ -109,9 +110,11 @@ void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor
       tree.add(place.level, place.index, part.received.narrow(0, at, mine));
       at += mine;
     }
+  const Tensor& result = tree.nodes()[0].sum.flat;
+  if (divisor != 1) result.div_(divisor);
   if (accumulate) part.gathered = empty({part.end - part.begin}, sum.options());
   const Tensor target = accumulate ? part.gathered : sum.narrow(0, part.begin, part.end - part.begin);
-  part.work = group_->all_gather(target, tree.nodes()[0].sum.flat, part.segments);
+  part.work = group_->all_gather(target, result, part.segments);
 }
 
 void TreeExchange::finish(Part& part, const Tensor& sum, bool accumulate) {
