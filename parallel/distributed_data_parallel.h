@@ -68,8 +68,8 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
   /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
   /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
-  /// of the last one. Some may be in eval mode meanwhile. Gradients stay averages over all processes. The optimizers' state is not exchanged. In `loop`,
-  /// every forward that records gradients outside no_sync() needs a backward.
+  /// of the last one. Some may be in eval mode meanwhile. Gradients stay averages over all processes. The optimizers'
+  /// state is not exchanged. In `loop`, every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);
   void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }
   const std::shared_ptr<ProcessGroup>& process_group() const { return group_; }
