@@ -47,7 +47,7 @@ LAYERS = {
     "compat": ("compat/**", "tandem.h core"),
     "cli": ("cli/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets parallel/distributed parallel"),
     "examples": ("examples/", "core autograd datasets parallel/distributed parallel tandem.h testing"),
-    "bench": ("bench/ bench/distributed/ bench/gpu/ bench/libtorch/",
+    "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops nn nn/steps datasets parallel/distributed parallel tandem.h testing"),
 }
 # What sources include beyond that, and why. Nothing includes a source, so this makes no circle.

@@ -33,7 +33,8 @@ struct Environment {
   /// MASTER_ADDR and MASTER_PORT are common to all. Under Slurm the default address is the first host of
   /// SLURM_STEP_NODELIST (or SLURM_JOB_NODELIST), and the default port 15000 + (SLURM_JOB_ID + 1009 SLURM_STEP_ID)
   /// mod 10000. SLURM_PROCID counts only with the SLURM_STEP_ID of a step of srun: the shell of salloc or sbatch is
-  /// no rank. Under Open MPI the default port and job key follow from PMIX_NAMESPACE. On a single machine (local_world_size == world_size > 1) the default address is 127.0.0.1.
+  /// no rank. Under Open MPI the default port and job key follow from PMIX_NAMESPACE. On a single machine
+  /// (local_world_size == world_size > 1) the default address is 127.0.0.1.
   ///
   /// Throws Error that names the variables and their values if one is not a number, is out of range, is missing
   /// while its siblings are set, or contradicts another.
