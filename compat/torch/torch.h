@@ -67,6 +67,8 @@
 
 // Further LibTorch names.
 namespace torch::autograd {
+using tandem::AutoGradMode;
+using tandem::GradMode;
 using tensor_list = std::vector<Tensor>;
 using variable_list = std::vector<Tensor>;
 }  // namespace torch::autograd
