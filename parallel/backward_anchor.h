@@ -9,7 +9,7 @@ namespace tandem::distributed {
 
 class BackwardAnchor {
  public:
-  /// backward() calls `reached`, as a hook of a parameter, once per pass through tensors from attach(); autograd::grad
+  /// backward() calls `reached`, like a parameter's hook, once per pass through tensors from attach(); autograd::grad
   /// does not.
   explicit BackwardAnchor(std::function<void()> reached);
   ~BackwardAnchor();

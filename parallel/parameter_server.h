@@ -63,8 +63,8 @@ class ParameterServer : public ServerCore {
   /// One training step: backward, then update. `loss(net, inputs, targets)` returns the loss of its piece, a
   /// scalar on the net's device; several threads call it concurrently. Rethrows a replica's exception with
   /// its device prepended, and throws Error on an empty batch or a non-finite loss. Either way the parameters
-  /// are unchanged. With shards in several processes, it is called again for its pieces in a step before which rank 0
-  /// alone has seeded its default generator.
+  /// are unchanged. With shards in several processes, it must not communicate itself, because it is called again for
+  /// its pieces in a step before which rank 0, but not this process, has seeded its default generator.
   template <class Loss>
   StepResult step(optim::Optimizer& optimizer, const Tensor& inputs, const Tensor& targets,
                   const Loss& loss) {

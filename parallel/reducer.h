@@ -56,7 +56,7 @@ struct ReducerOptions {
   /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
   /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
-  /// which are unused; the graph is never searched.
+  /// which are unused; until then the graph is searched as above, later it is not.
   bool static_graph = false;
   CommHook comm_hook = allreduce_hook;
 };

@@ -170,7 +170,8 @@ void ServerCore::Impl::set_weights(StepResult& result) const {
                             : 1.0;
 }
 
-// Different on every process, whatever their numbers of devices; those of rank 0 are as without a group.
+// Different on every process, whatever their numbers of devices; those of rank 0 are as on several devices without
+// a group.
 uint64_t ServerCore::Impl::stream_of(const Piece& piece) const {
   const auto number = static_cast<uint64_t>(piece.number);
   return group && !shards() ? static_cast<uint64_t>(group->rank()) << 32 | number : number;
@@ -191,9 +192,16 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   s.begin_batch(samples);
   if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
   Computed computed = s.compute(batch, loss);
-  if (!s.complete_batch(samples)) {
+  try {
+    if (!s.complete_batch(samples)) {
+      s.master().shard_buffers.restore();
+      computed = s.compute(batch, loss);
+    }
+  } catch (...) {
+    s.forget();  // they are gradients of a part alone
     s.master().shard_buffers.restore();
-    computed = s.compute(batch, loss);
+    rethrow(computed.errors, computed.used, s.group.get());
+    throw;
   }
   const double computed_at = seconds_now();
   StepResult& result = computed.result;

@@ -25,7 +25,8 @@ struct ServerOptions {
   /// in a fixed binary tree. Results, including buffers (see parameter_server.h), then do not depend on the
   /// number of devices and threads. 0: one piece per device.
   int64_t shards = 0;
-  /// Whether the loss of a piece is a mean (pieces are weighted by size) or a sum.
+  /// Whether the loss of a piece is a mean (pieces are weighted by size) or a sum. With shards, hooks see gradients
+  /// times the size of their shard: the sum is divided once.
   Reduction loss = Reduction::Mean;
   NotFinite not_finite = NotFinite::kThrow;
   /// Cut pieces as chunk does; otherwise their sizes differ by at most one.

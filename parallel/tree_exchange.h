@@ -16,8 +16,8 @@ class TreeExchange {
  public:
   /// Sends the buffer in parts of about `bytes`, two at a time.
   TreeExchange(std::shared_ptr<ProcessGroup> group, int64_t bytes);
-  /// Writes the sum of all ranks' nodes, over `divisor`, to `sum` [n], or adds it if `accumulate`. `nodes`: flat sums [n] of this rank's
-  /// shards; rank r has run r of as many balanced runs as ranks (core/shards.h). Changes the nodes' sums.
+  /// Writes the sum of all ranks' nodes, over `divisor`, to `sum` [n], or adds it if `accumulate`. `nodes`: flat sums [n]
+  /// of this rank's shards; rank r has run r of as many balanced runs as ranks (core/shards.h). Changes the nodes' sums.
   void run(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,
            bool accumulate, double divisor = 1);
 

@@ -56,8 +56,8 @@ class TreeSum {
 
   int64_t leaves_ = 0, leaf_ = 0;
   FlatSum first_;
-  bool own_buffer_ =
-      false;  // of the current leaf, which is the last node; otherwise it is added to the last node
+  // Of the current leaf, which is the last node; otherwise it is added to the last node.
+  bool own_buffer_ = false;
   std::vector<Node> nodes_;
   std::vector<FlatSum> spare_;
   std::size_t made_ = 0;

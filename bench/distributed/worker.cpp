@@ -118,7 +118,7 @@ struct Measured {
   int64_t first_peak = 0, peak = 0;  // of tensor storage: in the first steps, and afterwards
 };
 
-/// Runs step(batch) on all processes at a time.
+/// Runs step(batch) on all processes at once.
 template <class Step>
 Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group,
                   const Step& step) {
@@ -222,7 +222,7 @@ void run_train(const Options& options) {
       static_cast<long long>(m.first_peak), static_cast<long long>(m.peak));
 }
 
-/// Calls `call` on all processes at a time.
+/// Calls `call` on all processes at once.
 template <class Call>
 void repeated(const Options& options, distributed::ProcessGroup& group, const Call& call) {
   std::vector<double> seconds;

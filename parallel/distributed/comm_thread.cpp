@@ -37,8 +37,7 @@ std::vector<std::shared_ptr<CallWork>> CommThread::take_all() {
 
 void CommThread::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [this] { return ended_ || (queue_.empty() && (!running_ || running_->is_completed())); });
+  changed_.wait(lock, [this] { return ended_ || (queue_.empty() && (!running_ || running_->finished())); });
 }
 
 void CommThread::wake() {

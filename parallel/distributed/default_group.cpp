@@ -84,12 +84,10 @@ std::shared_ptr<ProcessGroup> default_group() {
 
 std::shared_ptr<ProcessGroup> given_or_default(const std::shared_ptr<ProcessGroup>& given, const char* caller,
                                                const char* cure) {
-  if (given) {
-    given->check_member(caller);
-    return given;
-  }
-  check(is_initialized(), caller, ": there is no process group; ", cure);
-  return default_group();
+  check(given != nullptr || is_initialized(), caller, ": there is no process group; ", cure);
+  std::shared_ptr<ProcessGroup> group = given ? given : default_group();
+  group->check_member(caller);
+  return group;
 }
 
 void abort_with(ProcessGroup& group, const std::exception_ptr& error, const char* unknown) noexcept {

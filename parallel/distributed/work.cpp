@@ -51,11 +51,11 @@ MessageWork::~MessageWork() {
 }
 
 void MessageWork::wait(Milliseconds timeout) {
-  if (!FinishableWork::is_completed()) {
+  if (!finished()) {
     group_->check_process(call.label());
     const auto watched = group_->watch(call, timeout.count() > 0 ? timeout : group_->timeout);
     const std::lock_guard lock(mutex_);
-    if (!FinishableWork::is_completed()) {
+    if (!finished()) {
       try {
         // The watchdog is to notice the timeout first: it knows what the other ranks do.
         request_->wait((timeout.count() > 0 ? timeout : group_->timeout) + GroupState::kGrace);
@@ -68,11 +68,15 @@ void MessageWork::wait(Milliseconds timeout) {
   rethrow();
 }
 
+bool FinishableWork::is_completed() {
+  if (!finished()) group_->check_process(call.label());
+  return finished();
+}
+
 bool MessageWork::is_completed() {
   if (FinishableWork::is_completed()) return true;
-  group_->check_process(call.label());
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return FinishableWork::is_completed();  // another thread waits for it
+  if (!lock.owns_lock()) return finished();  // another thread waits for it
   try {
     if (!request_->test()) return false;
     finish(nullptr);

@@ -17,7 +17,7 @@ class FinishableWork : public Work {
  public:
   FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& call);
   void wait(Milliseconds timeout) override;
-  bool is_completed() override { return finished(); }
+  bool is_completed() override;
   bool finished() const { return done_.load(std::memory_order_acquire); }
   std::exception_ptr exception() override;
   /// Does nothing and returns false if the work is already finished.

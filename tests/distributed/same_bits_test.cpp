@@ -297,6 +297,40 @@ TEST_CASE("without shards every piece has its own random stream, also with unequ
     for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(drawn[i].equal(drawn[j]));
 }
 
+TEST_CASE("a wrong part of a later batch leaves no gradients of a part") {
+  for (const int64_t shards : {int64_t{0}, int64_t{4}}) {
+    std::mutex mutex;
+    int refused = 0;
+    const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
+      const auto make = [] { return std::make_shared<nn::LinearImpl>(4, 2); };
+      parallel::ParameterServer<nn::LinearImpl> server(make(), {"cpu:0"}, {.shards = shards, .group = group},
+                                                       make);
+      optim::SGD optimizer(server.parameters(), 0.1);
+      const auto loss = [](nn::LinearImpl& n, const Tensors& batch) { return n.forward(batch[0]).mean(); };
+      server.step(optimizer, Tensors{ones({4, 4})}, loss);
+      if (group->rank() == 1) {  // as after loading another checkpoint
+        serialize::OutputArchive other;
+        other.write("steps", int64_t{7});
+        std::stringstream stream;
+        other.save_to(stream);
+        serialize::InputArchive archive;
+        archive.load_from(stream);
+        server.load(archive);
+      }
+      try {
+        server.backward(Tensors{ones({4, 4})}, loss);
+      } catch (const Error&) {
+        CHECK_THROWS_WITH(server.update(optimizer), doctest::Contains("there is no gradient"));
+        const std::lock_guard lock(mutex);
+        ++refused;
+        throw;
+      }
+    });
+    CHECK(refused == 2);
+    for (const std::string& error : errors) CHECK(error.find("is at step") != std::string::npos);
+  }
+}
+
 TEST_CASE("a wrong part of the batch and a loss that is not finite end all processes with the reason") {
   const auto errors_of = [&](auto samples_of, double factor, parallel::NotFinite policy) {
     return errors_on_ranks(3, [&](const GroupPtr& group) {

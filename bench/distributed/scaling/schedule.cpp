@@ -73,8 +73,8 @@ void halving(const Schedule& s) {
   }
 }
 
-// Gloo starts all messages at once. A simulation of P * P flows takes too long for many ranks, so that only `window` messages
-// of each rank may be in flight.
+// Gloo starts all messages at once. A simulation of P * P flows takes too long for many ranks, so that only `window`
+// messages of each rank may be in flight.
 void all_to_all(const Schedule& s, long block) {
   std::vector<std::array<MPI_Request, 2>> flight;
   s.work(block);
