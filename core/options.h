@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-inline constexpr std::nullopt_t nullopt = std::nullopt;
+using std::nullopt;
 using std::optional;
 
 enum class Layout : int8_t { Strided };

@@ -72,8 +72,12 @@ using tandem::GradMode;
 using tensor_list = std::vector<Tensor>;
 using variable_list = std::vector<Tensor>;
 }  // namespace torch::autograd
+namespace torch::data {
+using datasets::BatchDataset;
+using datasets::Dataset;
+}  // namespace torch::data
 namespace torch::optim {
-using ReduceLROnPlateauScheduler = ReduceLROnPlateau;
+using ReduceLROnPlateauScheduler = tandem::optim::ReduceLROnPlateau;
 }
 namespace torch {
 using autograd::variable_list;

@@ -26,8 +26,9 @@ SCOPES = {"modules and options": "nn", "functionals": "nn::functional", "initial
 HEAD = """# How much of LibTorch's C++ frontend is there
 
 Written by `tests/compat/names.py` from the headers of LibTorch 2.15 (PyPI's wheel). A name counts once, whatever overloads it
-has, and as present if Tandem declares it in the namespace of the same name: calls may still differ in overloads. Names with a
-reason in `tests/compat/left_out.txt` are left out on purpose.
+has, and as present if Tandem declares it in the namespace of the same name: calls may still differ in overloads. Not counted
+are the names of c10, macros, the members of classes other than Tensor, and functions that write to a given tensor (`add_out`).
+Names with a reason in `tests/compat/left_out.txt` are left out on purpose.
 """
 
 

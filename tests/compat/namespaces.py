@@ -4,7 +4,7 @@
     namespaces.py CLANG TANDEM_INCLUDE LIBTORCH_INCLUDE > compat/torch/namespaces.h
 
 CLANG lists the names that both libraries declare (-ast-list). LIBTORCH_INCLUDE: the include folder of an installed
-LibTorch. At the top level only LibTorch's names are taken over, so that programs may declare others there.
+LibTorch. Only LibTorch's names are taken over, so that programs may declare others.
 """
 import collections
 import pathlib
@@ -15,9 +15,9 @@ import tempfile
 
 # Namespaces that both libraries have.
 NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "indexing", "nn",
-          "nn::functional", "nn::init", "nn::parallel", "nn::utils", "optim", "profiler", "serialize"]
-# Namespaces of Tandem alone.
-ALIASES = ["cpu", "distributed", "parallel"]
+          "nn::functional", "nn::init", "nn::parallel", "nn::utils", "optim", "serialize"]
+# LibTorch's names that torch/torch.h does not bring.
+MORE = {"autograd": {"Gather", "Scatter"}, "nn::parallel": {"data_parallel", "parallel_apply", "replicate"}}
 
 HEAD = """// What of namespace tandem the namespaces torch, at and c10 contain. Written by tests/compat/namespaces.py.
 //
@@ -69,15 +69,12 @@ def main():
     theirs = names(clang, "torch/torch.h", [libtorch, libtorch + "/torch/csrc/api/include"])
     lines = block("torch", ours["tandem"] & (theirs["torch"] | theirs["at"] | theirs["c10"]))
     for scope in NESTED:
-        lines += block("torch::" + scope, ours["tandem::" + scope])
+        known = theirs["torch::" + scope] | theirs["at::" + scope] | MORE.get(scope, set())
+        lines += block("torch::" + scope, ours["tandem::" + scope] & known)
     lines = without_errors(clang, lines, tandem)
     print(HEAD + "\n".join(lines))
     for outer in ("at", "c10"):
         print(f"namespace {outer} {{\nusing namespace torch;\n}}  // namespace {outer}")
-    print("namespace torch {")
-    for name in ALIASES:
-        print(f"namespace {name} = tandem::{name};")
-    print("}  // namespace torch")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,34 @@ TEST_CASE("all three namespaces at once are not ambiguous") {
                 std::is_same_v<c10::IntArrayRef, at::IntArrayRef>);
 }
 
+// std::optional and Tandem's are one type, and so are their nullopts.
+namespace both {
+using namespace std;
+using namespace torch;
+optional<int> nothing() { return nullopt; }
+}  // namespace both
+// Names that only Tandem has are free for programs.
+namespace torch {
+namespace optim {
+struct CosineAnnealingLR {};
+}  // namespace optim
+namespace parallel {
+inline int own() { return 1; }
+}  // namespace parallel
+namespace data {
+struct Own : Dataset<Own> {
+  Example<> get(size_t) override { return {zeros({1}), zeros({1})}; }
+  optional<size_t> size() const override { return 1; }
+};
+}  // namespace data
+}  // namespace torch
+
+TEST_CASE("names of std and of the program") {
+  CHECK(!both::nothing().has_value());
+  CHECK(torch::parallel::own() == 1);
+  CHECK(torch::data::Own().size() == 1);
+}
+
 TEST_CASE("irange counts as LibTorch's does") {
   std::vector<int64_t> counted;
   for (const auto i : c10::irange(3)) counted.push_back(i);
@@ -121,7 +149,16 @@ TEST_CASE("AT_DISPATCH calls with the element type of the dtype") {
   } catch (const c10::Error& error) {
     text = error.what();
   }
-  CHECK(text == "my_kernel not implemented for 'Long'");
+  CHECK(text == "\"my_kernel\" not implemented for 'Long'");
+}
+
+TEST_CASE("parallel_for with a beginning") {
+  std::vector<int> seen(20);
+  at::parallel_for(3, 17, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+  });
+  for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == (i >= 3 && i < 17 ? 1 : 0));
+  at::parallel_for(5, 5, 1, [](int64_t, int64_t) { CHECK(false); });
 }
 
 TEST_CASE("optional lists, strings and numbers") {

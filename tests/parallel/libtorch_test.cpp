@@ -16,7 +16,7 @@ TORCH_MODULE(Net);
 }  // namespace
 
 TEST_CASE("torch::nn::parallel and torch::autograd::Scatter, Gather") {
-  torch::cpu::set_device_count(2);
+  tandem::cpu::set_device_count(2);
   torch::manual_seed(0);
   const std::vector<torch::Device> devices{torch::Device(torch::kCPU, 0), torch::Device(torch::kCPU, 1)};
   Net net;
@@ -33,5 +33,5 @@ TEST_CASE("torch::nn::parallel and torch::autograd::Scatter, Gather") {
   const auto outputs = torch::nn::parallel::parallel_apply(replicas, pieces, devices);
   torch::autograd::Gather gather(devices[0]);
   REQUIRE(torch::allclose(gather.apply({outputs[0], outputs[1]})[0], net(input)));
-  torch::cpu::set_device_count(1);
+  tandem::cpu::set_device_count(1);
 }

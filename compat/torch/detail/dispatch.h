@@ -31,16 +31,16 @@ template <> struct CppType<kBool> { using Type = bool; };
     return __VA_ARGS__();                                                           \
   }
 #define AT_DISPATCH_CASE(type, ...) AT_PRIVATE_CASE_TYPE_USING_HINT(type, scalar_t, __VA_ARGS__)
-/// Throws Error "NAME not implemented for 'DTYPE'" for a dtype without a case.
-#define AT_DISPATCH_SWITCH(dtype, name, ...)                                                       \
-  [&] {                                                                                            \
-    const ::tandem::ScalarType of_tensor = dtype;                                                  \
-    switch (of_tensor) {                                                                           \
-      __VA_ARGS__                                                                                  \
-      default:                                                                                     \
-        ::tandem::compat::fail<::tandem::NotImplementedError>("", name, " not implemented for '",  \
-                                                              ::tandem::toString(of_tensor), "'"); \
-    }                                                                                              \
+/// Throws Error "\"NAME\" not implemented for 'DTYPE'" for a dtype without a case.
+#define AT_DISPATCH_SWITCH(dtype, name, ...)                                                             \
+  [&] {                                                                                                  \
+    const ::tandem::ScalarType of_tensor = dtype;                                                        \
+    switch (of_tensor) {                                                                                 \
+      __VA_ARGS__                                                                                        \
+      default:                                                                                           \
+        ::tandem::compat::fail<::tandem::NotImplementedError>("", '"', name, "\" not implemented for '", \
+                                                              ::tandem::toString(of_tensor), "'");       \
+    }                                                                                                    \
   }()
 
 #define AT_DISPATCH_CASE_FLOATING_TYPES(...)       \

@@ -13,6 +13,7 @@
 
 #include "tandem/core/array_ref.h"
 #include "tandem/core/dtype.h"
+#include "tandem/core/parallel_for.h"
 
 namespace tandem::compat {
 
@@ -75,6 +76,14 @@ using std::make_optional;
 using std::make_unique;
 using std::nullopt_t;
 using std::string_view;
+
+/// body(begin, end) for parts of [begin, end) with `grain` elements, on the threads of the current device.
+template <class F>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& body) {
+  if (begin < end)
+    tandem::parallel_for(end - begin, grain < 1 ? 1 : grain,
+                         [&](int64_t from, int64_t to) { body(begin + from, begin + to); });
+}
 
 template <class T>
 tandem::ArrayRef<T> makeArrayRef(const std::vector<T>& elements) {
