@@ -118,6 +118,7 @@ do_sanitize() {
       ;;
     thread)
       sanitized build-tsan thread -Dcuda=disabled
+      export TSAN_OPTIONS=suppressions=$root/tests/races_of_others.txt
       ! setarch -R true 2>/dev/null || aslr=(setarch -R)  # the shadow memory needs the usual address layout
       exec "${aslr[@]}" python3 "$root/tests/run.py" "$build" -j "$(jobs)" --suite tsan "$@"
       ;;
