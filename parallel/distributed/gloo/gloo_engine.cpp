@@ -206,9 +206,9 @@ class GlooEngine final : public Engine {
                   const CallOptions& options) override {
     gloo::AllreduceOptions call(context_);
     reduction(call, data, count, dtype, op, options);
-    // Halving and doubling needs 2 log2(size) messages, the ring 2 (size - 1) per segment, which on two ranks is as
-    // many. For more data the ring is better: it adds one segment while the next arrives.
-    const bool small = size_ > 2 && count * static_cast<std::size_t>(tandem::item_size(dtype)) <= (1 << 20);
+    // Halving and doubling needs 2 log2(size) messages, the ring 2 (size - 1) per segment, of which there are at least
+    // two. For more data the ring is better: it adds one segment while the next arrives.
+    const bool small = count * static_cast<std::size_t>(tandem::item_size(dtype)) <= (1 << 20);
     if (small && std::has_single_bit(static_cast<unsigned>(size_))) {
       call.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
       context_->set_wait(options.timeout);
