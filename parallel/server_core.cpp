@@ -112,39 +112,34 @@ std::vector<int64_t> ServerCore::Impl::piece_sizes(int64_t samples) const {
 // Without shards, gradients of this part's mean loss get the part's weight before they are sent. Where several calls
 // add to the same gradients, each needs its weight in backward.
 void ServerCore::Impl::begin_batch(int64_t samples) {
+  part_samples = samples;
   weighted_late = group && !shards() && !accumulating && held_back == 0;
   if (group)
     whole = group->begin_step(
-        samples, options.shards, steps, [this](int64_t all) { return shards() ? piece_sizes(all) : Sizes(); },
+        samples, options.shards, steps, [this](int64_t all) { return shard_sizes(all); },
         shards() ? options.chunks : !weighted_late);
   else
     whole = {samples, default_generator().current_seed(), 0, 0, {}};
-  cut_part(samples);
-}
-
-bool ServerCore::Impl::complete_batch(int64_t samples) {
-  if (!group) return true;
-  if (!shards()) whole.own_shards.clear(), whole.total = 0;
-  const bool as_assumed =
-      group->complete(whole, [this](int64_t all) { return shards() ? piece_sizes(all) : Sizes(); });
-  cut_part(samples);
-  return as_assumed;
-}
-
-void ServerCore::Impl::cut_part(int64_t samples) {
   if (!whole.own_shards.empty()) return;
   whole.own_shards = piece_sizes(samples);
   whole.count = static_cast<int64_t>(whole.own_shards.size());
   whole.total = whole.count;
 }
 
+bool ServerCore::Impl::complete_batch() {
+  return !group || group->complete(whole, [this](int64_t all) { return shard_sizes(all); });
+}
+
+ServerCore::Impl::Sizes ServerCore::Impl::shard_sizes(int64_t samples) const {
+  return shards() ? piece_sizes(samples) : Sizes();
+}
+
 // The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does not
 // matter then.
 std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
   std::vector<Piece> out;
-  int64_t start = 0, own = 0;
-  for (const int64_t size : whole.own_shards) own += size;
-  const double of = shards() ? 1 : static_cast<double>(weighted_late ? own : whole.samples);
+  int64_t start = 0;
+  const double of = shards() ? 1 : static_cast<double>(weighted_late ? part_samples : whole.samples);
   for (const int64_t size : whole.own_shards) {
     const double weight = options.loss == Reduction::Mean ? static_cast<double>(size) / of : 1.0;
     out.push_back({start, size, weight, whole.first + static_cast<int64_t>(out.size())});
@@ -158,9 +153,7 @@ double ServerCore::Impl::divisor() const {
   if (options.loss != Reduction::Mean) return 1;
   const auto all = static_cast<double>(whole.samples);
   if (shards()) return all;
-  int64_t own = 0;
-  for (const int64_t size : whole.own_shards) own += size;
-  return weighted_late ? all / static_cast<double>(own) : 1;
+  return weighted_late ? all / static_cast<double>(part_samples) : 1;
 }
 
 void ServerCore::Impl::set_weights(StepResult& result) const {
@@ -188,12 +181,11 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
-  const int64_t samples = batch_size(batch);
-  s.begin_batch(samples);
+  s.begin_batch(batch_size(batch));
   if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
   Computed computed = s.compute(batch, loss);
   try {
-    if (!s.complete_batch(samples)) {
+    if (!s.complete_batch()) {
       s.master().shard_buffers.restore();
       computed = s.compute(batch, loss);
     }

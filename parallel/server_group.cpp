@@ -71,7 +71,12 @@ void ServerGroup::receive() {
 
 bool ServerGroup::complete(WholeBatch& whole, ShardSizes shard_sizes) {
   receive();
-  const WholeBatch assumed = std::exchange(whole, batch(shard_sizes));
+  WholeBatch actual = batch(shard_sizes);
+  if (actual.own_shards.empty()) {
+    whole.samples = actual.samples;
+    return true;
+  }
+  const WholeBatch assumed = std::exchange(whole, std::move(actual));
   return whole.seed == assumed.seed && whole.first == assumed.first && whole.total == assumed.total &&
          whole.own_shards == assumed.own_shards;
 }

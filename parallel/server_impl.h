@@ -40,6 +40,7 @@ struct ServerCore::Impl {
   ServerTimings timings;
   std::unique_ptr<ServerGroup> group;  // null in a single process
   WholeBatch whole;                    // of the current step
+  int64_t part_samples = 0;            // of this process's part of it
   bool weighted_late = false;  // without shards: this part's weight applies to the sum of its gradients
 
   Replica& master() { return *replicas[root]; }
@@ -60,8 +61,8 @@ struct ServerCore::Impl {
   void update(optim::Optimizer& optimizer);
   std::vector<int64_t> piece_sizes(int64_t samples) const;
   void begin_batch(int64_t samples);
-  bool complete_batch(int64_t samples);
-  void cut_part(int64_t samples);
+  bool complete_batch();
+  Sizes shard_sizes(int64_t samples) const;
   void set_weights(StepResult& result) const;
   double divisor() const;
   uint64_t stream_of(const Piece& piece) const;

@@ -92,7 +92,7 @@ const EnginePlugin& find_plugin(const Known& backend) {
        " and build Tandem again, or set TANDEM_ENGINES to its folder");
 }
 
-// The engines in use. A forked child looks for them anew: a thread that it lacks may have been doing so.
+// The engines in use. A forked child looks for them again: a thread that it lacks may have been doing so.
 struct Loaded {
   Loaded() = default;
   Loaded(const Loaded&) {}

@@ -73,7 +73,7 @@ struct FileStore::State {
   std::unique_ptr<View> view;
 };
 
-// A forked child opens the file anew: it would share the parent's lock, and the view may have been changing.
+// A forked child opens the file again: it would share the parent's lock, and the view may have been changing.
 void FileStore::State::open() {
   if (view != nullptr && process == tandem::detail::this_process()) return;
   if (View* parents = view.release()) parents->file = detail::Descriptor();
