@@ -8,6 +8,7 @@
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
+#include "tandem/tests/distributed/seeded.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -39,17 +40,6 @@ struct TwoHeadsImpl : nn::Module {
   Tensor forward(Tensor x, bool with_extra) { return with_extra ? base(x) + extra(x) : base(x); }
   nn::Linear base{nullptr}, extra{nullptr}, never{nullptr};
 };
-
-template <class M>
-std::shared_ptr<M> seeded() {
-  const GeneratorGuard guard{Generator(3)};
-  return std::make_shared<M>();
-}
-
-Tensor inputs_of(int rank) {
-  const GeneratorGuard guard{Generator(static_cast<uint64_t>(50 + rank))};
-  return randn({4, 5});
-}
 
 // Averages what `loss(module, rank)` gives on every rank, on one process.
 template <class M, class Loss>

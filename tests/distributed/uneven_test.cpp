@@ -8,6 +8,7 @@
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
+#include "tandem/tests/distributed/seeded.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -44,17 +45,6 @@ struct NormalizedImpl : nn::Module {
   nn::BatchNorm1d norm{nullptr};
 };
 using Normalized = DistributedDataParallel<NormalizedImpl>;
-
-template <class M>
-std::shared_ptr<M> seeded() {
-  const GeneratorGuard guard{Generator(3)};
-  return std::make_shared<M>();
-}
-
-Tensor inputs_of(int rank) {
-  const GeneratorGuard guard{Generator(static_cast<uint64_t>(50 + rank))};
-  return randn({4, 5});
-}
 
 // A rank that waits in vain fails soon.
 std::vector<std::string> briefly(int size, const std::function<void(const GroupPtr&)>& body) {
