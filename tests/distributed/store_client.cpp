@@ -4,7 +4,8 @@
 //   store_client tcp HOST PORT COMMAND…   connects to a TCPStore
 //   store_client serve PORTFILE           serves one until its input ends
 //
-// Commands: `add KEY N` adds 1 N times; `write KEY N` sets N keys, each to a value that tells its own size;
+// Commands: `add KEY N` adds 1 N times; `write KEY N` sets 50 keys by turns, N times in all, each to a value that tells its
+// own size, and prints "writing" when each key has a value;
 // `check` reads every key that `write` has counted and verifies it; `meet RANK SIZE` waits for all ranks.
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,7 @@ void run(Store& store, const std::vector<std::string>& args) {
     for (int i = 0; i < std::stoi(args.at(2)); ++i) {
       const std::string key = args[1] + "/" + std::to_string(i % 50);
       store.set(key, value_of(key, i));
+      if (i == 49) std::puts("writing"), std::fflush(stdout);
     }
   } else if (command == "check") {
     int found = 0;

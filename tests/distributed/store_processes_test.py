@@ -81,6 +81,9 @@ def test_kills(store, path):
     cut = 0
     for i in range(args.kills):
         writers = [start(*store, "write", f"writer{j}", 10**7) for j in range(2)]
+        for writer in writers:
+            # A slow machine may take longer to start a program than the sleep below.
+            check("a writer starts", writer.stdout.readline() == "writing\n")
         adder = start(*store, "add", f"counted{i}", 50)
         time.sleep(0.02 + random.random() * 0.1)
         for writer in writers:
