@@ -3,7 +3,8 @@
 
     training_failures_test.py WORKER [NAME]...     ends with the line "N passed, N failed"
 
-Every other rank must end within the timeout of 5 s plus 3 s, with exit code 3 and a message that says which rank did what.
+Every other rank must end within the timeout of 5 s plus 15 s for a busy machine, with exit code 3 and a message that says
+which rank did what.
 """
 import os
 import random
@@ -19,7 +20,7 @@ import jobs
 from jobs import Job, check, finish
 
 worker = os.path.abspath(sys.argv[1])
-LIMIT = 5 + 3
+LIMIT = 5 + 15
 LONG = "steps=1000000"
 
 
