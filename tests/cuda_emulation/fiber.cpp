@@ -86,32 +86,28 @@ Fiber::~Fiber() {
 
 #ifdef TANDEM_FIBERS_ASSEMBLY
 void Fiber::change(Context& from, Context& to) { tandem_change_stack(&from, to); }
-void Fiber::start() {
+void Fiber::prepare() {
   // Six registers, the address of main for `ret`, and the stack alignment of a function entry.
   auto* top = reinterpret_cast<uintptr_t*>(stack_ + kStack) - 3;
   top[0] = 0;
   top[-1] = reinterpret_cast<uintptr_t>(main_);
   for (int i = 2; i < 8; ++i) top[-i] = 0;
   own_ = top - 7;
-  followed_.fake_stack = nullptr;
-  enter();
 }
 #else
 void Fiber::change(Context& from, Context& to) { swapcontext(&from, &to); }
-void Fiber::start() {
+void Fiber::prepare() {
   getcontext(&own_);
   own_.uc_stack.ss_sp = stack_;
   own_.uc_stack.ss_size = kStack;
   own_.uc_link = nullptr;
   makecontext(&own_, main_, 0);
-  followed_.fake_stack = nullptr;
-  enter();
 }
 #endif
 
-void Fiber::resume() { enter(); }
-
-void Fiber::enter() {
+void Fiber::run() {
+  if (!prepared_) prepare();
+  prepared_ = true;
 #ifdef TANDEM_TSAN
   followed_.tsan_host = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(followed_.tsan_fiber, 0);
@@ -131,19 +127,15 @@ void Fiber::arrived() {
 #endif
 }
 
-void Fiber::return_to_host(bool forever) {
+void Fiber::leave() {
 #ifdef TANDEM_TSAN
   __tsan_switch_to_fiber(followed_.tsan_host, 0);
 #endif
 #ifdef TANDEM_ASAN
-  __sanitizer_start_switch_fiber(forever ? nullptr : &followed_.fake_stack, followed_.host_bottom,
-                                 followed_.host_size);
+  __sanitizer_start_switch_fiber(&followed_.fake_stack, followed_.host_bottom, followed_.host_size);
 #endif
-  static_cast<void>(forever);
   change(own_, host_);
   arrived();
 }
-void Fiber::leave() { return_to_host(false); }
-void Fiber::finish() { return_to_host(true); }
 
 }  // namespace tandem::cuda_emulation

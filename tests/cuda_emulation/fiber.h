@@ -12,20 +12,17 @@ namespace tandem::cuda_emulation {
 
 class Fiber {
  public:
-  /// start() runs `main` from its beginning. `main` never returns: it ends with finish().
+  /// `main` never returns.
   explicit Fiber(void (*main)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Called on the host thread's stack: runs until the fiber leaves or finishes.
-  void start();
-  void resume();
+  /// Called on the host thread's stack: runs `main`, or continues it, until it leaves.
+  void run();
 
-  /// Called on the fiber: switches back to the host thread's stack. After finish() the fiber can only be
-  /// started.
+  /// Called on the fiber: switches back to the host thread's stack.
   void leave();
-  void finish();
   /// Must be the first call in `main`.
   void arrived();
 
@@ -36,11 +33,11 @@ class Fiber {
   using Context = ucontext_t;
 #endif
   static void change(Context& from, Context& to);
-  void enter();
-  void return_to_host(bool forever);
+  void prepare();
 
   void (*main_)();
   char* stack_;
+  bool prepared_ = false;
   Context own_{}, host_{};
   // For the sanitizers, which track stacks.
   struct Followed {

@@ -63,7 +63,7 @@ class Runner {
   bool begin_thread();
   void begin_block();
   void set_thread(int index);
-  Fiber* fresh_fiber();
+  Fiber* idle_fiber();
   void resolve();
   bool resolve_block();
   bool resolve_warp(int first);
@@ -112,8 +112,8 @@ void Runner::run(const Launch& launch, const std::function<void()>& thread) {
   begin_block();
   while (block_ < blocks_) {
     if (next_ < count_) {
-      running_ = fresh_fiber();
-      running_->start();
+      running_ = idle_fiber();
+      running_->run();
     } else {
       resolve();
     }
@@ -152,7 +152,7 @@ bool Runner::begin_thread() {
   return true;
 }
 
-Fiber* Runner::fresh_fiber() {
+Fiber* Runner::idle_fiber() {
   if (idle_.empty()) {
     fibers_.push_back(std::make_unique<Fiber>(enter_fiber));
     idle_.push_back(fibers_.back().get());
@@ -162,15 +162,18 @@ Fiber* Runner::fresh_fiber() {
   return fiber;
 }
 
+// Never ends, because the address sanitizer maps new memory for every fiber that begins.
 void Runner::fiber_main() {
   running_->arrived();
-  while (begin_thread()) {
-    (*thread_)();
-    threads_[static_cast<std::size_t>(now_)].state = Thread::kEnded;
-    --alive_;
+  for (;;) {
+    while (begin_thread()) {
+      (*thread_)();
+      threads_[static_cast<std::size_t>(now_)].state = Thread::kEnded;
+      --alive_;
+    }
+    idle_.push_back(running_);
+    running_->leave();
   }
-  idle_.push_back(running_);
-  running_->finish();
 }
 
 uint64_t Runner::meet(Meeting kind, uint32_t mask, uint64_t value, int source, Place place) {
@@ -192,7 +195,7 @@ void Runner::resolve() {
     t.state = Thread::kNew;
     set_thread(index);
     running_ = t.fiber;
-    running_->resume();
+    running_->run();
   }
 }
 
