@@ -30,6 +30,37 @@ Device::Device(std::string_view text) {
   index_ = static_cast<DeviceIndex>(index);
 }
 
+std::string DeviceTypeName(DeviceType type, bool lower_case) {
+  const auto choose = [&](const char* upper, const char* lower) { return lower_case ? lower : upper; };
+  switch (type) {
+    case DeviceType::CPU:
+      return choose("CPU", "cpu");
+    case DeviceType::CUDA:
+      return choose("CUDA", "cuda");
+    case DeviceType::HIP:
+      return choose("HIP", "hip");
+    case DeviceType::XLA:
+      return choose("XLA", "xla");
+    case DeviceType::Vulkan:
+      return choose("VULKAN", "vulkan");
+    case DeviceType::XPU:
+      return choose("XPU", "xpu");
+    case DeviceType::MPS:
+      return choose("MPS", "mps");
+    case DeviceType::Meta:
+      return choose("META", "meta");
+    case DeviceType::HPU:
+      return choose("HPU", "hpu");
+    case DeviceType::PrivateUse1:
+      return choose("PRIVATEUSEONE", "privateuseone");
+  }
+  fail("unknown device type ", static_cast<int>(type));
+}
+void Device::no_such_type(DeviceType type) {
+  throw NotImplementedError(
+      concat("there are no tensors on devices of type ", DeviceTypeName(type, true), ": use cpu or cuda"));
+}
+
 std::string Device::str() const {
   std::string out = is_cpu() ? "cpu" : "cuda";
   if (has_index()) out += ":" + std::to_string(index_);
@@ -57,6 +88,14 @@ DeviceGuard::DeviceGuard(Device device)
   device = resolve(device);
   if (device.index() != previous_.index()) backend(device).runtime.set_current_device(device.index());
 }
+void DeviceGuard::set_index(DeviceIndex index) { reset_device(Device(previous_.type(), index)); }
+void DeviceGuard::reset_device(Device device) {
+  check(device.type() == previous_.type(), "DeviceGuard: expected another device of type ", previous_,
+        ", got ", device);
+  device = resolve(device);
+  backend(device).runtime.set_current_device(device.index());
+}
+Device DeviceGuard::current_device() const { return resolve(Device(previous_.type())); }
 DeviceGuard::~DeviceGuard() {
   try {
     backend(previous_).runtime.set_current_device(previous_.index());

@@ -1,6 +1,7 @@
 // Device: a type and an index. cpu:k are logical devices that share the cores; cuda:k are GPUs.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -8,15 +9,39 @@
 
 namespace tandem {
 
-enum class DeviceType : int8_t { CPU = 0, CUDA = 1 };
+/// Tensors exist on CPU and CUDA. The others are LibTorch's, with its numbers, for programs that name them.
+enum class DeviceType : int8_t {
+  CPU = 0,
+  CUDA = 1,
+  HIP = 6,
+  XLA = 9,
+  Vulkan = 10,
+  XPU = 12,
+  MPS = 13,
+  Meta = 14,
+  HPU = 15,
+  PrivateUse1 = 20
+};
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
+inline constexpr DeviceType kHIP = DeviceType::HIP;
+inline constexpr DeviceType kXLA = DeviceType::XLA;
+inline constexpr DeviceType kVulkan = DeviceType::Vulkan;
+inline constexpr DeviceType kXPU = DeviceType::XPU;
+inline constexpr DeviceType kMPS = DeviceType::MPS;
+inline constexpr DeviceType kMeta = DeviceType::Meta;
+inline constexpr DeviceType kHPU = DeviceType::HPU;
+inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
 using DeviceIndex = int8_t;
 
 class Device {
  public:
-  /// Index -1 means the current device of that type.
-  Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1) : type_(type), index_(index) {}
+  using Type = DeviceType;
+  /// Index -1 means the current device of that type. Throws NotImplementedError for a type without tensors.
+  Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1) : type_(type), index_(index) {
+    if (type != DeviceType::CPU && type != DeviceType::CUDA) [[unlikely]]
+      no_such_type(type);
+  }
   /// "cpu", "cpu:1", "cuda", "cuda:0". Throws Error on anything else, with a suggestion for a likely typo.
   Device(std::string_view text);
   Device(const std::string& text) : Device(std::string_view(text)) {}
@@ -27,6 +52,15 @@ class Device {
   bool has_index() const { return index_ >= 0; }
   bool is_cpu() const { return type_ == DeviceType::CPU; }
   bool is_cuda() const { return type_ == DeviceType::CUDA; }
+  bool is_hip() const { return false; }
+  bool is_xla() const { return false; }
+  bool is_vulkan() const { return false; }
+  bool is_xpu() const { return false; }
+  bool is_mps() const { return false; }
+  bool is_meta() const { return false; }
+  bool is_hpu() const { return false; }
+  bool is_privateuseone() const { return false; }
+  void set_index(DeviceIndex index) { index_ = index; }
   /// "cpu:0", or "cuda" without an index.
   std::string str() const;
   friend bool operator==(const Device& a, const Device& b) {
@@ -34,11 +68,15 @@ class Device {
   }
 
  private:
+  [[noreturn]] static void no_such_type(DeviceType type);
+
   DeviceType type_;
   DeviceIndex index_;
 };
 
 inline void append(std::string& out, const Device& device) { out.append(device.str()); }
+/// "cpu", "cuda", "mps", …; in capitals unless `lower_case`.
+std::string DeviceTypeName(DeviceType type, bool lower_case = false);
 
 /// `device` with an index: the current one if it has none. Throws Error if this process has no such device.
 Device resolve(Device device);
@@ -49,6 +87,11 @@ int device_count(DeviceType type);
 class DeviceGuard {
  public:
   explicit DeviceGuard(Device device);
+  /// Makes another device of the same type current.
+  void set_index(DeviceIndex index);
+  void reset_device(Device device);
+  Device original_device() const { return previous_; }
+  Device current_device() const;
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
@@ -58,3 +101,10 @@ class DeviceGuard {
 };
 
 }  // namespace tandem
+
+template <>
+struct std::hash<tandem::Device> {
+  std::size_t operator()(const tandem::Device& device) const noexcept {
+    return static_cast<std::size_t>(device.type()) * 256 + static_cast<uint8_t>(device.index());
+  }
+};

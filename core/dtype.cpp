@@ -22,6 +22,21 @@ const char* toString(ScalarType type) {
   return names[static_cast<int>(type)];
 }
 
+std::string_view TypeMeta::name() const {
+  constexpr std::string_view names[] = {"unsigned char",
+                                        "signed char",
+                                        "short int",
+                                        "int",
+                                        "long int",
+                                        "c10::Half",
+                                        "float",
+                                        "double",
+                                        "bool",
+                                        "c10::BFloat16",
+                                        "nullptr (uninitialized)"};
+  return names[static_cast<int>(type_)];
+}
+
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
   if (a == ScalarType::Undefined) return b;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tandem/core/error.h"
 #include "tandem/core/half.h"
@@ -85,6 +86,54 @@ const char* name(ScalarType type);
 const char* toString(ScalarType type);
 inline void append(std::string& out, ScalarType type) { out.append(name(type)); }
 
+/// What Tensor::dtype() returns: a ScalarType that also knows its element type's name (LibTorch's caffe2::TypeMeta).
+class TypeMeta {
+ public:
+  constexpr TypeMeta() = default;
+  explicit constexpr TypeMeta(ScalarType type) : type_(type) {}
+  template <class T>
+  static constexpr TypeMeta Make() {
+    static_assert(scalar_type_of<T> != ScalarType::Undefined, "tensors have no elements of this type");
+    return TypeMeta(scalar_type_of<T>);
+  }
+  static constexpr TypeMeta fromScalarType(ScalarType type) { return TypeMeta(type); }
+  constexpr operator ScalarType() const { return type_; }
+  constexpr ScalarType toScalarType() const { return type_; }
+  constexpr bool isScalarType() const { return type_ != ScalarType::Undefined; }
+  constexpr bool isScalarType(ScalarType type) const { return type_ == type; }
+  template <class T>
+  constexpr bool Match() const {
+    return scalar_type_of<T> == type_;
+  }
+  constexpr std::size_t itemsize() const { return static_cast<std::size_t>(item_size(type_)); }
+  /// The name of the C++ type: "float", "long int", …
+  std::string_view name() const;
+
+ private:
+  ScalarType type_ = ScalarType::Undefined;
+};
+inline void append(std::string& out, TypeMeta type) { append(out, type.toScalarType()); }
+constexpr ScalarType typeMetaToScalarType(TypeMeta type) { return type; }
+constexpr TypeMeta scalarTypeToTypeMeta(ScalarType type) { return TypeMeta(type); }
+
+// LibTorch's names.
+constexpr std::size_t elementSize(ScalarType type) { return static_cast<std::size_t>(item_size(type)); }
+constexpr bool isIntegralType(ScalarType type, bool includeBool = false) {
+  return is_integral(type, includeBool);
+}
+constexpr bool isFloatingType(ScalarType type) { return is_floating_point(type); }
+constexpr bool isReducedFloatingType(ScalarType type) { return type == kHalf || type == kBFloat16; }
+constexpr bool isComplexType(ScalarType) { return false; }
+constexpr bool isSignedType(ScalarType type) { return type != kByte && type != kBool; }
+/// The dtype in which elements of `type` are computed: float32 for the half types, otherwise `type`.
+constexpr ScalarType toOpMathType(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
+/// Whether values of `from` may be written to a tensor of dtype `to` by an in-place operation: the category (bool, integer,
+/// floating point) may not become smaller.
+constexpr bool canCast(ScalarType from, ScalarType to) {
+  if (is_floating_point(from) && !is_floating_point(to)) return false;
+  return from == kBool || to != kBool;
+}
+
 /// The dtype that holds the values of both (PyTorch's promotion table).
 ScalarType promote_types(ScalarType a, ScalarType b);
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
@@ -92,6 +141,7 @@ inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_type
 /// The dtype of new floating point tensors: float32 unless set. The setter throws Error for a dtype that is
 /// not floating point.
 ScalarType get_default_dtype();
+inline ScalarType get_default_dtype_as_scalartype() { return get_default_dtype(); }
 void set_default_dtype(ScalarType type);
 
 [[noreturn]] void unsupported_dtype(const char* operation, ScalarType type);

@@ -21,4 +21,8 @@ void append(std::string& out, IntArrayRef sizes) {
   out.push_back(']');
 }
 
+void not_an_element(std::size_t index, std::size_t size) {
+  throw IndexError(concat("no element ", index, " in an array of ", size));
+}
+
 }  // namespace tandem::detail

@@ -12,12 +12,26 @@
 
 namespace tandem {
 
+/// A place in a source file, as LibTorch's errors name it.
+struct SourceLocation {
+  const char* function;
+  const char* file;
+  uint32_t line;
+};
+
 /// Thrown by every function of the library on a wrong argument, an invalid file or a failing backend.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message) : std::runtime_error(message) {}
-  /// LibTorch's name for the message without a backtrace; messages have none.
+  /// `backtrace` and `caller` are LibTorch's parameters, which have no effect: messages have no backtrace.
+  explicit Error(const std::string& message, const std::string& backtrace = {}, const void* caller = nullptr)
+      : std::runtime_error(message) {}
+  /// The message does not name the location.
+  Error(const SourceLocation& location, const std::string& message) : std::runtime_error(message) {}
+
+  // LibTorch's names for the parts of a message, of which there is only the message itself.
+  std::string msg() const { return what(); }
   const char* what_without_backtrace() const noexcept { return what(); }
+  std::string backtrace() const { return {}; }
 };
 
 /// An index is out of range (LibTorch's c10::IndexError).
@@ -66,6 +80,13 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
 }
 }  // namespace detail
 
+// These names are too common to be found by argument-dependent lookup: a program's own check(tensor) would be ambiguous.
+// It ignores using-directives, whereas code in namespace tandem finds the names through this one.
+namespace messages {}
+using namespace messages;
+
+namespace messages {
+
 /// The concatenated text of all arguments. A type provides `append(std::string&, const T&)`, found by ADL.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
@@ -94,5 +115,7 @@ inline void check_index(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
     throw IndexError(concat(parts...));
 }
+
+}  // namespace messages
 
 }  // namespace tandem

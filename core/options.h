@@ -8,29 +8,44 @@
 namespace tandem {
 
 using std::nullopt;
+using std::nullopt_t;
 using std::optional;
 
-enum class Layout : int8_t { Strided };
+/// Tensors are strided. The sparse layouts are there for programs that name them.
+enum class Layout : int8_t { Strided, Sparse, SparseCsr };
 inline constexpr Layout kStrided = Layout::Strided;
-enum class MemoryFormat : int8_t { Contiguous, Preserve };
+inline constexpr Layout kSparse = Layout::Sparse;
+inline constexpr Layout kSparseCsr = Layout::SparseCsr;
+/// The order of a new tensor's elements in memory. Contiguous: row-major. ChannelsLast, for [N, C, H, W], and
+/// ChannelsLast3d, for [N, C, D, H, W]: row-major with the channels as the last dimension. Preserve: row-major, unlike in
+/// LibTorch, where it is the order of the source.
+enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 class TensorOptions {
  public:
   TensorOptions() = default;
   TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
+  TensorOptions(TypeMeta type) : TensorOptions(type.toScalarType()) {}
   TensorOptions(Device device) : device_(device), has_device_(true) {}
   TensorOptions(DeviceType type) : TensorOptions(Device(type)) {}
   /// "cuda:0". A template, so that a literal 0 prefers the numeric overload.
   template <std::size_t N>
   TensorOptions(const char (&device)[N]) : TensorOptions(Device(device)) {}
   TensorOptions(const std::string& device) : TensorOptions(Device(device)) {}
-  TensorOptions(Layout) {}
+  TensorOptions(DeviceType type, DeviceIndex index) : TensorOptions(Device(type, index)) {}
+  TensorOptions(Layout layout) : has_layout_(true) { check_strided(layout); }
+  TensorOptions(MemoryFormat format) : format_(format), has_format_(true) {}
 
   [[nodiscard]] TensorOptions dtype(optional<ScalarType> type) const {
     TensorOptions out = *this;
     out.has_dtype_ = type.has_value();
     if (type) out.dtype_ = *type;
     return out;
+  }
+  [[nodiscard]] TensorOptions dtype(TypeMeta type) const { return dtype(optional(type.toScalarType())); }
+  template <class T>
+  [[nodiscard]] TensorOptions dtype() const {
+    return dtype(TypeMeta::Make<T>());
   }
   [[nodiscard]] TensorOptions device(optional<Device> device) const {
     TensorOptions out = *this;
@@ -41,40 +56,94 @@ class TensorOptions {
   [[nodiscard]] TensorOptions device(DeviceType type, DeviceIndex index = -1) const {
     return device(Device(type, index));
   }
-  [[nodiscard]] TensorOptions layout(optional<Layout>) const { return *this; }
-  [[nodiscard]] TensorOptions requires_grad(bool value) const {
+  /// A GPU.
+  [[nodiscard]] TensorOptions device_index(DeviceIndex index) const { return device(kCUDA, index); }
+  /// Throws NotImplementedError for a sparse layout.
+  [[nodiscard]] TensorOptions layout(optional<Layout> layout) const {
+    if (layout) check_strided(*layout);
     TensorOptions out = *this;
-    out.requires_grad_ = value;
+    out.has_layout_ = layout.has_value();
     return out;
   }
-  [[nodiscard]] TensorOptions pinned_memory(bool value) const {
+  [[nodiscard]] TensorOptions requires_grad(optional<bool> value) const {
     TensorOptions out = *this;
-    out.pinned_ = value;
+    out.requires_grad_ = value.value_or(false);
+    out.has_requires_grad_ = value.has_value();
     return out;
+  }
+  [[nodiscard]] TensorOptions pinned_memory(optional<bool> value) const {
+    TensorOptions out = *this;
+    out.pinned_ = value.value_or(false);
+    out.has_pinned_ = value.has_value();
+    return out;
+  }
+  [[nodiscard]] TensorOptions memory_format(optional<MemoryFormat> format) const {
+    TensorOptions out = *this;
+    out.format_ = format.value_or(MemoryFormat::Contiguous);
+    out.has_format_ = format.has_value();
+    return out;
+  }
+  /// These options, replaced by what `other` sets.
+  [[nodiscard]] TensorOptions merge_in(const TensorOptions& other) const;
+  [[nodiscard]] TensorOptions merge_memory_format(optional<MemoryFormat> format) const {
+    return format ? memory_format(format) : *this;
   }
 
   /// Unset options default to the default dtype, the CPU, and no gradient.
-  ScalarType dtype() const { return has_dtype_ ? dtype_ : get_default_dtype(); }
+  TypeMeta dtype() const { return TypeMeta(has_dtype_ ? dtype_ : get_default_dtype()); }
   Device device() const { return has_device_ ? device_ : Device(kCPU); }
+  DeviceIndex device_index() const { return device().index(); }
+  Layout layout() const { return kStrided; }
+  bool is_sparse() const { return false; }
   bool requires_grad() const { return requires_grad_; }
   bool pinned_memory() const { return pinned_; }
   bool has_dtype() const { return has_dtype_; }
   bool has_device() const { return has_device_; }
-  optional<ScalarType> dtype_opt() const { return has_dtype_ ? optional(dtype_) : nullopt; }
+  bool has_layout() const { return has_layout_; }
+  bool has_requires_grad() const { return has_requires_grad_; }
+  bool has_pinned_memory() const { return has_pinned_; }
+  bool has_memory_format() const { return has_format_; }
+  optional<TypeMeta> dtype_opt() const { return has_dtype_ ? optional(TypeMeta(dtype_)) : nullopt; }
   optional<Device> device_opt() const { return has_device_ ? optional(device_) : nullopt; }
+  optional<Layout> layout_opt() const { return has_layout_ ? optional(kStrided) : nullopt; }
+  optional<bool> requires_grad_opt() const { return has_requires_grad_ ? optional(requires_grad_) : nullopt; }
+  optional<bool> pinned_memory_opt() const { return has_pinned_ ? optional(pinned_) : nullopt; }
+  optional<MemoryFormat> memory_format_opt() const { return has_format_ ? optional(format_) : nullopt; }
 
  private:
+  static void check_strided(Layout layout) {
+    if (layout != kStrided) throw NotImplementedError("tensors are strided: there are no sparse layouts");
+  }
+
   Device device_;
   ScalarType dtype_ = kFloat;
-  bool has_dtype_ = false, has_device_ = false, requires_grad_ = false, pinned_ = false;
+  MemoryFormat format_ = MemoryFormat::Contiguous;
+  bool has_dtype_ = false, has_device_ = false, has_layout_ = false, has_format_ = false;
+  bool requires_grad_ = false, has_requires_grad_ = false, pinned_ = false, has_pinned_ = false;
 };
+inline TensorOptions TensorOptions::merge_in(const TensorOptions& other) const {
+  TensorOptions out = *this;
+  if (other.has_dtype()) out = out.dtype(optional(other.dtype_));
+  if (other.has_device()) out = out.device(optional(other.device_));
+  if (other.has_layout()) out = out.layout(kStrided);
+  if (other.has_requires_grad()) out = out.requires_grad(other.requires_grad_);
+  if (other.has_pinned_memory()) out = out.pinned_memory(other.pinned_);
+  return out.merge_memory_format(other.memory_format_opt());
+}
 
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
+inline TensorOptions dtype(TypeMeta type) { return TensorOptions(type); }
+template <class T>
+TensorOptions dtype() {
+  return TensorOptions(TypeMeta::Make<T>());
+}
 inline TensorOptions device(Device device) { return TensorOptions(device); }
 inline TensorOptions device(DeviceType type, DeviceIndex index = -1) {
   return TensorOptions(Device(type, index));
 }
-inline TensorOptions layout(Layout) { return {}; }
+inline TensorOptions device_index(DeviceIndex index) { return TensorOptions().device_index(index); }
+inline TensorOptions layout(Layout layout) { return TensorOptions(layout); }
+inline TensorOptions memory_format(MemoryFormat format) { return TensorOptions(format); }
 inline TensorOptions requires_grad(bool value = true) { return TensorOptions().requires_grad(value); }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 
 #include "tandem/core/number_text.h"
 #include "tandem/core/options.h"
@@ -188,9 +189,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& t) {
   return out;
 }
 std::ostream& operator<<(std::ostream& out, const Device& device) { return write(out, device.str()); }
-std::ostream& operator<<(std::ostream& out, DeviceType type) {
-  return out << (type == kCPU ? "cpu" : "cuda");
-}
+std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << DeviceTypeName(type, true); }
+std::ostream& operator<<(std::ostream& out, TypeMeta type) { return out << type.name(); }
 std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toString(type); }
 std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return write(out, concat(sizes)); }
 std::ostream& operator<<(std::ostream& out, const Scalar& value) {
@@ -199,21 +199,28 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
   if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
   return out << value.toLong();
 }
-std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
+std::ostream& operator<<(std::ostream& out, Layout layout) {
+  constexpr const char* names[] = {"Strided", "Sparse", "SparseCsr"};
+  return out << names[static_cast<int>(layout)];
+}
 std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
-  return out << (format == MemoryFormat::Contiguous ? "Contiguous" : "Preserve");
+  constexpr const char* names[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
+  return out << names[static_cast<int>(format)];
 }
 std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
-  constexpr const char* types[] = {"unsigned char", "signed char", "short int", "int",
-                                   "long int",      "Half",        "float",     "double",
-                                   "bool",          "BFloat16",    "undefined"};
   const auto given = [](bool value) { return value ? "" : " (default)"; };
-  const auto flag = [](bool value) { return value ? "true" : "false (default)"; };
+  const auto flag = [](bool value) { return value ? "true" : "false"; };
+  std::ostringstream format;
+  if (const auto given_format = options.memory_format_opt())
+    format << *given_format;
+  else
+    format << "(nullopt)";
   return write(out,
-               concat("TensorOptions(dtype=", types[static_cast<int>(options.dtype())],
-                      given(options.has_dtype()), ", device=", options.device(), given(options.has_device()),
-                      ", layout=Strided (default), requires_grad=", flag(options.requires_grad()),
-                      ", pinned_memory=", flag(options.pinned_memory()), ", memory_format=(nullopt))"));
+               concat("TensorOptions(dtype=", options.dtype().name(), given(options.has_dtype()),
+                      ", device=", options.device(), given(options.has_device()), ", layout=Strided",
+                      given(options.has_layout()), ", requires_grad=", flag(options.requires_grad()),
+                      given(options.has_requires_grad()), ", pinned_memory=", flag(options.pinned_memory()),
+                      given(options.has_pinned_memory()), ", memory_format=", format.str(), ")"));
 }
 
 void Tensor::print() const {

@@ -4,7 +4,7 @@
 //                                            2  3
 //                                           [ CPULongType{2,2} ]
 #pragma once
-#include <iosfwd>
+#include <ostream>
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
@@ -24,7 +24,15 @@ std::ostream& operator<<(std::ostream& out, const Tensor& t);
 std::ostream& operator<<(std::ostream& out, const Device& device);
 std::ostream& operator<<(std::ostream& out, DeviceType type);
 std::ostream& operator<<(std::ostream& out, ScalarType type);
+/// The name of the C++ type.
+std::ostream& operator<<(std::ostream& out, TypeMeta type);
 std::ostream& operator<<(std::ostream& out, IntArrayRef sizes);
+template <class T>
+std::ostream& operator<<(std::ostream& out, ArrayRef<T> values) {
+  out << '[';
+  for (std::size_t i = 0; i < values.size(); ++i) (i == 0 ? out : out << ", ") << values[i];
+  return out << ']';
+}
 std::ostream& operator<<(std::ostream& out, const Scalar& value);
 std::ostream& operator<<(std::ostream& out, Layout layout);
 std::ostream& operator<<(std::ostream& out, MemoryFormat format);

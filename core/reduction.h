@@ -1,12 +1,31 @@
 // How a loss reduces its terms.
 #pragma once
-#include <cstdint>
+#include "tandem/core/error.h"
 
 namespace tandem {
 
 /// None: the terms themselves; Mean: their (weighted) mean; Sum: their sum; BatchMean: the sum divided by the
 /// batch size, for kl_div only.
-enum class Reduction : int8_t { None, Mean, Sum, BatchMean };
+enum class ReductionKind : int8_t { None, Mean, Sum, BatchMean };
+
+/// An argument of losses. LibTorch's functions take it as a number, so it converts from and to int64_t.
+class Reduction {
+ public:
+  static const Reduction None, Mean, Sum, BatchMean;
+  constexpr Reduction(ReductionKind kind = ReductionKind::None) : kind_(kind) {}
+  /// Throws Error unless `number` is that of a ReductionKind.
+  Reduction(int64_t number) : kind_(static_cast<ReductionKind>(number)) {
+    check(number >= 0 && number <= 3, number, " is not a reduction: expected 0 (none), 1 (mean) or 2 (sum)");
+  }
+  constexpr ReductionKind kind() const { return kind_; }
+  constexpr operator int64_t() const { return static_cast<int64_t>(kind_); }
+  friend constexpr bool operator==(Reduction, Reduction) = default;
+
+ private:
+  ReductionKind kind_;
+};
+inline constexpr Reduction Reduction::None{ReductionKind::None}, Reduction::Mean{ReductionKind::Mean},
+    Reduction::Sum{ReductionKind::Sum}, Reduction::BatchMean{ReductionKind::BatchMean};
 inline constexpr Reduction kNone = Reduction::None, kMean = Reduction::Mean, kSum = Reduction::Sum,
                            kBatchMean = Reduction::BatchMean;
 

@@ -32,6 +32,8 @@ class Scalar {
   bool isIntegral(bool include_bool) const {
     return kind_ == Kind::kInteger || (include_bool && isBoolean());
   }
+  bool isComplex() const { return false; }
+  bool isSymbolic() const { return false; }
   bool isBoolean() const { return kind_ == Kind::kBoolean; }
   /// kDouble, kLong or kBool.
   ScalarType type() const { return isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
@@ -56,9 +58,23 @@ class Scalar {
   float toFloat() const { return to<float>(); }
   int64_t toLong() const { return to<int64_t>(); }
   int toInt() const { return to<int>(); }
+  int16_t toShort() const { return to<int16_t>(); }
+  int8_t toChar() const { return to<int8_t>(); }
+  uint8_t toByte() const { return to<uint8_t>(); }
+  Half toHalf() const { return to<Half>(); }
+  BFloat16 toBFloat16() const { return to<BFloat16>(); }
   bool toBool() const { return to<bool>(); }
   Scalar operator-() const { return isFloatingPoint() ? Scalar(-real_) : Scalar(-integer_); }
-  bool equal(double value) const { return to<double>() == value; }
+  /// An integer equals exactly that number, and a bool only a bool.
+  template <class T>
+  requires(std::is_arithmetic_v<T>) bool equal(T value) const {
+    if (isBoolean() != std::is_same_v<T, bool>) return false;
+    if (isFloatingPoint()) return real_ == static_cast<double>(value);
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<double>(integer_) == static_cast<double>(value);
+    else
+      return integer_ == static_cast<int64_t>(value);
+  }
 
  private:
   // The value as an integer within [low, high].

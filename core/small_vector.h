@@ -1,17 +1,32 @@
 // SmallVector: stores up to N elements inline, more on the heap.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <utility>
 
+#include "tandem/core/array_ref.h"
+
 namespace tandem {
 
-template <class T, std::size_t N>
+template <class T, std::size_t N = 6>
 class SmallVector {
  public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
   SmallVector() = default;
   explicit SmallVector(std::size_t count) { resize(count); }
+  SmallVector(std::size_t count, const T& value) { resize(count, value); }
+  SmallVector(std::initializer_list<T> list) { append(list.begin(), list.end()); }
+  explicit SmallVector(ArrayRef<T> list) { append(list.begin(), list.end()); }
+  template <std::input_iterator I>
+  SmallVector(I begin, I end) {
+    append(begin, end);
+  }
   SmallVector(SmallVector&& other) noexcept { take(other); }
   SmallVector& operator=(SmallVector&& other) noexcept {
     if (this != &other) {
@@ -24,7 +39,10 @@ class SmallVector {
     reserve(other.size_);
     for (const T& x : other) push_back(x);
   }
-  SmallVector& operator=(const SmallVector&) = delete;
+  SmallVector& operator=(const SmallVector& other) {
+    if (this != &other) assign(other.begin(), other.end());
+    return *this;
+  }
   ~SmallVector() { free(); }
 
   std::size_t size() const { return size_; }
@@ -37,7 +55,15 @@ class SmallVector {
   T* end() { return data_ + size_; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
+  T& front() { return data_[0]; }
+  const T& front() const { return data_[0]; }
   T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
+  operator ArrayRef<T>() const { return {data_, size_}; }
+  std::vector<T> vec() const { return {begin(), end()}; }
+  friend bool operator==(const SmallVector& a, const SmallVector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
   void push_back(T value) {
     if (size_ == capacity_) reserve(2 * capacity_);
@@ -49,7 +75,38 @@ class SmallVector {
     while (size_ < count) new (data_ + size_++) T();
     while (size_ > count) data_[--size_].~T();
   }
+  void resize(std::size_t count, const T& value) {
+    reserve(count);
+    while (size_ < count) push_back(value);
+    while (size_ > count) pop_back();
+  }
   void clear() { resize(0); }
+  void pop_back() { data_[--size_].~T(); }
+  template <class... Args>
+  T& emplace_back(Args&&... args) {
+    push_back(T(std::forward<Args>(args)...));
+    return back();
+  }
+  template <std::input_iterator I>
+  void append(I begin, I end) {
+    for (; begin != end; ++begin) push_back(*begin);
+  }
+  void append(std::initializer_list<T> list) { append(list.begin(), list.end()); }
+  template <std::input_iterator I>
+  void assign(I begin, I end) {
+    clear();
+    append(begin, end);
+  }
+  void insert(const T* place, T value) {
+    const auto at = place - data_;
+    push_back(std::move(value));
+    std::rotate(data_ + at, data_ + size_ - 1, data_ + size_);
+  }
+  void erase(const T* place) {
+    T* at = data_ + (place - data_);
+    std::move(at + 1, data_ + size_, at);
+    pop_back();
+  }
   void reserve(std::size_t count) {
     if (count <= capacity_) return;
     T* bigger = static_cast<T*>(::operator new(count * sizeof(T)));

@@ -47,7 +47,34 @@ class StorageImpl : public RefCounted {
 };
 void destroy(const StorageImpl* storage) noexcept;
 
-using Storage = IntrusivePtr<StorageImpl>;
+/// The address of a storage's memory, as LibTorch's Storage::data_ptr() returns it.
+class DataPtr {
+ public:
+  DataPtr(void* data, Device device) : data_(data), device_(device) {}
+  void* get() const { return data_; }
+  Device device() const { return device_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  void* data_;
+  Device device_;
+};
+
+/// A reference to a StorageImpl. LibTorch's members, which take a dot, do the same as those of StorageImpl.
+class Storage : public IntrusivePtr<StorageImpl> {
+ public:
+  using IntrusivePtr::IntrusivePtr;
+  const void* data() const { return get()->data(); }
+  void* mutable_data() const { return get()->data(); }
+  DataPtr data_ptr() const { return {get()->data(), get()->device()}; }
+  std::size_t nbytes() const { return get()->nbytes(); }
+  Device device() const { return get()->device(); }
+  DeviceType device_type() const { return get()->device().type(); }
+  std::size_t use_count() const { return get() == nullptr ? 0 : get()->use_count(); }
+  bool unique() const { return use_count() == 1; }
+  bool is_alias_of(const Storage& other) const { return get() == other.get(); }
+  StorageImpl* unsafeGetStorageImpl() const { return get(); }
+};
 
 /// New uninitialised memory on `device`, which must have an index. Throws Error if there is no memory left.
 Storage make_storage(std::size_t nbytes, Device device, bool pinned = false);

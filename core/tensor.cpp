@@ -1,6 +1,9 @@
 // Tensor metadata and the creation of raw tensors.
 #include "tandem/core/tensor.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/runtime.h"
@@ -15,7 +18,7 @@ void Tensor::bad_dim(int64_t d, int64_t n) {
 }
 void Tensor::wrong_type(ScalarType asked) const {
   if (!defined()) undefined();
-  fail("data_ptr<", name(asked), ">: the tensor is ", *this);
+  fail("data_ptr<", tandem::name(asked), ">: the tensor is ", *this);
 }
 void Tensor::check_accessor(std::size_t rank) const {
   check(dim() == static_cast<int64_t>(rank), "accessor: expected ", rank, " dimensions, the tensor is ",
@@ -23,9 +26,24 @@ void Tensor::check_accessor(std::size_t rank) const {
   check(is_cpu(), "accessor: the tensor is not on the CPU: ", *this);
 }
 
+void Tensor::check_packed(std::size_t rank, bool in_32_bits) const {
+  check(dim() == static_cast<int64_t>(rank), "packed_accessor: expected ", rank,
+        " dimensions, the tensor is ", *this);
+  if (!in_32_bits) return;
+  int64_t last = 0;
+  for (int64_t d = 0; d < dim(); ++d) last += (std::max<int64_t>(size(d), 1) - 1) * stride(d);
+  check(last <= std::numeric_limits<int32_t>::max(), "packed_accessor32: the tensor is too large: ", *this,
+        "; use packed_accessor64");
+}
+
 std::string Tensor::describe() const { return concat(sizes(), " ", dtype(), " ", device()); }
-std::string Tensor::toString() const {
-  return concat(is_cpu() ? "CPU" : "CUDA", tandem::toString(dtype()), "Type");
+std::string DeprecatedTypeProperties::toString() const {
+  return concat(DeviceTypeName(device_), tandem::toString(type_), "Type");
+}
+std::string Tensor::toString() const { return type().toString(); }
+const std::string& Tensor::name() const {
+  static const std::string none;
+  return none;
 }
 
 bool Tensor::is_non_overlapping_and_dense() const {
@@ -66,6 +84,12 @@ void copy_bytes_raw(const Tensor& to, const Tensor& from, bool non_blocking) {
   backend(to.is_cpu() ? from : to)
       .runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), to.nbytes(),
                           non_blocking);
+}
+
+void Tensor::record_stream(const Stream& stream) const {
+  check(stream.device() == device(), "record_stream: the stream is on ", stream.device(), ", the tensor is ",
+        *this);
+  backend(*this).runtime.record_stream(device(), data_ptr(), stream.handle());
 }
 
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device) {

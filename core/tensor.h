@@ -33,10 +33,13 @@ class Node;
 namespace indexing {
 struct TensorIndex;
 }
+class DeprecatedTypeProperties;
+class Stream;
 
 class Tensor {
  public:
   Tensor() = default;
+  Tensor(nullopt_t) {}  ///< Undefined: what LibTorch's optional tensors are without a value.
   explicit Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {}
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
@@ -66,10 +69,17 @@ class Tensor {
   int64_t storage_offset() const { return get().offset; }
   const Storage& storage() const { return get().storage; }
   bool is_contiguous() const { return get().contiguous; }
+  /// Whether the elements lie in this order (Preserve: row-major).
+  bool is_contiguous(MemoryFormat format) const;
+  /// The order of a channels-last tensor of 4 or 5 dimensions (3d: of 5), otherwise row-major.
+  MemoryFormat suggest_memory_format(bool channels_last_strides_exact_match = false) const;
+  /// Whether both have the same storage; is_set_to: also the same geometry.
+  bool is_alias_of(const Tensor& other) const { return get().storage == other.get().storage; }
+  bool is_set_to(const Tensor& other) const;
   /// True when the elements fill their memory without gaps and no two indices share one: some permutation of
   /// the dimensions is contiguous.
   bool is_non_overlapping_and_dense() const;
-  ScalarType dtype() const { return get().dtype; }
+  TypeMeta dtype() const { return TypeMeta(get().dtype); }
   ScalarType scalar_type() const { return get().dtype; }
   Device device() const { return get().device(); }
   DeviceIndex get_device() const { return device().index(); }
@@ -77,6 +87,22 @@ class Tensor {
   bool is_cuda() const { return device().is_cuda(); }
   bool is_pinned() const { return get().storage->pinned(); }
   bool is_complex() const { return false; }
+  Layout layout() const { return kStrided; }
+  bool has_storage() const { return defined(); }
+  // Kinds of tensors that do not exist here.
+  bool is_sparse() const { return false; }
+  bool is_sparse_csr() const { return false; }
+  bool is_quantized() const { return false; }
+  bool is_nested() const { return false; }
+  bool is_mkldnn() const { return false; }
+  bool is_meta() const { return false; }
+  bool is_mps() const { return false; }
+  bool is_xla() const { return false; }
+  bool is_hip() const { return false; }
+  bool is_xpu() const { return false; }
+  bool is_vulkan() const { return false; }
+  bool is_conj() const { return false; }
+  bool is_neg() const { return false; }
   bool is_signed() const { return dtype() != kBool && dtype() != kByte; }
   bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
   /// True when the only element is not 0. Throws Error unless there is exactly one element.
@@ -85,7 +111,14 @@ class Tensor {
   int64_t element_size() const { return item_size(dtype()); }
   int64_t itemsize() const { return element_size(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel() * element_size()); }
-  TensorOptions options() const { return TensorOptions(dtype()).device(optional<Device>(device())); }
+  TensorOptions options() const {
+    return TensorOptions(dtype()).device(optional<Device>(device())).layout(kStrided);
+  }
+  /// Tensors have no names: "".
+  const std::string& name() const;
+  /// The dtype and device as LibTorch's old interface describes them; type(dtype) is to(dtype).
+  DeprecatedTypeProperties type() const;
+  Tensor type(ScalarType dtype) const { return to(dtype); }
   /// For messages: "[2, 3] float32 cpu:0".
   std::string describe() const;
   std::string toString() const;  ///< LibTorch's name: "CPUFloatType"
@@ -98,6 +131,8 @@ class Tensor {
     return static_cast<T*>(impl_->data);
   }
   void* data_ptr() const { return get().data; }
+  const void* const_data_ptr() const { return get().data; }
+  void* mutable_data_ptr() const { return get().data; }
   template <class T>
   const T* const_data_ptr() const {
     return data_ptr<T>();
@@ -116,6 +151,22 @@ class Tensor {
   TensorAccessor<T, N> accessor() const {
     check_accessor(N);
     return {data_ptr<T>(), impl_->sizes.data(), impl_->strides.data()};
+  }
+  /// The same as an object that can be copied to a kernel. Throws Error when the rank or dtype does not match, and for
+  /// 32 bits when there are more elements than these can count.
+  template <class T, std::size_t N>
+  PackedTensorAccessor64<T, N> packed_accessor64() const {
+    check_packed(N, false);
+    return {data_ptr<T>(), impl_->sizes.data(), impl_->strides.data()};
+  }
+  template <class T, std::size_t N>
+  PackedTensorAccessor32<T, N> packed_accessor32() const {
+    check_packed(N, true);
+    return {data_ptr<T>(), impl_->sizes.data(), impl_->strides.data()};
+  }
+  template <class T, std::size_t N>
+  PackedTensorAccessor64<T, N> packed_accessor() const {
+    return packed_accessor64<T, N>();
   }
   /// The value of a one-element tensor, copied to the host. Throws Error unless there is exactly one element.
   Scalar item() const;
@@ -167,18 +218,35 @@ class Tensor {
   bool is_inference() const { return get().inference; }
 
   // ---- conversion (to.cpp, copy.cpp, clone.cpp)
-  Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false) const;
+  // Without a format, a result in new memory is row-major.
+  Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
+            optional<MemoryFormat> format = nullopt) const;
+  Tensor to(TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
+    return to(dtype.toScalarType(), non_blocking, copy);
+  }
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
-  Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false) const;
-  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false) const;
-  Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false) const;
-  Tensor to(DeviceType type) const { return to(Device(type)); }
+  Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
+            optional<MemoryFormat> format = nullopt) const;
+  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
+            optional<MemoryFormat> format = nullopt) const;
+  Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false,
+            optional<MemoryFormat> format = nullopt) const;
+  Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
+    return to(Device(type), non_blocking, copy);
+  }
+  /// "cuda:0"
+  template <class Text>
+  requires(std::is_convertible_v<const Text&, std::string_view>) Tensor
+      to(const Text& device, bool non_blocking = false, bool copy = false)
+  const { return to(Device(std::string_view(device)), non_blocking, copy); }
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor cuda() const { return to(Device(kCUDA)); }
   Tensor toType(ScalarType dtype) const { return to(dtype); }
   Tensor type_as(const Tensor& other) const { return to(other); }
   Tensor pin_memory() const;
-  Tensor clone(MemoryFormat format = MemoryFormat::Preserve) const;
+  /// Keeps the memory, when it is freed, until the work that is on `stream` has finished.
+  void record_stream(const Stream& stream) const;
+  Tensor clone(optional<MemoryFormat> format = nullopt) const;
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
 
@@ -751,7 +819,21 @@ class Tensor {
   Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
   Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
   Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
+  // What complex numbers and GPUs need elsewhere: the tensor itself.
   Tensor positive() const { return *this; }
+  Tensor conj() const { return *this; }
+  Tensor conj_physical() const { return *this; }
+  Tensor& conj_physical_() const { return detail::mutable_handle(*this); }
+  Tensor resolve_conj() const { return *this; }
+  Tensor resolve_neg() const { return *this; }
+  Tensor& share_memory_() const { return detail::mutable_handle(*this); }
+  /// The last two dimensions exchanged; the tensor itself if it has none. Throws Error for a vector.
+  Tensor adjoint() const;
+  Tensor mH() const { return adjoint(); }
+  /// The transpose of a matrix; throws Error above two dimensions.
+  Tensor matrix_H() const;
+  /// The dimensions in reverse order.
+  Tensor numpy_T() const;
   Tensor sgn() const { return sign(); }
   Tensor& sgn_() const { return sign_(); }
   Tensor ger(const Tensor& other) const { return outer(other); }
@@ -773,6 +855,7 @@ class Tensor {
   [[noreturn]] static void bad_dim(int64_t d, int64_t n);
   [[noreturn]] void wrong_type(ScalarType asked) const;
   void check_accessor(std::size_t rank) const;
+  void check_packed(std::size_t rank, bool in_32_bits) const;
 
   IntrusivePtr<TensorImpl> impl_;
 };
@@ -780,6 +863,30 @@ class Tensor {
 inline void append(std::string& out, const Tensor& t) {
   out.append(t.defined() ? t.describe() : "undefined");
 }
+
+/// What Tensor::type() returns.
+class DeprecatedTypeProperties {
+ public:
+  DeprecatedTypeProperties(DeviceType device, ScalarType type) : device_(device), type_(type) {}
+  ScalarType scalarType() const { return type_; }
+  TypeMeta typeMeta() const { return TypeMeta(type_); }
+  DeviceType device_type() const { return device_; }
+  Layout layout() const { return kStrided; }
+  bool is_cuda() const { return device_ == kCUDA; }
+  bool is_sparse() const { return false; }
+  std::string toString() const;  ///< "CPUFloatType"
+  TensorOptions options(DeviceIndex index = -1) const { return TensorOptions(type_).device(device_, index); }
+  operator TensorOptions() const { return options(); }
+  friend bool operator==(const DeprecatedTypeProperties&, const DeprecatedTypeProperties&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& type) {
+    return out << type.toString();
+  }
+
+ private:
+  DeviceType device_;
+  ScalarType type_;
+};
+inline DeprecatedTypeProperties Tensor::type() const { return {device().type(), scalar_type()}; }
 
 /// An uninitialised tensor, without autograd. `device` must have an index.
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);

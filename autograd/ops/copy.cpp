@@ -4,6 +4,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -51,27 +52,42 @@ Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, bool non
 
 }  // namespace
 
-Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy) const {
+Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
+                  optional<MemoryFormat> format) const {
   device = resolve(device);
+  if (format && *format != MemoryFormat::Preserve) {
+    const Tensor out = to(device, dtype, non_blocking);
+    return copy && out.is_alias_of(*this) ? out.clone(format) : out.contiguous(*format);
+  }
   if (!copy && device == this->device() && dtype == this->dtype()) return *this;
   return to_recorded(*this, device, dtype, non_blocking);
 }
-Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy) const {
-  return to(device(), dtype, non_blocking, copy);
+Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
+  return to(device(), dtype, non_blocking, copy, format);
 }
 Tensor Tensor::to(Device device, bool non_blocking, bool copy) const {
   return to(device, dtype(), non_blocking, copy);
 }
-Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy) const {
-  return to(like.device(), like.dtype(), non_blocking, copy);
+Tensor Tensor::to(const Tensor& like, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
+  return to(like.device(), like.dtype(), non_blocking, copy, format);
 }
-Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) const {
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
+                  optional<MemoryFormat> format) const {
   return to(options.has_device() ? options.device() : device(),
-            options.has_dtype() ? options.dtype() : dtype(), non_blocking, copy);
+            options.has_dtype() ? options.dtype() : dtype(), non_blocking, copy,
+            format ? format : options.memory_format_opt());
 }
 
-Tensor Tensor::clone(MemoryFormat) const { return to_recorded(*this, device(), dtype()); }
-Tensor Tensor::contiguous(MemoryFormat) const { return is_contiguous() ? *this : clone(); }
+Tensor Tensor::clone(optional<MemoryFormat> format) const {
+  if (!is_channels_last(format)) return to_recorded(*this, device(), dtype());
+  channels_last_strides(sizes(), *format);  // checks the number of dimensions
+  return movedim(1, -1).clone().movedim(-1, 1);
+}
+Tensor Tensor::contiguous(MemoryFormat format) const {
+  if (is_contiguous(format)) return *this;
+  check(format != MemoryFormat::Preserve, "contiguous: there is no format to preserve; use clone()");
+  return clone(format);
+}
 
 // Not recorded by autograd: pinned memory holds data on its way to a GPU.
 Tensor Tensor::pin_memory() const {

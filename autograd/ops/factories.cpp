@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/core/memory_format.h"
 
 namespace tandem {
 namespace {
@@ -14,6 +15,11 @@ Tensor finish(Tensor out, const TensorOptions& options) {
 }
 
 Tensor make(IntArrayRef size, const TensorOptions& options) {
+  if (is_channels_last(options.memory_format_opt())) {
+    const Tensor flat = make({checked_numel(size)}, options.memory_format(nullopt));
+    return Tensor(IntrusivePtr(new TensorImpl(flat.storage(), options.dtype(), size,
+                                              channels_last_strides(size, *options.memory_format_opt()), 0)));
+  }
   if (!options.pinned_memory()) return empty_raw(size, options.dtype(), resolve(options.device()));
   const int64_t bytes = checked_numel(size) * item_size(options.dtype());
   return Tensor(IntrusivePtr(

@@ -32,6 +32,24 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
 Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
 Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options = {});
 
+// The same with LibTorch's last parameter, which goes before that of `options`.
+inline Tensor empty(IntArrayRef size, const TensorOptions& options, optional<MemoryFormat> format) {
+  return empty(size, options.merge_memory_format(format));
+}
+inline Tensor empty_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
+  return empty_like(self, options.merge_memory_format(format));
+}
+inline Tensor zeros_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
+  return zeros_like(self, options.merge_memory_format(format));
+}
+inline Tensor ones_like(const Tensor& self, const TensorOptions& options, optional<MemoryFormat> format) {
+  return ones_like(self, options.merge_memory_format(format));
+}
+inline Tensor full_like(const Tensor& self, const Scalar& value, const TensorOptions& options,
+                        optional<MemoryFormat> format) {
+  return full_like(self, value, options.merge_memory_format(format));
+}
+
 namespace detail {
 Tensor borrow(void* data, IntArrayRef sizes, IntArrayRef strides, DeleterFn deleter, void* context,
               const TensorOptions& options);

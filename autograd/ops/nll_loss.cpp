@@ -91,7 +91,7 @@ struct NllLossBackward final : NllNode {
 };
 
 Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& loss) {
-  const bool each = loss.reduction == Reduction::None;
+  const bool each = loss.reduction == ReductionKind::None;
   Tensor out = empty_raw(each ? IntArrayRef(in.terms) : IntArrayRef(), scores.dtype(), scores.device());
   const Tensor total = empty_raw({}, scores.dtype(), scores.device());
   backend(scores).loss.nll(out, total, reshaped(scores, in.scores3), reshaped(in.target, in.targets2),
@@ -109,7 +109,7 @@ Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, 
                 int64_t ignore_index) {
   check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is only supported by kl_div");
   const ClassInputs in = class_inputs("nll_loss", self, target, weight);
-  return nll_with(in.scores, in, {.reduction = reduction, .ignore_index = ignore_index});
+  return nll_with(in.scores, in, {.reduction = reduction.kind(), .ignore_index = ignore_index});
 }
 
 }  // namespace tandem

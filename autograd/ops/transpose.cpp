@@ -40,6 +40,21 @@ Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
   return become_view(*this, "transpose_", [&](const Tensor& x) { return x.transpose(dim0, dim1); });
 }
 Tensor Tensor::t() const { return tandem::t(*this); }
+Tensor Tensor::adjoint() const {
+  if (dim() == 0) return *this;
+  check(dim() >= 2, "adjoint: expected a matrix or a batch of matrices, got ", *this);
+  return transpose(-2, -1);
+}
+Tensor Tensor::matrix_H() const {
+  check(dim() == 2 || dim() == 0, "matrix_H: expected a matrix, got ", *this,
+        "; use mH() for a batch of matrices");
+  return adjoint();
+}
+Tensor Tensor::numpy_T() const {
+  Dims dims = sizes();
+  for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = static_cast<int64_t>(dims.size() - 1 - d);
+  return permute(dims);
+}
 
 Tensor& Tensor::t_() const {
   return become_view(*this, "t_", [](const Tensor& x) { return tandem::t(x); });

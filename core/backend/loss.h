@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-enum class Reduction : int8_t;  // core/reduction.h
+enum class ReductionKind : int8_t;  // core/reduction.h
 
 struct ClassLoss {
-  Reduction reduction;
+  ReductionKind reduction;
   int64_t ignore_index = -100;
   double label_smoothing = 0;  // for cross_entropy; in [0, 1]
 };

@@ -28,7 +28,7 @@ struct Places {
   const int64_t* y;
   const T* w;
   int64_t ignore;
-  Reduction reduction;
+  ReductionKind reduction;
   T sharp, smooth;  // weights of the target and of each class
   HostText operation;
 
@@ -68,9 +68,9 @@ struct Totals {
   }
   __device__ void write(const Places<T>& p) const {
     *weight = static_cast<T>(total_weight);
-    if (p.reduction == Reduction::Mean)
+    if (p.reduction == ReductionKind::Mean)
       *out = static_cast<T>(term / static_cast<double>(static_cast<T>(total_weight)));
-    else if (p.reduction == Reduction::Sum)
+    else if (p.reduction == ReductionKind::Sum)
       *out = static_cast<T>(term);
   }
 };
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kLineThreads)
       totals.total_weight += static_cast<double>(w);
     }
     totals.term += static_cast<double>(term);
-    if (p.reduction == Reduction::None) totals.out[i] = term;
+    if (p.reduction == ReductionKind::None) totals.out[i] = term;
   }
   totals.finish(p);
 }
@@ -161,15 +161,15 @@ __global__ void __launch_bounds__(kLineThreads)
       totals.total_weight += static_cast<double>(w);
     }
     totals.term += static_cast<double>(term);
-    if (p.reduction == Reduction::None) totals.out[i] = term;
+    if (p.reduction == ReductionKind::None) totals.out[i] = term;
   }
   totals.finish(p);
 }
 
 template <class T>
 __device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, int64_t place) {
-  const T scale = p.reduction == Reduction::Mean ? T(1) / *total_weight : T(1);
-  return g[p.reduction == Reduction::None ? place : 0] * scale;
+  const T scale = p.reduction == ReductionKind::Mean ? T(1) / *total_weight : T(1);
+  return g[p.reduction == ReductionKind::None ? place : 0] * scale;
 }
 
 template <class T>
