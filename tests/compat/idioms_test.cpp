@@ -98,3 +98,17 @@ TEST_CASE("checks, guards and aliases") {
   std::vector<torch::Tensor> both{t, t + 1};
   CHECK(torch::stack(both).sizes() == torch::IntArrayRef{2, 2, 2});
 }
+
+TEST_CASE("devices and layouts without tensors are refused by name") {
+  CHECK_THROWS_WITH_AS(torch::Device(torch::kMPS), doctest::Contains("type mps"), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::zeros({2}, torch::TensorOptions().device(torch::kXLA, 0)), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::TensorOptions(torch::kSparse), c10::NotImplementedError);
+  CHECK_THROWS_WITH(torch::ones({2}).to("gpu"), doctest::Contains("did you mean cuda"));
+  CHECK_FALSE(torch::mps::is_available());
+}
+
+TEST_CASE("record_stream takes a stream of the tensor's device") {
+  const auto x = torch::ones({2});
+  x.record_stream(torch::Stream::current(x.device()));
+  CHECK_THROWS_AS(torch::Tensor().record_stream(torch::Stream::current(x.device())), c10::Error);
+}

@@ -1,3 +1,5 @@
-// Forwards to torch/torch.h.
+// torch/torch.h and the macros of LibTorch's log.
 #pragma once
 #include <torch/torch.h>
+
+#include "torch/detail/logging.h"

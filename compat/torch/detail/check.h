@@ -1,7 +1,10 @@
 // LibTorch's checks, warnings and errors by kind.
 #pragma once
+#include <functional>
 #include <iostream>
+#include <optional>
 #include <sstream>
+#include <string>
 
 #include "tandem/core/error.h"
 
@@ -22,6 +25,23 @@ void warn(const Parts&... parts) {
   std::cerr << "Warning: ";
   (std::cerr << ... << parts) << '\n';
 }
+
+/// Throws Error at the end of the statement, with what has been written to stream().
+class FailedCheck {
+ public:
+  FailedCheck() = default;
+  FailedCheck(const FailedCheck&) = delete;
+  FailedCheck& operator=(const FailedCheck&) = delete;
+  ~FailedCheck() noexcept(false) { throw Error(text_.str()); }
+  std::ostream& stream() { return text_; }
+
+ private:
+  std::ostringstream text_;
+};
+/// Makes a stream the void operand of ?:.
+struct Discard {
+  void operator&(const std::ostream&) const {}
+};
 
 }  // namespace tandem::compat
 
@@ -53,12 +73,36 @@ void warn(const Parts&... parts) {
 #else
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #endif
-#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
-#define TORCH_CHECK_NE(a, b) TORCH_CHECK((a) != (b))
-#define TORCH_CHECK_LT(a, b) TORCH_CHECK((a) < (b))
-#define TORCH_CHECK_LE(a, b) TORCH_CHECK((a) <= (b))
-#define TORCH_CHECK_GT(a, b) TORCH_CHECK((a) > (b))
-#define TORCH_CHECK_GE(a, b) TORCH_CHECK((a) >= (b))
+
+/// `TORCH_CHECK_EQ(a, b) << "text";` throws Error with both values and the text unless they are equal. As in LibTorch, an
+/// expression that evaluates the operands again for the message.
+#define TANDEM_COMPAT_COMPARE(a, op, b)                                                            \
+  ((a)op(b)) ? (void)0                                                                             \
+             : ::tandem::compat::Discard() & ::tandem::compat::FailedCheck().stream()              \
+                                                 << "Check failed: " #a " " #op " " #b " (" << (a) \
+                                                 << " vs. " << (b) << "). "
+#define TORCH_CHECK_EQ(a, b) TANDEM_COMPAT_COMPARE(a, ==, b)
+#define TORCH_CHECK_NE(a, b) TANDEM_COMPAT_COMPARE(a, !=, b)
+#define TORCH_CHECK_LT(a, b) TANDEM_COMPAT_COMPARE(a, <, b)
+#define TORCH_CHECK_LE(a, b) TANDEM_COMPAT_COMPARE(a, <=, b)
+#define TORCH_CHECK_GT(a, b) TANDEM_COMPAT_COMPARE(a, >, b)
+#define TORCH_CHECK_GE(a, b) TANDEM_COMPAT_COMPARE(a, >=, b)
+#ifdef NDEBUG
+#define TANDEM_COMPAT_DEBUG_COMPARE(a, op, b) \
+  while (false) TANDEM_COMPAT_COMPARE(a, op, b)
+#else
+#define TANDEM_COMPAT_DEBUG_COMPARE(a, op, b) TANDEM_COMPAT_COMPARE(a, op, b)
+#endif
+#define TORCH_DCHECK_EQ(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, ==, b)
+#define TORCH_DCHECK_NE(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, !=, b)
+#define TORCH_DCHECK_LT(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, <, b)
+#define TORCH_DCHECK_LE(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, <=, b)
+#define TORCH_DCHECK_GT(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, >, b)
+#define TORCH_DCHECK_GE(a, b) TANDEM_COMPAT_DEBUG_COMPARE(a, >=, b)
+#define TORCH_CHECK_ARG(condition, position, ...) \
+  TORCH_CHECK(condition, "invalid argument ", position, ": ", __VA_ARGS__)
+#define C10_THROW_ERROR(kind, message) throw ::tandem::kind(message)
+#define C10_LOG_API_USAGE_ONCE(...)
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define AT_ERROR(...) TORCH_CHECK(false __VA_OPT__(, ) __VA_ARGS__)
@@ -69,3 +113,4 @@ void warn(const Parts&... parts) {
     [[maybe_unused]] static const bool said = (::tandem::compat::warn(__VA_ARGS__), true); \
   } while (false)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
+#define TORCH_WARN_DEPRECATION(...) TORCH_WARN(__VA_ARGS__)

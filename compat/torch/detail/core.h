@@ -1,0 +1,171 @@
+// Types and functions of LibTorch's c10 and ATen that programs name, in terms of Tandem's.
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tandem/tandem.h"
+
+namespace caffe2 {
+using tandem::TypeMeta;
+}
+
+namespace torch {
+
+using tandem::adjoint;
+using tandem::canCast;
+using tandem::conj;
+using tandem::conj_physical;
+using tandem::DeprecatedTypeProperties;
+using tandem::device_index;
+using tandem::DeviceTypeName;
+using tandem::elementSize;
+using tandem::hasCUDA;
+using tandem::hasHIP;
+using tandem::hasMKL;
+using tandem::hasMKLDNN;
+using tandem::hasMPS;
+using tandem::hasXLA;
+using tandem::hasXPU;
+using tandem::isComplexType;
+using tandem::isFloatingType;
+using tandem::isIntegralType;
+using tandem::isReducedFloatingType;
+using tandem::isSignedType;
+using tandem::kHIP;
+using tandem::kHPU;
+using tandem::kMeta;
+using tandem::kMPS;
+using tandem::kPrivateUse1;
+using tandem::kSparse;
+using tandem::kSparseCsr;
+using tandem::kVulkan;
+using tandem::kXLA;
+using tandem::kXPU;
+using tandem::memory_format;
+using tandem::PackedTensorAccessor32;
+using tandem::PackedTensorAccessor64;
+using tandem::real;
+using tandem::resolve_conj;
+using tandem::resolve_neg;
+using tandem::scalarTypeToTypeMeta;
+using tandem::toOpMathType;
+using tandem::TypeMeta;
+using tandem::typeMetaToScalarType;
+
+/// Complex numbers of the program; tensors have none.
+template <class T>
+using complex = std::complex<T>;
+using DimVector = tandem::SmallVector<int64_t, 5>;
+
+// The type in which elements of type T are summed: on the CPU double for float, float for the half types, int64_t
+// for integers.
+namespace detail {
+template <class T, bool is_cuda>
+struct Sum {
+  using type = std::conditional_t<std::is_same_v<T, float> && !is_cuda, double, T>;
+};
+template <class T, bool is_cuda>
+requires std::is_integral_v<T>
+struct Sum<T, is_cuda> {
+  using type = int64_t;
+};
+template <bool is_cuda>
+struct Sum<bool, is_cuda> {
+  using type = bool;
+};
+template <bool is_cuda>
+struct Sum<tandem::Half, is_cuda> {
+  using type = float;
+};
+template <bool is_cuda>
+struct Sum<tandem::BFloat16, is_cuda> {
+  using type = float;
+};
+}  // namespace detail
+template <class T, bool is_cuda>
+using acc_type = typename detail::Sum<T, is_cuda>::type;
+/// float for the half types, otherwise T.
+template <class T>
+struct OpMathType {
+  using type =
+      std::conditional_t<std::is_same_v<T, tandem::Half> || std::is_same_v<T, tandem::BFloat16>, float, T>;
+};
+template <class T>
+using opmath_type = typename OpMathType<T>::type;
+
+/// Names the kind of generator for make_generator; all devices have the same kind.
+struct CPUGeneratorImpl {};
+struct CUDAGeneratorImpl {};
+template <class Kind>
+tandem::Generator make_generator() {
+  return tandem::Generator();
+}
+template <class Kind>
+tandem::Generator make_generator(uint64_t seed) {
+  return tandem::Generator(seed);
+}
+namespace detail {
+inline const tandem::Generator& getDefaultCPUGenerator() { return tandem::default_generator(); }
+inline tandem::Generator createCPUGenerator(uint64_t seed = tandem::Generator::kDefaultSeed) {
+  return tandem::Generator(seed);
+}
+}  // namespace detail
+
+/// A DeviceGuard that may be without a device.
+class OptionalDeviceGuard {
+ public:
+  OptionalDeviceGuard() = default;
+  explicit OptionalDeviceGuard(tandem::Device device) { guard_.emplace(device); }
+  explicit OptionalDeviceGuard(const std::optional<tandem::Device>& device) {
+    if (device) guard_.emplace(*device);
+  }
+  void reset_device(tandem::Device device) { guard_.emplace(device); }
+  std::optional<tandem::Device> original_device() const {
+    return guard_ ? std::optional(guard_->original_device()) : std::nullopt;
+  }
+  std::optional<tandem::Device> current_device() const {
+    return guard_ ? std::optional(guard_->current_device()) : std::nullopt;
+  }
+
+ private:
+  std::optional<tandem::DeviceGuard> guard_;
+};
+/// The device of a tensor, for guards; none if it is undefined.
+inline std::optional<tandem::Device> device_of(const tandem::Tensor& t) {
+  return t.defined() ? std::optional(t.device()) : std::nullopt;
+}
+
+namespace cuda {
+using tandem::cuda::device_count;
+inline tandem::DeviceIndex current_device() { return tandem::resolve(tandem::kCUDA).index(); }
+inline void device_synchronize() { tandem::cuda::synchronize(); }
+/// Makes a GPU current until the guard goes out of scope.
+class CUDAGuard : public tandem::DeviceGuard {
+ public:
+  explicit CUDAGuard(tandem::DeviceIndex index) : DeviceGuard(tandem::Device(tandem::kCUDA, index)) {}
+  explicit CUDAGuard(tandem::Device device) : DeviceGuard(device) {}
+};
+class OptionalCUDAGuard : public OptionalDeviceGuard {
+ public:
+  using OptionalDeviceGuard::OptionalDeviceGuard;
+  explicit OptionalCUDAGuard(std::optional<tandem::DeviceIndex> index) {
+    if (index) set_index(*index);
+  }
+  void set_index(tandem::DeviceIndex index) { reset_device(tandem::Device(tandem::kCUDA, index)); }
+};
+}  // namespace cuda
+
+// Backends that do not exist here.
+namespace mps {
+inline bool is_available() { return false; }
+inline std::size_t device_count() { return 0; }
+}  // namespace mps
+namespace xpu {
+inline bool is_available() { return false; }
+inline std::size_t device_count() { return 0; }
+}  // namespace xpu
+
+}  // namespace torch
