@@ -55,9 +55,6 @@ using tandem::toOpMathType;
 using tandem::TypeMeta;
 using tandem::typeMetaToScalarType;
 
-/// Complex numbers of the program; tensors have none.
-template <class T>
-using complex = std::complex<T>;
 using DimVector = tandem::SmallVector<int64_t, 5>;
 
 // The type in which elements of type T are summed: on the CPU double for float, float for the half types, int64_t
@@ -169,3 +166,9 @@ inline std::size_t device_count() { return 0; }
 }  // namespace xpu
 
 }  // namespace torch
+
+namespace c10 {
+/// Complex numbers of the program; tensors have none.
+template <class T>
+using complex = std::complex<T>;
+}  // namespace c10
