@@ -1,9 +1,12 @@
 #include "tandem/parallel/buckets.h"
 
+#include <numeric>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/nn/flat.h"
 
-namespace tandem::distributed {
+namespace tandem::parallel {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // bytes
@@ -28,25 +31,53 @@ void fill(Bucket& bucket, const std::vector<Tensor>& parameters) {
 
 }  // namespace
 
-std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
-                                 int64_t first_bytes, int64_t bytes) {
-  const NoGradGuard no_grad;
-  std::vector<Bucket> out;
+std::vector<std::size_t> backward_order(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  return order;
+}
+
+std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
+                                                       const std::vector<std::size_t>& order,
+                                                       int64_t first_bytes, int64_t bytes) {
+  std::vector<std::vector<std::size_t>> out;
   int64_t filled = 0;
   for (const std::size_t i : order) {
     const Tensor& p = parameters[i];
     const int64_t limit = out.size() <= 1 ? first_bytes : bytes;
-    const bool fits = !out.empty() && filled < limit &&
-                      p.dtype() == parameters[out.back().parameters.front()].dtype() &&
-                      p.device() == parameters[out.back().parameters.front()].device();
+    const bool fits = !out.empty() && filled < limit && p.dtype() == parameters[out.back().front()].dtype() &&
+                      p.device() == parameters[out.back().front()].device();
     if (!fits) {
       out.emplace_back();
       filled = 0;
     }
-    out.back().parameters.push_back(i);
+    out.back().push_back(i);
     filled += padded_elements(p) * static_cast<int64_t>(p.element_size());
   }
-  for (Bucket& bucket : out) fill(bucket, parameters);
+  return out;
+}
+
+std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
+                                 int64_t first_bytes, int64_t bytes) {
+  const NoGradGuard no_grad;
+  std::vector<Bucket> out;
+  for (auto& group : group_parameters(parameters, order, first_bytes, bytes)) {
+    out.push_back({{}, std::move(group), {}});
+    fill(out.back(), parameters);
+  }
+  return out;
+}
+
+std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t bytes) {
+  const NoGradGuard no_grad;
+  const std::vector<Tensor>& parameters = flat.parameters();
+  std::vector<Bucket> out;
+  int64_t end = flat.size();
+  for (auto& group : group_parameters(parameters, backward_order(parameters.size()), bytes, bytes)) {
+    const int64_t begin = flat.offset(group.back());
+    out.push_back({flat.grad().narrow(0, begin, end - begin), std::move(group), {}, begin});
+    end = begin;
+  }
   return out;
 }
 
@@ -57,4 +88,10 @@ std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size
   return out;
 }
 
-}  // namespace tandem::distributed
+void BucketQueue::begin(const std::vector<Bucket>& buckets, std::size_t copies) {
+  next_ = 0;
+  missing_.clear();
+  for (const Bucket& bucket : buckets) missing_.push_back(bucket.parameters.size() * copies);
+}
+
+}  // namespace tandem::parallel

@@ -1,16 +1,22 @@
-// Buckets: flat buffers that hold the gradients of consecutive parameters. Internal to the reducer.
+// Buckets: flat buffers that hold the gradients of consecutive parameters, and the order in which they are reduced. Used by
+// all that sum gradients: over the replicas of a process, and over processes.
 #pragma once
 #include <vector>
 
 #include "tandem/core/tensor.h"
 
-namespace tandem::distributed {
+namespace tandem::nn {
+class FlatParameters;
+}
+
+namespace tandem::parallel {
 
 struct Bucket {
   Tensor buffer;                        // [n], of one dtype, on one device
-  std::vector<std::size_t> parameters;  // in the order of the buffer
-  std::vector<Tensor> views;            // of the buffer, in the parameters' shapes
-  std::size_t missing = 0;              // gradients that have not arrived yet
+  std::vector<std::size_t> parameters;  // from first to last in the order in which backward should reach them
+  std::vector<Tensor>
+      views;          // of the buffer, in the parameters' shapes; empty if it is a part of a flat buffer
+  int64_t begin = 0;  // of the buffer in the flat buffer that it is a part of
 };
 
 /// Where the gradient of a parameter is.
@@ -18,10 +24,41 @@ struct BucketPlace {
   std::size_t bucket = 0, index = 0;
 };
 
-/// Puts the parameters, in the given order, into buckets of about `bytes` (the first one: `first_bytes`). Consecutive
-/// parameters of one dtype and device share a bucket. Each begins at a multiple of 64 bytes; gaps are zero.
+/// count - 1 … 0: backward starts with the last parameters.
+std::vector<std::size_t> backward_order(std::size_t count);
+/// Groups the parameters, in the given order, by about `bytes` (the first two groups: `first_bytes`). Consecutive parameters
+/// of one dtype and device share a group.
+std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>& parameters,
+                                                       const std::vector<std::size_t>& order,
+                                                       int64_t first_bytes, int64_t bytes);
+/// Allocates a buffer of zeros for every group. Each parameter begins at a multiple of 64 bytes.
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
                                  int64_t first_bytes, int64_t bytes);
+/// Cuts flat.grad() into parts of about `bytes`, from its end, where backward starts, to its front.
+std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t bytes);
 std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size_t parameters);
 
-}  // namespace tandem::distributed
+/// Starts buckets in their order, each once all its gradients have arrived, whichever is complete first. Not thread-safe.
+class BucketQueue {
+ public:
+  /// Each of `copies` replicas has a gradient of every parameter.
+  void begin(const std::vector<Bucket>& buckets, std::size_t copies = 1);
+  void arrived(std::size_t bucket) { --missing_[bucket]; }
+  /// Calls start(bucket) for complete buckets until one is incomplete.
+  template <class Start>
+  void start_complete(Start&& start) {
+    while (next_ < missing_.size() && missing_[next_] == 0) start(next_++);
+  }
+  /// Calls it for all buckets that have not been started.
+  template <class Start>
+  void start_all(Start&& start) {
+    while (next_ < missing_.size()) start(next_++);
+  }
+  bool all_started() const { return next_ == missing_.size(); }
+
+ private:
+  std::vector<std::size_t> missing_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tandem::parallel

@@ -76,15 +76,13 @@ std::unique_ptr<detail::ReplicaSet> DataParallelBase::take_set() {
   while (!free_.empty()) {
     std::unique_ptr<detail::ReplicaSet> set = std::move(free_.back());
     free_.pop_back();
-    if (set->master == master_ && set->order[0] == first) return set;
+    if (set->master() == master_ && set->devices()[0] == first) return set;
     old.push_back(std::move(set));
   }
-  auto set = std::make_unique<detail::ReplicaSet>();
-  set->master = master_;
-  set->order = {first};
+  std::vector<Device> order = {first};
   for (const Device& device : devices_)
-    if (device != first) set->order.push_back(device);
-  return set;
+    if (device != first) order.push_back(device);
+  return std::make_unique<detail::ReplicaSet>(master_, std::move(order));
 }
 
 DataParallelBase::Call::Call(DataParallelBase& model) : model_(model), set_(model.take_set()) {}
@@ -94,26 +92,13 @@ DataParallelBase::Call::~Call() {
 }
 
 std::vector<nn::Module*> DataParallelBase::Call::prepare(std::size_t count) {
-  const detail::Master& master = *set_->master;
-  std::vector<detail::Replica>& replicas = set_->replicas;
-  for (std::size_t i = replicas.size() + 1; i < count; ++i) replicas.emplace_back(master, set_->order[i]);
-
-  const uint64_t now = model_.sync_->sends() + model_.asked_;
-  if (std::exchange(set_->seen, now) != now)
-    for (detail::Replica& replica : replicas) replica.forget_values();
-  std::vector<detail::Replica*> stale;
-  for (std::size_t i = 1; i < count; ++i)
-    if (replicas[i - 1].is_stale(master)) stale.push_back(&replicas[i - 1]);
-  if (!stale.empty()) {
-    detail::send(master, stale);
-    ++model_.refreshes_;
-  }
-
-  std::vector<nn::Module*> out(count, model_.wrapped().get());
-  for (std::size_t i = count; i-- > 1;) {  // descending: the node linked last adds its gradient first
-    replicas[i - 1].follow_modes(master);
-    replicas[i - 1].link(master, i, model_.sync_);
-    out[i] = replicas[i - 1].module().get();
+  set_->create(count);
+  if (set_->refresh(count, model_.sync_->sends() + model_.asked_)) ++model_.refreshes_;
+  set_->link(count, model_.sync_);
+  std::vector<nn::Module*> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    set_->follow_modes(i);
+    out.push_back(set_->module(i).get());
   }
   return out;
 }

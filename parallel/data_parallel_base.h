@@ -53,7 +53,7 @@ class DataParallelBase : public WrappedModule {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     /// The devices, root first, for the module in its current state.
-    const std::vector<Device>& order() const { return set_->order; }
+    const std::vector<Device>& order() const { return set_->devices(); }
     /// Modules for the first `count` devices of order(), ready to compute.
     std::vector<nn::Module*> prepare(std::size_t count);
 

@@ -3,28 +3,31 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <unordered_set>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/hooks.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/parallel/backward_anchor.h"
 #include "tandem/parallel/buckets.h"
+#include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/model_sync.h"
 
 namespace tandem::distributed {
+
+using parallel::Bucket;
+using parallel::BucketPlace;
+using parallel::make_buckets;
+using parallel::places_of;
 
 struct Reducer::Impl {
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
   std::shared_ptr<ProcessGroup> group;
   ReducerOptions options;
-  std::vector<unsigned> handles;
 
   std::vector<Bucket> buckets;
   std::vector<BucketPlace> places;  // by parameter
@@ -41,7 +44,7 @@ struct Reducer::Impl {
   std::vector<char> ready;
   std::vector<std::size_t> order;  // in which gradients arrived
   std::vector<std::size_t> unused;
-  std::size_t next = 0;  // the first bucket that has not been started
+  parallel::BucketQueue queue;
   std::vector<HookResult> started;
   std::exception_ptr failure;  // of an earlier reduction; the group has failed too
 
@@ -84,24 +87,19 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
   s.names = std::move(names);
   s.group = std::move(group);
   s.options = std::move(options);
-  std::vector<std::size_t> order(s.parameters.size());
-  std::iota(order.rbegin(), order.rend(), std::size_t{0});  // backward starts with the last parameters
-  s.buckets = make_buckets(s.parameters, order, s.options.first_bucket_bytes, s.options.bucket_bytes);
+  s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()),
+                           s.options.first_bucket_bytes, s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
-  for (std::size_t i = 0; i < s.parameters.size(); ++i)
-    s.handles.push_back(
-        s.parameters[i].register_post_accumulate_grad_hook([weak = std::weak_ptr(impl_), i](const Tensor&) {
-          if (const auto impl = weak.lock()) impl->arrived(i, impl);
-        }));
+  hooks_ = parallel::GradientHooks(s.parameters, [weak = std::weak_ptr(impl_)](std::size_t i) {
+    if (const auto impl = weak.lock()) impl->arrived(i, impl);
+  });
   if (s.may_lack_gradients())
     s.anchor.emplace([weak = std::weak_ptr(impl_)] {
       if (const auto impl = weak.lock()) impl->arrived(nullopt, impl);
     });
 }
 
-Reducer::~Reducer() {
-  for (std::size_t i = 0; i < impl_->handles.size(); ++i) impl_->parameters[i].remove_hook(impl_->handles[i]);
-}
+Reducer::~Reducer() = default;
 
 bool Reducer::prepare(Tensors& outputs, bool trains) {
   Impl& s = *impl_;
@@ -179,10 +177,9 @@ void Reducer::Impl::begin() {
   expecting = queued = false;
   ready.assign(parameters.size(), 0);
   order.clear();
-  next = 0;
+  queue.begin(buckets);
   started.clear();
   unused = remembered;
-  for (Bucket& bucket : buckets) bucket.missing = bucket.parameters.size();
 }
 
 // Called after the gradient of a parameter has been accumulated, or when the outputs depend on none.
@@ -239,11 +236,11 @@ void Reducer::Impl::mark_ready(std::size_t parameter) {
     grad = view.detach();
   }
   ready[parameter] = 1;
-  --bucket.missing;
+  queue.arrived(place.bucket);
 }
 
 void Reducer::Impl::start_complete() {
-  while (next < buckets.size() && buckets[next].missing == 0) start(buckets[next++]);
+  queue.start_complete([&](std::size_t k) { start(buckets[k]); });
 }
 
 void Reducer::Impl::start(Bucket& bucket) {
@@ -264,7 +261,7 @@ void Reducer::Impl::start(Bucket& bucket) {
 void Reducer::Impl::end_pass() {
   try {
     if (learning()) learn_unused();
-    if (next < buckets.size()) fail_incomplete();
+    if (!queue.all_started()) fail_incomplete();
     finish();
   } catch (...) {
     fail(std::current_exception());

@@ -10,6 +10,7 @@
 
 #include "tandem/core/tensor.h"
 #include "tandem/parallel/distributed/process_group.h"
+#include "tandem/parallel/gradient_hooks.h"
 
 namespace tandem::distributed {
 
@@ -91,6 +92,7 @@ class Reducer {
  private:
   struct Impl;
   std::shared_ptr<Impl> impl_;
+  parallel::GradientHooks hooks_;
 };
 
 }  // namespace tandem::distributed

@@ -2,6 +2,7 @@
 #include "tandem/parallel/replicas.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tandem/autograd/record.h"
 #include "tandem/parallel/gradient_sync.h"
@@ -47,7 +48,7 @@ std::vector<std::string> names_of(const nn::Module& module) {
 void follow(const nn::Module& master, nn::Module& replica) {
   if (replica.is_training() != master.is_training()) replica.train(master.is_training());
   const auto &from = Members::children(master), &to = Members::children(replica);
-  for (std::size_t i = 0; i < from.size(); ++i) follow(*from[i].value(), *to[i].value());
+  for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) follow(*from[i].value(), *to[i].value());
 }
 
 bool same_tree(const nn::Module& a, const nn::Module& b) {
@@ -121,7 +122,8 @@ void Replica::Seen::see(const Tensor& t) {
   version = t._version();
 }
 
-Replica::Replica(const Master& master, Device device) : device_(device), module_(master.make()) {
+Replica::Replica(const Master& master, Device device, std::shared_ptr<nn::Module> copy, const char* operation)
+    : device_(device), module_(std::move(copy)) {
   std::vector<bool> parameter;
   visit(*module_, [&](const Tensor& t, bool is_parameter, const std::string&) {
     tensors_.push_back(t);
@@ -130,14 +132,14 @@ Replica::Replica(const Master& master, Device device) : device_(device), module_
   const char* cure =
       "\n  the copy is made by clone() or the default constructor, which must produce the same structure: "
       "derive from nn::Cloneable and build everything in reset()";
-  check(tensors_.size() == master.size() && same_tree(master.module(), *module_), "replicate: the copy of ",
-        master.module().name(), " has ", tensors_.size(), " parameters and buffers, expected ", master.size(),
-        cure);
+  check(tensors_.size() == master.size() && same_tree(*master.module(), *module_), operation,
+        ": the copy of ", master.module()->name(), " has ", tensors_.size(),
+        " parameters and buffers, expected ", master.size(), cure);
   for (std::size_t k = 0; k < tensors_.size(); ++k)
     check(parameter[k] == master.is_parameter(k) && tensors_[k].sizes() == master.tensor(k).sizes() &&
               !tensors_[k].is_same(master.tensor(k)),
-          "replicate: ", master.names()[k], " is ", master.tensor(k), ", but ", tensors_[k],
-          " in the copy of ", master.module().name(),
+          operation, ": ", master.names()[k], " is ", master.tensor(k), ", but ", tensors_[k],
+          " in the copy of ", master.module()->name(),
           tensors_[k].is_same(master.tensor(k)) ? " (the same tensor)" : "", cure);
   sent_.resize(tensors_.size());
   buffers_.resize(tensors_.size());
@@ -155,7 +157,7 @@ void Replica::forget_values() {
   for (Seen& seen : sent_) seen = {};
 }
 
-void Replica::follow_modes(const Master& master) { follow(master.module(), *module_); }
+void Replica::follow_modes(const Master& master) { follow(*master.module(), *module_); }
 
 void send(const Master& master, const std::vector<Replica*>& replicas) {
   if (replicas.empty() || master.size() == 0) return;
@@ -206,6 +208,48 @@ void Replica::link(const Master& master, std::size_t index, const std::shared_pt
     n->places = std::move(places);
     n->sync = sync;
   }
+}
+
+ReplicaSet::ReplicaSet(std::shared_ptr<const Master> master, std::vector<Device> devices, std::size_t root,
+                       const char* operation)
+    : master_(std::move(master)),
+      devices_(std::move(devices)),
+      root_(root),
+      operation_(operation),
+      replicas_(devices_.size()) {}
+
+void ReplicaSet::create(std::size_t count) {
+  create(count, [&](Device) { return master_->make(); });
+}
+
+void ReplicaSet::create(std::size_t count, Make make) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (i != root_ && replicas_[i] == nullptr)
+      replicas_[i] = std::make_unique<Replica>(*master_, devices_[i], make(devices_[i]), operation_);
+}
+
+const std::shared_ptr<nn::Module>& ReplicaSet::module(std::size_t i) const {
+  return i == root_ ? master_->module() : replicas_[i]->module();
+}
+
+bool ReplicaSet::refresh(std::size_t count, uint64_t events) {
+  if (std::exchange(seen_, events) != events)
+    for (const auto& replica : replicas_)
+      if (replica) replica->forget_values();
+  std::vector<Replica*> stale;
+  for (std::size_t i = 0; i < count; ++i)
+    if (replicas_[i] && replicas_[i]->is_stale(*master_)) stale.push_back(replicas_[i].get());
+  send(*master_, stale);
+  return !stale.empty();
+}
+
+void ReplicaSet::follow_modes(std::size_t i) {
+  if (replicas_[i]) replicas_[i]->follow_modes(*master_);
+}
+
+void ReplicaSet::link(std::size_t count, const std::shared_ptr<GradientSync>& sync) {
+  for (std::size_t i = count; i-- > 0;)  // descending: the node linked last adds its gradient first
+    if (replicas_[i]) replicas_[i]->link(*master_, i, sync);
 }
 
 }  // namespace tandem::parallel::detail

@@ -1,10 +1,11 @@
 // Replicas of a module on other devices: how they are created, receive the master's values and return their
-// gradients. Used by replicate() and DataParallel.
+// gradients. Used by replicate(), DataParallel, ParameterServer and DistributedDataParallel.
 #pragma once
 #include <memory>
 #include <typeinfo>
 #include <vector>
 
+#include "tandem/core/parallel_for.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/parallel/comm.h"
 
@@ -43,8 +44,9 @@ struct GradientSync;
 /// Immutable, so any thread may read it.
 class Master {
  public:
+  /// `make` may be null if make() is not called.
   Master(std::shared_ptr<nn::Module> module, MakeReplica make);
-  nn::Module& module() const { return *module_; }
+  const std::shared_ptr<nn::Module>& module() const { return module_; }
   MakeReplica maker() const { return make_; }
   /// Whether the module still has exactly these tensors.
   bool is_current() const;
@@ -67,8 +69,10 @@ class Master {
 /// A module on another device, with the master's values as of the last send().
 class Replica {
  public:
-  /// Throws Error when the copy's parameters and buffers do not match the master's.
-  Replica(const Master& master, Device device);
+  /// `copy`: a module with values still to be copied. Throws Error when its parameters, buffers and children do not match
+  /// the master's.
+  Replica(const Master& master, Device device, std::shared_ptr<nn::Module> copy,
+          const char* operation = "replicate");
   const std::shared_ptr<nn::Module>& module() const { return module_; }
   Device device() const { return device_; }
   /// Whether the master, or a buffer here, has been written since the last send().
@@ -95,17 +99,43 @@ class Replica {
   std::vector<Seen> sent_, buffers_;
 };
 
-/// The replicas used by one forward at a time.
-struct ReplicaSet {
-  std::shared_ptr<const Master> master;
-  std::vector<Device> order;      // root first
-  std::vector<Replica> replicas;  // for `order` without the root; created on demand
-  uint64_t seen = 0;              // events that may have changed values undetected
-};
-
 /// Sends the master's values to all replicas, with one copy per device and dtype. A replica on the master's
 /// own device shares its memory.
 void send(const Master& master, const std::vector<Replica*>& replicas);
+
+/// A module on several devices of this process: itself on the root, a copy on each of the others. One caller at a time.
+class ReplicaSet {
+ public:
+  using Make = FunctionRef<std::shared_ptr<nn::Module>(Device device)>;
+  /// Without copies so far. `devices` are distinct; devices[root] is the root. `operation` is for messages.
+  ReplicaSet(std::shared_ptr<const Master> master, std::vector<Device> devices, std::size_t root = 0,
+             const char* operation = "replicate");
+  const std::shared_ptr<const Master>& master() const { return master_; }
+  const std::vector<Device>& devices() const { return devices_; }
+  std::size_t root() const { return root_; }
+
+  /// Makes the copies that the first `count` devices lack; by default as the master's maker does.
+  void create(std::size_t count);
+  void create(std::size_t count, Make make);
+  /// The module on devices()[i], which must have been created.
+  const std::shared_ptr<nn::Module>& module(std::size_t i) const;
+  /// Sends the master's values to the stale ones among the first `count`; to all if `events`, which counts what may have
+  /// changed values undetected, has changed. Returns whether there were any.
+  bool refresh(std::size_t count, uint64_t events);
+  /// Copies the train/eval modes of the master to copy i.
+  void follow_modes(std::size_t i);
+  /// If recording is on, connects the first `count` copies' parameters to the graph, so that their gradients flow to the
+  /// master's leaves and are added there in the order of the devices, the root's own first.
+  void link(std::size_t count, const std::shared_ptr<GradientSync>& sync);
+
+ private:
+  std::shared_ptr<const Master> master_;
+  std::vector<Device> devices_;
+  std::size_t root_;
+  const char* operation_;
+  std::vector<std::unique_ptr<Replica>> replicas_;  // null for the root and where not created
+  uint64_t seen_ = 0;
+};
 
 struct GradientSync {
   GradientSync();

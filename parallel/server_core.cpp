@@ -22,15 +22,15 @@ Device root_of(const std::vector<Device>& devices, const ServerOptions& options)
   return root;
 }
 
-// Moves a module created for a device there and checks that it matches the model.
+// Moves the copy for a device there.
 void adapt(nn::Module& copy, const std::vector<Tensor>& parameters, Device device) {
   copy.to(device);
   const std::vector<Tensor> theirs = copy.parameters();
   check(theirs.size() == parameters.size(), "ParameterServer: the replica on ", device, " has ",
         theirs.size(), " parameters, but the model has ", parameters.size());
   for (std::size_t i = 0; i < theirs.size(); ++i) {
-    check(theirs[i].sizes() == parameters[i].sizes() && theirs[i].dtype() == parameters[i].dtype(),
-          "ParameterServer: parameter ", i, " of the replica differs\n  ", theirs[i], "\n  ", parameters[i]);
+    check(theirs[i].dtype() == parameters[i].dtype(), "ParameterServer: parameter ", i,
+          " of the replica differs\n  ", theirs[i], "\n  ", parameters[i]);
     theirs[i].set_requires_grad(parameters[i].requires_grad());
   }
 }
@@ -66,16 +66,17 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
   if (parameters[0].device() != root) net->to(root);
   s.has_buffers = !net->buffers().empty();
   if (options.group) s.group = std::make_unique<ServerGroup>(options.group, *net, options.bucket_bytes);
-  for (const Device& device : s.devices) {
-    if (device == root) {
-      s.replicas.push_back(std::make_unique<Replica>(root, net));
-      continue;
-    }
-    const std::shared_ptr<nn::Module> copy = make(device);
+  s.set = std::make_unique<detail::ReplicaSet>(std::make_shared<detail::Master>(net, nullptr), s.devices,
+                                               s.root, "ParameterServer");
+  s.set->create(s.devices.size(), [&](Device device) {
+    std::shared_ptr<nn::Module> copy = make(device);
     check(copy != nullptr && copy != net, "ParameterServer: each device needs a separate module; for ",
           device, copy ? " the model itself was returned" : " no module was created");
-    adapt(*copy, parameters, device);
-    s.replicas.push_back(std::make_unique<Replica>(device, copy));
+    return copy;
+  });
+  for (std::size_t i = 0; i < s.devices.size(); ++i) {
+    if (i != s.root) adapt(*s.set->module(i), parameters, s.devices[i]);
+    s.replicas.push_back(std::make_unique<ServerReplica>(s.devices[i], s.set->module(i)));
   }
   s.leaf = s.master().flat.as_parameter();
   s.master().forget_gradients();
@@ -94,8 +95,10 @@ void ServerCore::Impl::make_inboxes() {
   }
   const Tensor& like = master().flat.grad();
   const auto bytes = static_cast<int64_t>(like.nbytes());
-  const int automatic = static_cast<int>(std::min<int64_t>(4, 1 + bytes / (1 << 20)));
-  buckets = Buckets::cut(master().flat, options.buckets > 0 ? options.buckets : automatic);
+  const int64_t automatic = std::min<int64_t>(4, 1 + bytes / (1 << 20));
+  const int64_t parts = options.buckets > 0 ? options.buckets : automatic;
+  const std::vector<Bucket> buckets =
+      cut_buckets(master().flat, std::max<int64_t>(1, (bytes + parts - 1) / parts));
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (i == root || (options.buckets == 0 && reads_directly(devices[root], devices[i]))) continue;
     inboxes[i] = zeros_like(like);
@@ -259,12 +262,12 @@ void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
 void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first,
                             std::size_t count, const Tensors& batch, PieceFunction loss, StepResult& result,
                             std::vector<char>& bad) {
-  Replica& r = *replicas[device];
+  ServerReplica& r = *replicas[device];
   PhaseClock clock(r.device, options.synchronize_timings);
   r.timings = {};
   if (&r != &master()) {
     r.take_from(master(), false);
-    r.copy_modes(master());
+    set->follow_modes(device);
   }
   r.timings.broadcast += clock.lap();
   r.await_sent();
@@ -283,7 +286,7 @@ void ServerCore::Impl::work(std::size_t device, const std::vector<Piece>& pieces
 }
 
 // Returns false if the loss is not finite and the step is to be skipped.
-bool ServerCore::Impl::piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch,
+bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch,
                              PieceFunction loss, StepResult& result, PhaseClock& clock, bool last) {
   Tensors inputs;
   for (const Tensor& t : batch) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 
+#include "tandem/parallel/replicas.h"
 #include "tandem/parallel/server_core.h"
 #include "tandem/parallel/server_group.h"
 #include "tandem/parallel/server_replica.h"
@@ -27,8 +28,8 @@ struct ServerCore::Impl {
   std::vector<Device> devices;
   std::size_t root = 0;
   ServerOptions options;
-  std::vector<std::unique_ptr<Replica>> replicas;
-  Buckets buckets;
+  std::unique_ptr<detail::ReplicaSet> set;
+  std::vector<std::unique_ptr<ServerReplica>> replicas;  // one per device, on the modules of `set`
   Tensors inboxes;  // on the root, per replica; undefined where the root reads directly
   Tensor leaf;
   optim::FlatGradients summands;  // for the optimizer's pass to sum; empty if already summed
@@ -43,7 +44,7 @@ struct ServerCore::Impl {
   int64_t part_samples = 0;            // of this process's part of it
   bool weighted_late = false;  // without shards: this part's weight applies to the sum of its gradients
 
-  Replica& master() { return *replicas[root]; }
+  ServerReplica& master() { return *replicas[root]; }
   bool shards() const { return options.shards > 0; }
 
   void make_inboxes();
@@ -76,8 +77,8 @@ struct ServerCore::Impl {
   std::vector<Piece> cut(const WholeBatch& whole) const;
   void work(std::size_t device, const std::vector<Piece>& pieces, std::size_t first, std::size_t count,
             const Tensors& batch, PieceFunction loss, StepResult& result, std::vector<char>& bad);
-  bool piece(Replica& r, const Piece& piece, std::size_t number, const Tensors& batch, PieceFunction loss,
-             StepResult& result, PhaseClock& clock, bool last);
+  bool piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch,
+             PieceFunction loss, StepResult& result, PhaseClock& clock, bool last);
   void reduce(std::size_t used, const optim::Optimizer* next);
   Tensors gradients_of_peers(std::size_t used);
   void add_to_root(const Tensors& others);

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/clock.h"
@@ -59,25 +58,6 @@ double PhaseClock::lap() {
   if (synchronize_) Stream::current(device_).synchronize();
   const double before = last_;
   return (last_ = seconds_now()) - before;
-}
-
-Buckets Buckets::cut(const nn::FlatParameters& flat, int count) {
-  Buckets out;
-  const auto n = flat.parameters().size();
-  out.part_of.resize(n);
-  const int64_t target = std::max<int64_t>(1, (flat.size() + count - 1) / count);
-  int64_t end = flat.size();
-  Part part{end, end, 0};
-  for (std::size_t i = n; i-- > 0;) {
-    part.begin = flat.offset(i);
-    ++part.parameters;
-    out.part_of[i] = out.parts.size();
-    if (part.end - part.begin >= target || i == 0) {
-      out.parts.push_back(part);
-      part = {part.begin, part.begin, 0};
-    }
-  }
-  return out;
 }
 
 // Skips the copy of a buffer that has not been written since the last step.
@@ -137,16 +117,12 @@ std::vector<Tensor> trainable(const std::vector<Tensor>& parameters) {
 
 }  // namespace
 
-Replica::Replica(Device device, std::shared_ptr<nn::Module> net)
+ServerReplica::ServerReplica(Device device, std::shared_ptr<nn::Module> net)
     : device(device), net(std::move(net)), parameters(this->net->parameters()), flat(trainable(parameters)) {
   for (std::size_t i = 0; i < flat.parameters().size(); ++i) offsets.push_back(flat.offset(i));
 }
 
-Replica::~Replica() {
-  for (std::size_t i = 0; i < hooks_.size(); ++i) flat.parameters()[i].remove_hook(hooks_[i]);
-}
-
-void Replica::check_unchanged() const {
+void ServerReplica::check_unchanged() const {
   const std::vector<Tensor> now = net->parameters();
   bool same = now.size() == parameters.size() && flat.is_flat();
   for (std::size_t i = 0, trained = 0; same && i < now.size(); ++i) {
@@ -160,19 +136,13 @@ void Replica::check_unchanged() const {
         "parameter was added or removed, or one was frozen or unfrozen); create a new server");
 }
 
-uint64_t Replica::stamp() const {
+uint64_t ServerReplica::stamp() const {
   uint64_t sum = flat.data()._version();
   for (const Tensor& p : parameters) sum += p._version();
   return sum;
 }
 
-void Replica::copy_modes(const Replica& from) {
-  const auto mine = net->modules(), theirs = from.net->modules();
-  for (std::size_t i = 0; i < mine.size() && i < theirs.size(); ++i)
-    if (mine[i]->is_training() != theirs[i]->is_training()) mine[i]->train(theirs[i]->is_training());
-}
-
-void Replica::copy_buffers(const Replica& from) {
+void ServerReplica::copy_buffers(const ServerReplica& from) {
   NoGradGuard no_grad;
   const auto mine = net->buffers(), theirs = from.net->buffers();
   check(mine.size() == theirs.size(), "ParameterServer: the model has ", theirs.size(),
@@ -180,7 +150,7 @@ void Replica::copy_buffers(const Replica& from) {
   for (std::size_t i = 0; i < mine.size(); ++i) Tensor(mine[i]).copy_(theirs[i], /*non_blocking=*/true);
 }
 
-void Replica::take_from(const Replica& from, bool buffers) {
+void ServerReplica::take_from(const ServerReplica& from, bool buffers) {
   if (this == &from) return;
   if (const uint64_t now = from.stamp(); fetched != now) {
     copy_flat(flat.data(), from.flat.data());
@@ -194,54 +164,50 @@ void Replica::take_from(const Replica& from, bool buffers) {
   if (buffers) copy_buffers(from);
 }
 
-void Replica::send_by(const Buckets& buckets, const Tensor& inbox) {
-  buckets_ = &buckets;
+void ServerReplica::send_by(const std::vector<Bucket>& buckets, const Tensor& inbox) {
+  const NoGradGuard no_grad;
+  for (const Bucket& bucket : buckets)
+    buckets_.push_back(
+        {flat.grad().narrow(0, bucket.begin, bucket.buffer.numel()), bucket.parameters, {}, bucket.begin});
   inbox_ = inbox;
   channel_ = std::make_unique<Channel>(device, inbox.device());
   channel_->free_receiver();  // waits for the zero fill
-  for (std::size_t i = 0; i < flat.parameters().size(); ++i)
-    hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor&) {
-      if (!sending_) return;
-      --missing_[buckets_->part_of[i]];
-      send_ready(false);
-    }));
+  hooks_ =
+      GradientHooks(flat.parameters(), [this, places = places_of(buckets_, offsets.size())](std::size_t i) {
+        if (!sending_) return;
+        queue_.arrived(places[i].bucket);
+        queue_.start_complete([&](std::size_t k) { send(buckets_[k]); });
+      });
 }
 
-void Replica::begin_sending() noexcept {
-  if (buckets_ == nullptr) return;
-  missing_.resize(buckets_->parts.size());
-  for (std::size_t k = 0; k < missing_.size(); ++k) missing_[k] = buckets_->parts[k].parameters;
-  sent_ = 0;
+void ServerReplica::begin_sending() {
+  if (!channel_) return;
+  queue_.begin(buckets_);
   sending_ = true;
 }
 
-// Sends in bucket order, regardless of which bucket is complete first.
-void Replica::send_ready(bool all) {
-  while (sent_ < missing_.size() && (all || missing_[sent_] == 0)) {
-    const auto& part = buckets_->parts[sent_++];
-    channel_->send(inbox_.narrow(0, part.begin, part.end - part.begin),
-                   flat.grad().narrow(0, part.begin, part.end - part.begin));
-  }
+void ServerReplica::send(const Bucket& bucket) {
+  channel_->send(inbox_.narrow(0, bucket.begin, bucket.buffer.numel()), bucket.buffer);
 }
 
-void Replica::end_sending() {
-  if (buckets_ == nullptr) return;
+void ServerReplica::end_sending() {
+  if (!channel_) return;
   if (!sending_) begin_sending();
-  send_ready(true);
+  queue_.start_all([&](std::size_t k) { send(buckets_[k]); });
   sending_ = false;
 }
 
-void Replica::before_reading() {
+void ServerReplica::before_reading() {
   if (channel_) channel_->receive();
 }
-void Replica::after_reading() {
+void ServerReplica::after_reading() {
   if (channel_) channel_->free_receiver();
 }
-void Replica::await_sent() {
+void ServerReplica::await_sent() {
   if (channel_) channel_->free_sender();
 }
 
-FlatSum Replica::gradients() const {
+FlatSum ServerReplica::gradients() const {
   NoGradGuard no_grad;
   FlatSum out{flat.grad(), {}};
   for (std::size_t i = 0; i < flat.parameters().size(); ++i) {
@@ -251,20 +217,19 @@ FlatSum Replica::gradients() const {
   return out;
 }
 
-void Replica::look_at_gradients() {
+void ServerReplica::look_at_gradients() {
   const FlatSum all = gradients();
   for (std::size_t i = 0; i < all.views.size(); ++i) flat.parameters()[i].mutable_grad() = all.views[i];
 }
 
 // Otherwise the gradients of all parameters would be in memory twice at the end of backward.
-void Replica::collect_into_tree() {
-  for (std::size_t i = 0; i < flat.parameters().size(); ++i)
-    hooks_.push_back(flat.parameters()[i].register_post_accumulate_grad_hook([this, i](const Tensor& p) {
-      if (adding_shard) tree.collect(i, p);
-    }));
+void ServerReplica::collect_into_tree() {
+  hooks_ = GradientHooks(flat.parameters(), [this](std::size_t i) {
+    if (adding_shard) tree.collect(i, flat.parameters()[i]);
+  });
 }
 
-void Replica::forget_gradients() {
+void ServerReplica::forget_gradients() {
   for (const Tensor& p : flat.parameters()) p.mutable_grad().reset();
   has_gradient = sending_ = adding_shard = false;
 }

@@ -6,6 +6,8 @@
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/core/stream.h"
 #include "tandem/nn/flat.h"
+#include "tandem/parallel/buckets.h"
+#include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/server_core.h"
 #include "tandem/parallel/tree_sum.h"
 
@@ -48,18 +50,6 @@ class PhaseClock {
   double last_;
 };
 
-/// Parts of a flat buffer that are sent separately, from its end, where backward starts, to its front.
-struct Buckets {
-  struct Part {
-    int64_t begin, end;
-    int parameters;
-  };
-  std::vector<Part> parts;
-  std::vector<std::size_t> part_of;  // by parameter
-  /// Does not throw. Produces fewer than `count` parts if there are fewer parameters.
-  static Buckets cut(const nn::FlatParameters& flat, int count);
-};
-
 /// The buffers of a replica while it computes shards; each shard starts with their values before the step.
 class ShardBuffers {
  public:
@@ -89,21 +79,19 @@ class ShardBuffers {
   autograd::BufferLog log_;
 };
 
-struct Replica {
-  Replica(Device device, std::shared_ptr<nn::Module> net);
-  ~Replica();
+struct ServerReplica {
+  ServerReplica(Device device, std::shared_ptr<nn::Module> net);
 
   /// Copies parameters and, if `buffers`, buffers of `from`.
-  void take_from(const Replica& from, bool buffers);
-  void copy_modes(const Replica& from);
-  void copy_buffers(const Replica& from);
+  void take_from(const ServerReplica& from, bool buffers);
+  void copy_buffers(const ServerReplica& from);
   /// Throws Error when the module's parameters are no longer those of construction.
   void check_unchanged() const;
   /// Grows whenever a parameter is written.
   uint64_t stamp() const;
-  /// Registers a gradient hook on each parameter that sends complete buckets to `inbox`.
-  void send_by(const Buckets& buckets, const Tensor& inbox);
-  void begin_sending() noexcept;
+  /// From now on sends the parts of flat.grad() that `buckets` are to the same places in `inbox`, each when it is complete.
+  void send_by(const std::vector<Bucket>& buckets, const Tensor& inbox);
+  void begin_sending();
   /// Call before and after the server reads the inbox.
   void before_reading();
   void after_reading();
@@ -132,14 +120,13 @@ struct Replica {
   DeviceTimings timings;
 
  private:
-  void send_ready(bool all);
-  const Buckets* buckets_ = nullptr;
+  void send(const Bucket& bucket);
+  std::vector<Bucket> buckets_;
+  BucketQueue queue_;
   Tensor inbox_;
   std::unique_ptr<Channel> channel_;
-  std::vector<unsigned> hooks_;  // per parameter
-  std::vector<int> missing_;     // per bucket: parameters still without a gradient
-  std::size_t sent_ = 0;
   bool sending_ = false;
+  GradientHooks hooks_;
 };
 
 }  // namespace tandem::parallel

@@ -86,7 +86,7 @@ bool ServerCore::Impl::steps_all(const optim::Optimizer& optimizer) {
 Tensors ServerCore::Impl::gradients_of_peers(std::size_t used) {
   Tensors others;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    Replica& r = *replicas[i];
+    ServerReplica& r = *replicas[i];
     if (i == root || !r.has_gradient) continue;
     if (inboxes[i].defined() && i >= used) r.end_sending();  // its gradients are from earlier calls
     r.before_reading();
@@ -211,7 +211,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
   Tensors out(used.size());
   const auto errors = run_on_devices(used, [&](std::size_t i) {
     NoGradGuard no_grad;
-    Replica& r = *s.replicas[i];
+    ServerReplica& r = *s.replicas[i];
     r.take_from(s.master(), false);
     if (&r != &s.master()) r.net->eval();
     int64_t start = 0;
