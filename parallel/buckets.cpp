@@ -68,12 +68,12 @@ std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const st
   return out;
 }
 
-std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t bytes) {
+std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t first_bytes, int64_t bytes) {
   const NoGradGuard no_grad;
   const std::vector<Tensor>& parameters = flat.parameters();
   std::vector<Bucket> out;
   int64_t end = flat.size();
-  for (auto& group : group_parameters(parameters, backward_order(parameters.size()), bytes, bytes)) {
+  for (auto& group : group_parameters(parameters, backward_order(parameters.size()), first_bytes, bytes)) {
     const int64_t begin = flat.offset(group.back());
     out.push_back({flat.grad().narrow(0, begin, end - begin), std::move(group), {}, begin});
     end = begin;

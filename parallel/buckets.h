@@ -34,8 +34,8 @@ std::vector<std::vector<std::size_t>> group_parameters(const std::vector<Tensor>
 /// Allocates a buffer of zeros for every group. Each parameter begins at a multiple of 64 bytes.
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, const std::vector<std::size_t>& order,
                                  int64_t first_bytes, int64_t bytes);
-/// Cuts flat.grad() into parts of about `bytes`, from its end, where backward starts, to its front.
-std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t bytes);
+/// Cuts flat.grad() in this way, from its end, where backward starts, to its front.
+std::vector<Bucket> cut_buckets(const nn::FlatParameters& flat, int64_t first_bytes, int64_t bytes);
 std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size_t parameters);
 
 /// Starts buckets in their order, each once all its gradients have arrived, whichever is complete first. Not thread-safe.

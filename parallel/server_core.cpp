@@ -93,14 +93,18 @@ void ServerCore::Impl::make_inboxes() {
     for (auto& r : replicas) r->collect_into_tree();
     return;
   }
+  if (group) group_sum = std::make_unique<GroupSum>(master().flat, group->processes(), options.bucket_bytes);
   const Tensor& like = master().flat.grad();
   const auto bytes = static_cast<int64_t>(like.nbytes());
   const int64_t automatic = std::min<int64_t>(4, 1 + bytes / (1 << 20));
   const int64_t parts = options.buckets > 0 ? options.buckets : automatic;
-  const std::vector<Bucket> buckets =
-      cut_buckets(master().flat, std::max<int64_t>(1, (bytes + parts - 1) / parts));
+  const int64_t part = std::max<int64_t>(1, (bytes + parts - 1) / parts);
+  const std::vector<Bucket> buckets = cut_buckets(master().flat, part, part);
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (i == root || (options.buckets == 0 && reads_directly(devices[root], devices[i]))) continue;
+    if (i == root || (options.buckets == 0 && reads_directly(devices[root], devices[i]))) {
+      if (group) replicas[i]->tell(*group_sum, i);
+      continue;
+    }
     inboxes[i] = zeros_like(like);
     replicas[i]->send_by(buckets, inboxes[i]);
   }
@@ -122,7 +126,8 @@ void ServerCore::Impl::begin_batch(int64_t samples) {
         samples, options.shards, steps, [this](int64_t all) { return shard_sizes(all); },
         shards() ? options.chunks : !weighted_late);
   else
-    whole = {samples, default_generator().current_seed(), 0, 0, {}};
+    whole = {
+        .samples = samples, .assumed = samples, .seed = default_generator().current_seed(), .own_shards = {}};
   if (!whole.own_shards.empty()) return;
   whole.own_shards = piece_sizes(samples);
   whole.count = static_cast<int64_t>(whole.own_shards.size());
@@ -151,12 +156,19 @@ std::vector<Piece> ServerCore::Impl::cut(const WholeBatch& whole) const {
   return out;
 }
 
-// What the sum of the gradients of this part (without shards) or of all shards is divided by.
+// What the sum of the gradients of all parts (without shards) or of all shards is divided by.
 double ServerCore::Impl::divisor() const {
   if (options.loss != Reduction::Mean) return 1;
   const auto all = static_cast<double>(whole.samples);
   if (shards()) return all;
-  return weighted_late ? all / static_cast<double>(part_samples) : 1;
+  return weighted_late ? all / static_cast<double>(whole.assumed) : 1;
+}
+
+// Without shards: what the sum of this part is divided by before it is sent. The size of the whole batch need not be known
+// yet: all processes go by the size of the last one.
+double ServerCore::Impl::part_divisor() const {
+  if (options.loss != Reduction::Mean || !weighted_late) return 1;
+  return static_cast<double>(whole.assumed) / static_cast<double>(part_samples);
 }
 
 void ServerCore::Impl::set_weights(StepResult& result) const {
@@ -184,10 +196,12 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const double begin = seconds_now();
   if (s.left_at > 0) s.timings.data_wait += begin - s.left_at;
   s.master().check_unchanged();
+  s.summing = false;
   s.begin_batch(batch_size(batch));
   if (s.has_buffers && s.group && !s.shards()) s.group->broadcast_buffers(s.master().net->buffers());
   Computed computed = s.compute(batch, loss);
   try {
+    if (s.summing && !computed.failed) s.group_sum->start_rest();
     if (!s.complete_batch()) {
       s.master().shard_buffers.restore();
       computed = s.compute(batch, loss);
@@ -204,6 +218,7 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const std::size_t used = computed.used.size();
   if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
     result.skipped = s.group->any(result.skipped);
+  if (result.skipped && s.summing) s.group_sum->finish(1);  // before its buffer is used again
   const bool lost = result.skipped || computed.failed;
   if (lost) s.forget();
   if (s.shards() && s.has_buffers) {
@@ -237,6 +252,7 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   std::vector<char> bad(devices.size(), 0);
   for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i)
     replicas[i]->forget_gradients();
+  if (group_sum && held_back == 0) begin_sum(counts.size());
   out.errors = run_on_devices(out.used, [&](std::size_t i) {
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
@@ -245,6 +261,24 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   out.result.skipped = std::find(bad.begin(), bad.end(), 1) != bad.end();
   out.failed = std::any_of(out.errors.begin(), out.errors.end(), [](const auto& e) { return e != nullptr; });
   return out;
+}
+
+// Where the root can read the gradients of all devices, backward starts the sums; otherwise reduce() does. The processes
+// do the same calls in both cases.
+void ServerCore::Impl::begin_sum(std::size_t used) {
+  Tensors others;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    if (i >= used && !replicas[i]->has_gradient) continue;
+    if (inboxes[i].defined()) return;
+    if (i != root) others.push_back(seen_from(master().device, replicas[i]->flat.grad()));
+  }
+  if (root >= used && !master().has_gradient) {
+    const DeviceGuard guard(master().device);
+    master().flat.zero_grad();
+    master().has_gradient = true;
+  }
+  group_sum->begin(used, std::move(others), part_divisor());
+  summing = true;
 }
 
 void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
@@ -319,6 +353,7 @@ bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t n
   r.timings.forward += clock.lap();
   const bool sends = !shards() && held_back == 0 && last;
   if (sends) r.begin_sending();
+  r.summing = sends && summing;
   if (shards()) r.tree.begin_leaf(piece.number, r.flat.parameters(), r.flat.grad(), r.offsets);
   r.adding_shard = shards();
   if (piece.weight == 1)
@@ -327,6 +362,7 @@ bool ServerCore::Impl::piece(ServerReplica& r, const Piece& piece, std::size_t n
     value.backward(full(value.sizes(), piece.weight, value.options()));
   value.reset();
   if (sends) r.end_sending();
+  r.summing = false;
   if (shards()) {
     r.adding_shard = false;
     r.tree.end_leaf(r.flat.parameters());

@@ -12,8 +12,6 @@
 
 namespace tandem::parallel {
 
-using distributed::WorkPtr;
-
 ServerGroup::ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net,
                          int64_t bucket_bytes)
     : group_(std::move(group)), bucket_bytes_(bucket_bytes), exchange_(group_, bucket_bytes) {
@@ -52,14 +50,20 @@ WholeBatch ServerGroup::begin_step(int64_t samples, int64_t shards, int64_t step
   arriving_ = empty({group_->size(), kEntries}, TensorOptions(kLong).device(group_->device()));
   exchange_of_parts_ = group_->all_gather(arriving_, own.to(group_->device()));
 
-  for (std::size_t at = 0; at < parts_.size(); at += kEntries) parts_[at + 2] = step;
+  int64_t last = 0;  // samples of the last step
+  for (std::size_t at = 0; at < parts_.size(); at += kEntries) {
+    last += parts_[at];
+    parts_[at + 2] = step;
+  }
   const auto mine = static_cast<std::ptrdiff_t>(rank()) * kEntries;
   const int64_t own_shards =
       balanced_begin(shards, group_->size(), rank() + 1) - balanced_begin(shards, group_->size(), rank());
   if (wait || samples < 2 * own_shards || parts_.empty() ||
       !std::equal(row, row + kEntries, parts_.begin() + mine))
     receive();
-  return batch(shard_sizes);
+  WholeBatch whole = batch(shard_sizes);
+  whole.assumed = last > 0 ? last : whole.samples;
+  return whole;
 }
 
 void ServerGroup::receive() {
@@ -76,6 +80,7 @@ bool ServerGroup::complete(WholeBatch& whole, ShardSizes shard_sizes) {
     whole.samples = actual.samples;
     return true;
   }
+  actual.assumed = whole.assumed;
   const WholeBatch assumed = std::exchange(whole, std::move(actual));
   return whole.seed == assumed.seed && whole.first == assumed.first && whole.total == assumed.total &&
          whole.own_shards == assumed.own_shards;
@@ -117,15 +122,6 @@ WholeBatch ServerGroup::batch(ShardSizes shard_sizes) const {
 
 bool ServerGroup::any(bool here) {
   return distributed::gather_rows(*group_, full({1}, here ? 1 : 0, kByte)).max().item<int>() != 0;
-}
-
-void ServerGroup::sum(const Tensor& gradients) {
-  const int64_t step = std::max<int64_t>(1, bucket_bytes_ / static_cast<int64_t>(gradients.element_size()));
-  std::vector<WorkPtr> works;
-  for (int64_t at = 0; at < gradients.numel(); at += step)
-    works.push_back(group_->all_reduce(gradients.narrow(0, at, std::min(step, gradients.numel() - at)),
-                                       distributed::ReduceOp::SUM, static_cast<int>(works.size())));
-  for (const WorkPtr& work : works) work->wait();
 }
 
 void ServerGroup::sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum,

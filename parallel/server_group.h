@@ -14,6 +14,8 @@ namespace tandem::parallel {
 /// The batch of all processes and this process's shards of it.
 struct WholeBatch {
   int64_t samples = 0;
+  int64_t assumed =
+      0;  ///< samples as of the last step, the same on all processes; in the first step those of this one
   uint64_t seed = 0;  ///< with shards, of the default generator on rank 0; otherwise of this process's
   int64_t first = 0, count = 0;     ///< shards first … first + count - 1 are computed here
   std::vector<int64_t> own_shards;  ///< their sizes; empty without shards
@@ -27,6 +29,7 @@ class ServerGroup {
   ServerGroup(std::shared_ptr<distributed::ProcessGroup> group, const nn::Module& net, int64_t bucket_bytes);
 
   int rank() const { return group_->rank(); }
+  const std::shared_ptr<distributed::ProcessGroup>& processes() const { return group_; }
   /// Starts to exchange the sizes of the batch's parts, and returns the whole batch. `shard_sizes(n)`: the sizes of the
   /// shards of n samples; empty without shards. If this process's part is as in the last step, the others' are assumed to
   /// be as well (unless `wait`), and complete() returns the actual ones. Throws Error on every process if one has other
@@ -37,8 +40,6 @@ class ServerGroup {
   bool complete(WholeBatch& whole, ShardSizes shard_sizes);
   /// Whether it is true on any process.
   bool any(bool here);
-  /// Replaces `gradients` [n] by the sum over all processes.
-  void sum(const Tensor& gradients);
   /// The sum in tree order: see TreeExchange::run.
   void sum_tree(const std::vector<TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
                 double divisor);

@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 
+#include "tandem/parallel/group_sum.h"
 #include "tandem/parallel/replicas.h"
 #include "tandem/parallel/server_core.h"
 #include "tandem/parallel/server_group.h"
@@ -39,9 +40,11 @@ struct ServerCore::Impl {
   int64_t steps = 0;          // successful backward passes
   double left_at = 0;
   ServerTimings timings;
-  std::unique_ptr<ServerGroup> group;  // null in a single process
-  WholeBatch whole;                    // of the current step
-  int64_t part_samples = 0;            // of this process's part of it
+  std::unique_ptr<ServerGroup> group;   // null in a single process
+  std::unique_ptr<GroupSum> group_sum;  // with a group, without shards
+  bool summing = false;                 // begin_sum() was called in this step
+  WholeBatch whole;                     // of the current step
+  int64_t part_samples = 0;             // of this process's part of it
   bool weighted_late = false;  // without shards: this part's weight applies to the sum of its gradients
 
   ServerReplica& master() { return *replicas[root]; }
@@ -66,6 +69,8 @@ struct ServerCore::Impl {
   Sizes shard_sizes(int64_t samples) const;
   void set_weights(StepResult& result) const;
   double divisor() const;
+  double part_divisor() const;
+  void begin_sum(std::size_t used);
   uint64_t stream_of(const Piece& piece) const;
   struct Computed {
     StepResult result;
@@ -80,8 +85,8 @@ struct ServerCore::Impl {
   bool piece(ServerReplica& r, const Piece& piece, std::size_t number, const Tensors& batch,
              PieceFunction loss, StepResult& result, PhaseClock& clock, bool last);
   void reduce(std::size_t used, const optim::Optimizer* next);
+  void sum_devices(std::size_t used, const optim::Optimizer* next);
   Tensors gradients_of_peers(std::size_t used);
-  void add_to_root(const Tensors& others);
   bool steps_all(const optim::Optimizer& optimizer);
   void end_reading();
   void reduce_tree(std::size_t used);
@@ -91,7 +96,8 @@ struct ServerCore::Impl {
     summands = {};
     for (auto& r : replicas) r->forget_gradients();
     leaf.mutable_grad().reset();
-    accumulating = false;
+    if (group_sum) group_sum->drop();
+    accumulating = summing = false;
   }
 };
 

@@ -229,9 +229,15 @@ void ServerReplica::collect_into_tree() {
   });
 }
 
+void ServerReplica::tell(GroupSum& sum, std::size_t number) {
+  hooks_ = GradientHooks(flat.parameters(), [this, &sum, number](std::size_t i) {
+    if (summing) sum.arrived(number, i);
+  });
+}
+
 void ServerReplica::forget_gradients() {
   for (const Tensor& p : flat.parameters()) p.mutable_grad().reset();
-  has_gradient = sending_ = adding_shard = false;
+  has_gradient = sending_ = adding_shard = summing = false;
 }
 
 }  // namespace tandem::parallel

@@ -8,6 +8,7 @@
 #include "tandem/nn/flat.h"
 #include "tandem/parallel/buckets.h"
 #include "tandem/parallel/gradient_hooks.h"
+#include "tandem/parallel/group_sum.h"
 #include "tandem/parallel/server_core.h"
 #include "tandem/parallel/tree_sum.h"
 
@@ -104,6 +105,8 @@ struct ServerReplica {
   void look_at_gradients();
   /// Registers a hook on each parameter that moves the gradient of a shard into `tree` as soon as it arrives.
   void collect_into_tree();
+  /// Registers a hook on each parameter that tells `sum`, while `summing`, that this replica has its gradient.
+  void tell(GroupSum& sum, std::size_t number);
   /// flat.grad() and each parameter's view of it.
   FlatSum gradients() const;
 
@@ -117,6 +120,7 @@ struct ServerReplica {
   uint64_t fetched = ~uint64_t{0};  // stamp of the root at the last fetch
   bool has_gradient = false;
   bool adding_shard = false;  // its backward runs, and `tree` expects the gradients
+  bool summing = false;       // its backward runs, and the sum over processes expects the gradients
   DeviceTimings timings;
 
  private:

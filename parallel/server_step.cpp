@@ -51,15 +51,8 @@ void ServerCore::Impl::reduce(std::size_t used, const optim::Optimizer* next) {
     reduce_tree(used);
   } else {
     if (!master().has_gradient) master().flat.zero_grad();
-    Tensors others = gradients_of_peers(used);
-    if (next != nullptr && !group && next->sums_gradients() && steps_all(*next))
-      summands = {master().flat.grad(), std::move(others)};
-    else
-      add_to_root(others);
-    if (group) {
-      if (const double by = divisor(); by != 1) master().flat.grad().div_(by);
-      group->sum(master().flat.grad());
-    }
+    if (!summing) sum_devices(used, next);
+    if (group) group_sum->finish(divisor());
   }
   leaf.mutable_grad() = master().flat.grad();
   accumulating = held_back > 0;
@@ -95,13 +88,19 @@ Tensors ServerCore::Impl::gradients_of_peers(std::size_t used) {
   return others;
 }
 
-// Adds in parts, so the root's buffer stays in cache while the peers' are read.
-void ServerCore::Impl::add_to_root(const Tensors& others) {
-  Tensor sum = master().flat.grad();
-  const int64_t size = sum.numel(), part = others.size() > 1 && sum.is_cpu() ? 1 << 16 : size;
-  for (int64_t at = 0; at < size; at += part) {
-    Tensor here = sum.narrow(0, at, std::min(part, size - at));
-    for (const Tensor& other : others) here.add_(other.narrow(0, at, here.numel()));
+// After backward: the sum over the devices, in the optimizer's pass if it can; in several processes also the start of that
+// over processes.
+void ServerCore::Impl::sum_devices(std::size_t used, const optim::Optimizer* next) {
+  Tensors others = gradients_of_peers(used);
+  if (next != nullptr && !group && next->sums_gradients() && steps_all(*next)) {
+    summands = {master().flat.grad(), std::move(others)};
+    return;
+  }
+  if (group) {
+    group_sum->begin(0, std::move(others), part_divisor());
+    group_sum->start_rest();
+  } else {
+    add_in_order(master().flat.grad(), others);
   }
   end_reading();
 }

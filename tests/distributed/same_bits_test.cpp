@@ -273,6 +273,96 @@ TEST_CASE("without shards a part of another size changes the weights of all, and
   CHECK_FALSE(drawn[0].back().equal(drawn[1].back()));
 }
 
+namespace {
+
+// The last layer's gradients are complete long before those of the first; `unused` has none.
+struct DeepImpl : nn::Cloneable<DeepImpl> {
+  DeepImpl() { reset(); }
+  void reset() override {
+    layers.clear();
+    for (int i = 0; i < 5; ++i)
+      layers.push_back(register_module("layer" + std::to_string(i), nn::Linear(8, 8)));
+    unused = register_module("unused", nn::Linear(8, 8));
+  }
+  Tensor forward(Tensor x) {
+    for (nn::Linear& layer : layers) x = tanh(layer(x));
+    return x;
+  }
+  std::vector<nn::Linear> layers;
+  nn::Linear unused{nullptr};
+};
+
+struct DeepRun {
+  std::vector<Device> devices = {"cpu:0"};
+  int64_t bucket_bytes = 4 << 20;
+  int sent_by_device = 0;  // ServerOptions::buckets
+};
+
+// The parameters of both ranks after steps of 8 samples, which is also where a part is skipped.
+std::vector<Tensor> train_deep(const DeepRun& run) {
+  std::vector<Tensor> ends(2);
+  on_ranks(2, [&](const GroupPtr& group) {
+    const GeneratorGuard guard{Generator(4)};
+    auto net = std::make_shared<DeepImpl>();
+    parallel::ParameterServer<DeepImpl> server(net, run.devices,
+                                               {.not_finite = parallel::NotFinite::kSkip,
+                                                .buckets = run.sent_by_device,
+                                                .group = group,
+                                                .bucket_bytes = run.bucket_bytes});
+    optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
+    for (int step = 0; step < 6; ++step) {
+      const GeneratorGuard inputs{Generator(static_cast<uint64_t>(70 + step))};
+      const Tensor x = randn({8, 8}).narrow(0, group->rank() * 4, 4);
+      const bool bad = step == 2 && group->rank() == 1;
+      const Tensor before = net->layers[0]->weight.detach().clone();
+      const auto result = server.step(optimizer, Tensors{x}, [&](DeepImpl& n, const Tensors& batch) {
+        return n.forward(batch[0]).pow(2).mean() * (bad ? NAN : 1.0);
+      });
+      CHECK(result.skipped == (step == 2));
+      CHECK(net->layers[0]->weight.equal(before) == result.skipped);
+    }
+    std::vector<Tensor> all;
+    for (const Tensor& p : net->parameters()) all.push_back(p.detach().flatten());
+    ends[static_cast<std::size_t>(group->rank())] = cat(all);
+  });
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("without shards the size and the number of the sums change no bit on two processes") {
+  const int before = cpu::device_count();
+  cpu::set_device_count(std::max(3, before));
+  const std::vector<Tensor> one = train_deep({});
+  CHECK(one[0].equal(one[1]));
+  const std::vector<Tensor> small = train_deep({.bucket_bytes = 64});
+  CHECK(small[0].equal(one[0]));
+  CHECK(small[1].equal(one[0]));
+  const std::vector<Device> three = {"cpu:0", "cpu:1", "cpu:2"};
+  const std::vector<Tensor> devices = train_deep({.devices = three});
+  CHECK(devices[0].equal(devices[1]));
+  CHECK(allclose(devices[0], one[0], 1e-4, 1e-5));
+  for (const int sent_by_device : {0, 2})  // the sums begin during backward, or after it
+    for (const Tensor& end : train_deep({three, 64, sent_by_device})) CHECK(end.equal(devices[0]));
+}
+
+TEST_CASE("without shards an exception on one process ends all, although sums are on their way") {
+  const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
+    parallel::ParameterServer<DeepImpl> server(std::make_shared<DeepImpl>(), {"cpu:0"},
+                                               {.group = group, .bucket_bytes = 64});
+    optim::SGD optimizer(server.parameters(), 0.1);
+    int calls = 0;
+    for (int step = 0; step < 3; ++step)
+      server.step(optimizer, Tensors{ones({4, 8})}, [&](DeepImpl& n, const Tensors& batch) {
+        const Tensor x = n.layers[0]->forward(batch[0]);
+        if (++calls == 2 && group->rank() == 1)
+          x.register_hook([](const Tensor&) { fail("this hook fails"); });  // after most sums have begun
+        return n.forward(x).mean();
+      });
+  });
+  for (const std::string& error : errors) CHECK(error.find("this hook fails") != std::string::npos);
+}
+
 TEST_CASE("without shards every piece has its own random stream, also with unequal numbers of devices") {
   const int before = cpu::device_count();
   cpu::set_device_count(std::max(2, before));
