@@ -1,6 +1,7 @@
 #include "tandem/parallel/backward_anchor.h"
 
 #include "tandem/autograd/hooks.h"
+#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 
@@ -16,6 +17,22 @@ struct AnchorBackward final : autograd::Node {
 };
 
 }  // namespace
+
+std::unordered_set<const autograd::Node*> nodes_behind(const std::vector<Tensor>& outputs) {
+  std::unordered_set<const autograd::Node*> found;
+  std::vector<autograd::Node*> stack;
+  const auto push = [&](autograd::Node* node) {
+    if (node != nullptr && found.insert(node).second) stack.push_back(node);
+  };
+  for (const Tensor& output : outputs)
+    if (output.defined() && output.requires_grad()) push(autograd::gradient_edge(output).node.get());
+  while (!stack.empty()) {
+    autograd::Node* node = stack.back();
+    stack.pop_back();
+    for (const autograd::Edge& edge : node->next) push(edge.node.get());
+  }
+  return found;
+}
 
 BackwardAnchor::BackwardAnchor(std::function<void()> reached) : leaf_(zeros({0}).set_requires_grad(true)) {
   hook_ =

@@ -1,11 +1,19 @@
-// Tells when backward runs through outputs that do not depend on any parameter, whose hooks therefore stay silent.
+// What outputs depend on; and tells when backward runs through those that depend on no parameter, whose hooks stay silent.
 #pragma once
 #include <functional>
+#include <unordered_set>
 #include <vector>
 
 #include "tandem/core/tensor.h"
 
+namespace tandem::autograd {
+class Node;
+}
+
 namespace tandem::distributed {
+
+/// The nodes that the outputs depend on.
+std::unordered_set<const autograd::Node*> nodes_behind(const std::vector<Tensor>& outputs);
 
 class BackwardAnchor {
  public:

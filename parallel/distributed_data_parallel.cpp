@@ -1,16 +1,28 @@
-#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel_base.h"
 
+#include <algorithm>
 #include <exception>
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/parallel/comm.h"
 #include "tandem/parallel/model_sync.h"
 
 namespace tandem::distributed {
 namespace {
 
 constexpr const char* kName = "DistributedDataParallel";
+
+DistributedDataParallelOptions resolved(DistributedDataParallelOptions options) {
+  if (options.devices.empty()) return options;
+  options.devices = parallel::checked_devices(kName, options.devices);
+  const Device root = options.device ? resolve(*options.device) : options.devices[0];
+  check(std::find(options.devices.begin(), options.devices.end(), root) != options.devices.end(), kName,
+        ": the device ", root, " is not one of the devices");
+  options.device = root;
+  return options;
+}
 
 // Moves the module, and compares it with those of the other processes, before anything is allocated for it.
 Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& group,
@@ -29,6 +41,7 @@ Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& gr
                   .first_bucket_bytes = options.first_bucket_bytes,
                   .find_unused_parameters = options.find_unused_parameters,
                   .static_graph = options.static_graph,
+                  .unused_late = options.devices.size() > 1,
                   .comm_hook = options.comm_hook});
 }
 
@@ -37,7 +50,7 @@ Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& gr
 DistributedDataParallelBase::DistributedDataParallelBase(std::shared_ptr<nn::Module> module,
                                                          DistributedDataParallelOptions options)
     : WrappedModule(kName, std::move(module)),
-      options_(std::move(options)),
+      options_(resolved(std::move(options))),
       group_(given_or_default(options_.process_group, kName, "call distributed::init_process_group() first")),
       reducer_(make_reducer(*wrapped(), group_, options_)),
       buffers_(wrapped()->buffers()) {

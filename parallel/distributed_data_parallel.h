@@ -17,94 +17,24 @@
 // after a forward is averaged; later ones, and autograd::grad, stay on this process. An exception in forward (while
 // gradients are recorded), in a communication hook or in join() fails the group, and every process throws.
 //
+// A process may use several devices, as with DataParallel, which describes how arguments are split and results joined: a 0-d
+// result becomes a vector. The gradients of the loss are summed over the devices and then averaged over the processes, so the
+// loss should be a mean over the joined results. On the CPU and with equal parts whose sizes are powers of two, two devices
+// of one process have the same bits as two processes.
+//
 // Freeze, convert and move parameters before wrapping: forward throws if they change afterwards.
 #pragma once
-#include <functional>
 #include <memory>
-#include <string>
-#include <tuple>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tandem/nn/call.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/parallel/containers.h"
-#include "tandem/parallel/distributed/process_group.h"
-#include "tandem/parallel/reducer.h"
-#include "tandem/parallel/wrapped_module.h"
+#include "tandem/parallel/data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel_base.h"
 
 namespace tandem::distributed {
-
-struct DistributedDataParallelOptions {
-  std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< null: the default group
-  optional<Device> device = {};                           ///< where to move the module first
-  int64_t bucket_bytes = 4 << 20;
-  int64_t first_bucket_bytes = 1 << 20;
-  bool find_unused_parameters = false;  ///< see ReducerOptions
-  bool static_graph = false;            ///< see ReducerOptions
-  bool broadcast_buffers = true;
-  CommHook comm_hook = allreduce_hook;
-};
-
-/// While alive, backward passes accumulate gradients on this process only. The first pass whose forward runs afterwards
-/// averages their sum. Guards nest; the model must outlive them.
-class NoSyncGuard {
- public:
-  explicit NoSyncGuard(class DistributedDataParallelBase& model);
-  ~NoSyncGuard();
-  NoSyncGuard(const NoSyncGuard&) = delete;
-  NoSyncGuard& operator=(const NoSyncGuard&) = delete;
-
- private:
-  DistributedDataParallelBase& model_;
-};
-
-/// The part of DistributedDataParallel that does not depend on the type of the module.
-class DistributedDataParallelBase : public parallel::WrappedModule {
- public:
-  DistributedDataParallelBase(std::shared_ptr<nn::Module> module, DistributedDataParallelOptions options);
-  ~DistributedDataParallelBase() override;
-
-  [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
-  /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
-  /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
-  /// of the last one. Some may be in eval mode meanwhile. Gradients stay averages over all processes. The optimizers'
-  /// state is not exchanged. In `loop`, every forward that records gradients outside no_sync() needs a backward.
-  void join(const std::function<void()>& loop);
-  void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }
-  const std::shared_ptr<ProcessGroup>& process_group() const { return group_; }
-  /// Bytes of the buckets, which hold the gradients.
-  std::size_t bucket_bytes() const { return reducer_.bytes(); }
-  std::size_t bucket_count() const { return reducer_.buckets(); }
-  void pretty_print(std::ostream& stream) const override;
-
- protected:
-  void before_forward();
-  /// `outputs`: what forward returned. Returns whether it has replaced them.
-  bool after_forward(Tensors& outputs);
-  /// For handlers: aborts the group if gradients are recorded, so the other processes do not wait for this one.
-  void forward_failed() noexcept;
-
- private:
-  friend class NoSyncGuard;
-  struct JoinedStep {
-    int source = -1;       ///< the lowest rank that still has batches; -1: none has
-    bool buffers = false;  ///< all receive its buffers, because one that has batches is in training mode
-  };
-  JoinedStep announce(bool active);
-  /// Whether a forward in the current mode receives buffers first.
-  bool wants_buffers() const;
-  void receive_buffers(int from);
-  void abort_group() noexcept;
-
-  DistributedDataParallelOptions options_;
-  std::shared_ptr<ProcessGroup> group_;
-  Reducer reducer_;
-  std::vector<Tensor> buffers_;
-  std::vector<std::pair<std::string, Tensor>> frozen_;
-  int holding_ = 0;
-  bool joining_ = false;
-};
 
 template <class M>
 class DistributedDataParallelImpl : public DistributedDataParallelBase {
@@ -112,23 +42,25 @@ class DistributedDataParallelImpl : public DistributedDataParallelBase {
   /// Throws Error if there is no process group or if no parameter requires a gradient. Throws DistributedError, on every
   /// process, if the models differ in names, shapes, dtypes or frozen parameters.
   explicit DistributedDataParallelImpl(std::shared_ptr<M> module, DistributedDataParallelOptions options = {})
-      : DistributedDataParallelBase(module, std::move(options)), module_(std::move(module)) {}
+      : DistributedDataParallelBase(module, std::move(options)), module_(std::move(module)) {
+    if (devices().size() > 1) replicas_ = std::make_shared<parallel::DataParallelImpl<M>>(module_, devices());
+  }
 
   /// The wrapped module.
   const std::shared_ptr<M>& module() const { return module_; }
 
-  /// Calls module->forward with the same arguments. Its hooks run.
+  /// Calls module->forward with the same arguments, on several devices with pieces of them. Its hooks run.
   template <class... Args>
   auto forward(Args&&... args) {
     using Result = decltype(nn::call(*module_, std::forward<Args>(args)...));
     before_forward();
     try {
       if constexpr (std::is_void_v<Result>) {
-        nn::call(*module_, std::forward<Args>(args)...);
+        call(std::forward<Args>(args)...);
         Tensors none;
         after_forward(none);
       } else {
-        Result result = nn::call(*module_, std::forward<Args>(args)...);
+        Result result = call(std::forward<Args>(args)...);
         Tensors outputs;
         parallel::detail::map_tensors(result, [&](const Tensor& t) {
           outputs.push_back(t);
@@ -145,7 +77,22 @@ class DistributedDataParallelImpl : public DistributedDataParallelBase {
   }
 
  private:
+  template <class... Args>
+  auto call(Args&&... args) -> decltype(nn::call(std::declval<M&>(), std::forward<Args>(args)...)) {
+    using Result = decltype(nn::call(*module_, std::forward<Args>(args)...));
+    constexpr bool can_be_split =
+        (std::is_copy_constructible_v<std::decay_t<Args>> && ...) &&
+        (std::is_void_v<Result> || std::is_copy_constructible_v<Result>)&&!std::is_reference_v<Result>;
+    if constexpr (can_be_split) {
+      if (replicas_) return replicas_->forward(args...);
+    } else {
+      check(!replicas_, "DistributedDataParallel: arguments and results must be copyable on several devices");
+    }
+    return nn::call(*module_, std::forward<Args>(args)...);
+  }
+
   std::shared_ptr<M> module_;
+  std::shared_ptr<parallel::DataParallelImpl<M>> replicas_;  // null for a single device
 };
 
 /// The holder: model->forward(x), or model(x).

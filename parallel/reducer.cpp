@@ -4,7 +4,6 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <unordered_set>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
@@ -62,8 +61,8 @@ struct Reducer::Impl {
   void end_pass();
   void finish();
   void learn_unused();
+  void add_missing_to(std::vector<std::size_t>& list);
   void follow_order();
-  std::unordered_set<const autograd::Node*> reached(const Tensors& outputs) const;
   bool uses_nothing(const Tensors& outputs);
   void drop_unused();
   std::vector<char> gather_used();
@@ -260,7 +259,10 @@ void Reducer::Impl::start(Bucket& bucket) {
 // At the end of the backward pass.
 void Reducer::Impl::end_pass() {
   try {
-    if (learning()) learn_unused();
+    if (learning())
+      learn_unused();
+    else if (options.unused_late && options.find_unused_parameters && !options.static_graph)
+      add_missing_to(unused);
     if (!queue.all_started()) fail_incomplete();
     finish();
   } catch (...) {
@@ -309,10 +311,17 @@ void Reducer::Impl::fail_incomplete() const {
 // Under static_graph the first backward pass shows which parameters are unused.
 void Reducer::Impl::learn_unused() {
   learned = true;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!ready[i]) remembered.push_back(i);
+  add_missing_to(remembered);
   unused = remembered;
-  for (const std::size_t i : unused) mark_ready(i);
+}
+
+// The parameters without a gradient take part with zeros.
+void Reducer::Impl::add_missing_to(std::vector<std::size_t>& list) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (ready[i]) continue;
+    list.push_back(i);
+    mark_ready(i);
+  }
   start_complete();
 }
 
@@ -333,27 +342,10 @@ void Reducer::Impl::drop_unused() {
   }
 }
 
-// The nodes that the outputs depend on.
-std::unordered_set<const autograd::Node*> Reducer::Impl::reached(const Tensors& outputs) const {
-  std::unordered_set<const autograd::Node*> found;
-  std::vector<autograd::Node*> stack;
-  const auto push = [&](autograd::Node* node) {
-    if (node != nullptr && found.insert(node).second) stack.push_back(node);
-  };
-  for (const Tensor& output : outputs)
-    if (output.defined() && output.requires_grad()) push(autograd::gradient_edge(output).node.get());
-  while (!stack.empty()) {
-    autograd::Node* node = stack.back();
-    stack.pop_back();
-    for (const autograd::Edge& edge : node->next) push(edge.node.get());
-  }
-  return found;
-}
-
 // Whether the outputs depend on no parameter. Finds the unused parameters, except under static_graph.
 bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
   if (options.static_graph && learned) return remembered.size() == parameters.size();
-  const auto nodes = reached(outputs);
+  const auto nodes = nodes_behind(outputs);
   std::vector<std::size_t> absent;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!nodes.contains(autograd::gradient_edge(parameters[i]).node.get())) absent.push_back(i);

@@ -59,6 +59,9 @@ struct ReducerOptions {
   /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
   /// which are unused; until then the graph is searched as above, later it is not.
   bool static_graph = false;
+  /// For find_unused_parameters: whether a parameter may lack a gradient although outputs depend on it in the graph, as on
+  /// several devices, where one node links all parameters of a replica. It then counts as unused at the end of the pass.
+  bool unused_late = false;
   CommHook comm_hook = allreduce_hook;
 };
 

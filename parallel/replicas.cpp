@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tandem/autograd/record.h"
+#include "tandem/parallel/buckets.h"
 #include "tandem/parallel/gradient_sync.h"
 
 namespace tandem::parallel::detail {
@@ -187,6 +188,9 @@ void send(const Master& master, const std::vector<Replica*>& replicas) {
   }
 }
 
+// Gradients of a replica travel in buckets of these sizes.
+constexpr int64_t kFirstBytes = 1 << 20, kBytes = 4 << 20;
+
 void Replica::link(const Master& master, std::size_t index, const std::shared_ptr<GradientSync>& sync) {
   if (!GradMode::is_enabled()) return;
   Tensors outs, ins;
@@ -201,11 +205,19 @@ void Replica::link(const Master& master, std::size_t index, const std::shared_pt
       autograd::set_history(tensors_[k], {});
     }
   }
-  if (outs.empty()) return;
-  if (auto* n = autograd::record_list<ReplicaBackward>(outs, ins)) {
-    n->root = ins[0].device();
+  // The groups of the last parameters have the youngest nodes, so their gradients arrive first.
+  auto groups = group_parameters(ins, backward_order(ins.size()), kFirstBytes, kBytes);
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    Tensors group_outs, group_ins;
+    for (const std::size_t j : *group) {
+      group_outs.push_back(outs[j]);
+      group_ins.push_back(ins[j]);
+    }
+    auto* n = autograd::record_list<ReplicaBackward>(group_outs, group_ins);
+    if (n == nullptr) continue;
+    n->root = group_ins[0].device();
     n->replica = index;
-    n->places = std::move(places);
+    for (const std::size_t j : *group) n->places.push_back(places[j]);
     n->sync = sync;
   }
 }

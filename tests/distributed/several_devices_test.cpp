@@ -1,0 +1,196 @@
+// DistributedDataParallel on several devices per process. Ranks are threads.
+#include <doctest/doctest.h>
+
+#include <mutex>
+
+#include "tandem/parallel/data_parallel.h"
+#include "tandem/parallel/distributed_data_parallel.h"
+#include "tandem/tandem.h"
+#include "tandem/tests/distributed/ranks.h"
+#include "tandem/tests/distributed/seeded.h"
+
+using namespace tandem;
+using namespace tandem::distributed;
+
+namespace {
+
+struct NetImpl : nn::Cloneable<NetImpl> {
+  NetImpl() { reset(); }
+  void reset() override {
+    first = register_module("first", nn::Linear(5, 40));
+    second = register_module("second", nn::Linear(40, 40));
+    third = register_module("third", nn::Linear(40, 4));
+    other = register_module("other", nn::Linear(5, 4));
+  }
+  Tensor forward(Tensor x) { return third(tanh(second(tanh(first(x))))); }
+  Tensor forward(Tensor x, bool uses_other) { return uses_other ? forward(x) + other(x) : forward(x); }
+  nn::Linear first{nullptr}, second{nullptr}, third{nullptr}, other{nullptr};
+};
+struct NormImpl : nn::Cloneable<NormImpl> {
+  NormImpl() { reset(); }
+  void reset() override {
+    linear = register_module("linear", nn::Linear(5, 3));
+    norm = register_module("norm", nn::BatchNorm1d(3));
+  }
+  Tensor forward(Tensor x) { return norm(linear(x)); }
+  nn::Linear linear{nullptr};
+  nn::BatchNorm1d norm{nullptr};
+};
+using Net = DistributedDataParallel<NetImpl>;
+
+/// Makes sure that there are `count` logical CPU devices while it lives.
+struct Devices {
+  explicit Devices(int count) : before(cpu::device_count()) {
+    cpu::set_device_count(std::max(count, before));
+  }
+  ~Devices() { cpu::set_device_count(before); }
+  int before;
+};
+const std::vector<Device> kTwo = {"cpu:0", "cpu:1"};
+
+std::shared_ptr<NetImpl> net_without_other() {
+  auto net = seeded<NetImpl>();
+  for (const Tensor& p : net->other->parameters()) p.set_requires_grad(false);
+  return net;
+}
+
+Tensor batch_of(int step) {
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(200 + step))};
+  return randn({8, 5});
+}
+
+bool all_equal_on_ranks(ProcessGroup& group, const Tensor& tensor) {
+  const Tensor own = tensor.detach(), largest = own.clone();
+  group.all_reduce(largest, ReduceOp::MAX)->wait();
+  const Tensor differs = (largest != own).any().to(kInt).view({1});
+  group.all_reduce(differs, ReduceOp::SUM)->wait();
+  return differs.item<int>() == 0;
+}
+
+Tensor flat(const nn::Module& net) {
+  std::vector<Tensor> all;
+  for (const Tensor& p : net.parameters()) all.push_back(p.detach().flatten());
+  return cat(all);
+}
+
+// Trains with a part of each batch per process; the parameters of every rank.
+std::vector<Tensor> train(int processes, const std::vector<Device>& devices, int64_t bucket_bytes = 4 << 20) {
+  std::vector<Tensor> ends(static_cast<std::size_t>(processes));
+  on_ranks(processes, [&](const GroupPtr& group) {
+    auto net = net_without_other();
+    Net model(net, DistributedDataParallelOptions{.process_group = group,
+                                                  .devices = devices,
+                                                  .bucket_bytes = bucket_bytes,
+                                                  .first_bucket_bytes = bucket_bytes});
+    optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.25).momentum(0.5));
+    for (int step = 0; step < 4; ++step) {
+      const int64_t part = 8 / processes;
+      optimizer.zero_grad();
+      model->forward(batch_of(step).narrow(0, group->rank() * part, part)).pow(2).mean().backward();
+      optimizer.step();
+    }
+    ends[static_cast<std::size_t>(group->rank())] = flat(*net);
+  });
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("two devices of one process have the same bits as two processes of one device") {
+  const Devices two(2);
+  const Tensor expected = train(2, {})[0];
+  for (const int64_t bytes : {int64_t{64}, int64_t{4 << 20}}) CHECK(train(1, kTwo, bytes)[0].equal(expected));
+  // Four parts: the order of the sums differs.
+  const std::vector<Tensor> four = train(2, kTwo);
+  CHECK(four[0].equal(four[1]));
+  CHECK(allclose(four[0], train(4, {})[0], 1e-4, 1e-5));
+  CHECK(train(2, kTwo, 64)[1].equal(four[0]));
+}
+
+TEST_CASE("in a group of one process the bits are those of DataParallel") {
+  const Devices two(2);
+  auto net = net_without_other();
+  parallel::DataParallel<NetImpl> model(net, kTwo);
+  optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.25).momentum(0.5));
+  for (int step = 0; step < 4; ++step) {
+    optimizer.zero_grad();
+    model->forward(batch_of(step)).pow(2).mean().backward();
+    optimizer.step();
+  }
+  CHECK(train(1, kTwo)[0].equal(flat(*net)));
+}
+
+TEST_CASE("parameters that no device uses are found when backward ends") {
+  const Devices two(2);
+  for (const bool fixed : {false, true}) {
+    on_ranks(2, [&](const GroupPtr& group) {
+      auto net = seeded<NetImpl>();
+      Net model(net, DistributedDataParallelOptions{.process_group = group,
+                                                    .devices = kTwo,
+                                                    .bucket_bytes = 64,
+                                                    .first_bucket_bytes = 64,
+                                                    .find_unused_parameters = !fixed,
+                                                    .static_graph = fixed});
+      for (int step = 0; step < 3; ++step) {
+        for (const Tensor& p : net->parameters()) p.mutable_grad().reset();
+        const bool uses_other = !fixed && step == 1 && group->rank() == 1;
+        model->forward(batch_of(step + group->rank()), uses_other).pow(2).mean().backward();
+        CHECK(net->other->weight.grad().defined() == (!fixed && step == 1));
+        const Tensor& grad = net->second->weight.grad();
+        CHECK(grad.abs().max().item<double>() > 0);
+        CHECK(all_equal_on_ranks(*group, grad));
+      }
+    });
+  }
+  const auto errors = errors_on_ranks(2, [&](const GroupPtr& group) {
+    Net model(seeded<NetImpl>(), DistributedDataParallelOptions{.process_group = group, .devices = kTwo});
+    model->forward(batch_of(0), false).mean().backward();
+  });
+  for (const std::string& error : errors) CHECK(error.find("other.weight") != std::string::npos);
+}
+
+TEST_CASE("no_sync, evaluation, buffers and processes with fewer batches on several devices") {
+  const Devices two(2);
+  on_ranks(2, [&](const GroupPtr& group) {
+    auto net = seeded<NormImpl>();
+    DistributedDataParallel<NormImpl> model(
+        net, DistributedDataParallelOptions{.process_group = group, .devices = kTwo});
+    optim::SGD optimizer(model->parameters(), 0.1);
+    const auto loss = [&](int step) { return model->forward(batch_of(step)).pow(3).mean(); };
+    {
+      const auto holding = model->no_sync();
+      loss(group->rank()).backward();
+    }
+    CHECK_FALSE(all_equal_on_ranks(*group, net->linear->weight.grad()));
+    loss(group->rank() + 2).backward();
+    CHECK(all_equal_on_ranks(*group, net->linear->weight.grad()));
+    model->join([&] {
+      for (int step = 0; step < 2 + group->rank(); ++step) {
+        optimizer.zero_grad();
+        loss(step).backward();
+        optimizer.step();
+      }
+    });
+    CHECK(all_equal_on_ranks(*group, net->linear->weight));
+    CHECK(all_equal_on_ranks(*group, net->norm->running_mean));
+    model->eval();
+    const NoGradGuard no_grad;
+    CHECK(allclose(model->forward(batch_of(9)), net->forward(batch_of(9)), 1e-5, 1e-6));
+  });
+}
+
+TEST_CASE("devices that are refused") {
+  const Devices three(3);
+  const auto errors = errors_on_ranks(1, [&](const GroupPtr& group) {
+    const auto refused = [&](const std::vector<Device>& devices, optional<Device> device, const char* words) {
+      DistributedDataParallelOptions options;
+      options.process_group = group;
+      options.device = device;
+      options.devices = devices;
+      CHECK_THROWS_WITH(Net(seeded<NetImpl>(), options), doctest::Contains(words));
+    };
+    refused({"cpu:0", "cpu:0"}, nullopt, "appears twice");
+    refused(kTwo, Device("cpu:2"), "not one of the devices");
+  });
+  check_no_errors(errors);
+}
