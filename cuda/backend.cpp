@@ -21,6 +21,7 @@ constinit const Backend table{
     .conv = cuda_impl::conv_kernels,
     .pool = cuda_impl::pool_kernels,
     .loss = cuda_impl::loss_kernels,
+    .recurrent = cuda_impl::recurrent_kernels,
     .batch_norm = cuda_impl::batch_norm_kernels,
     .optim = cuda_impl::optim_kernels,
     .capture = cuda_impl::capture_kernels,

@@ -19,6 +19,7 @@ extern const RandomKernels random_kernels;
 extern const ConvKernels conv_kernels;
 extern const PoolKernels pool_kernels;
 extern const LossKernels loss_kernels;
+extern const RecurrentKernels recurrent_kernels;
 extern const BatchNormKernels batch_norm_kernels;
 extern const OptimKernels optim_kernels;
 extern const CaptureKernels capture_kernels;

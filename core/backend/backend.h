@@ -23,6 +23,7 @@ struct RandomKernels;
 struct ConvKernels;
 struct PoolKernels;
 struct LossKernels;
+struct RecurrentKernels;
 struct BatchNormKernels;
 struct OptimKernels;
 struct CaptureKernels;
@@ -45,6 +46,7 @@ struct Backend {
   const ConvKernels& conv;
   const PoolKernels& pool;
   const LossKernels& loss;
+  const RecurrentKernels& recurrent;
   const BatchNormKernels& batch_norm;
   const OptimKernels& optim;
   const CaptureKernels& capture;

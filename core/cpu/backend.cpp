@@ -19,6 +19,7 @@ constinit const Backend cpu_backend{
     .conv = cpu::conv_kernels,
     .pool = cpu::pool_kernels,
     .loss = cpu::loss_kernels,
+    .recurrent = cpu::recurrent_kernels,
     .batch_norm = cpu::batch_norm_kernels,
     .optim = cpu::optim_kernels,
     .capture = cpu::capture_kernels,

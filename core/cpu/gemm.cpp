@@ -39,10 +39,11 @@ struct Cut {
   int64_t rows, columns, depth;
 };
 
+// Columns and depth do not depend on m, so B may be packed before m is known.
 template <class T>
 Cut cut_for(const GemmArgs<T>& g) {
   const int vectors = g.n > kLanes<T> ? 2 : 1;
-  const int64_t rows = ceil_div(g.m, ceil_div(g.m, kMaxTileRows[vectors]));
+  const int64_t rows = g.m == 0 ? 0 : ceil_div(g.m, ceil_div(g.m, kMaxTileRows[vectors]));
   const int64_t max_depth = kDepthBytes / static_cast<int64_t>(sizeof(T));
   return {vectors, rows, vectors * kLanes<T>, ceil_div(g.k, ceil_div(g.k, max_depth))};
 }
@@ -64,6 +65,18 @@ void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count,
     for (int64_t e = 0; e < count; ++e) to[e] = row[e];
     for (int64_t e = count; e < width; ++e) to[e] = 0;
   }
+}
+
+template <class T>
+void pack_a_panel(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t rows, int64_t p, int64_t depth,
+                  T* to) {
+  pack_panel(g.a + (g.trans_a ? p * g.lda + i : i * g.lda + p), g.lda, !g.trans_a, rows, cut.rows, depth, to);
+}
+template <class T>
+void pack_b_panel(const GemmArgs<T>& g, const Cut& cut, int64_t j, int64_t columns, int64_t p, int64_t depth,
+                  T* to) {
+  pack_panel(g.b + (g.trans_b ? j * g.ldb + p : p * g.ldb + j), g.ldb, g.trans_b, columns, cut.columns, depth,
+             to);
 }
 
 template <class T>
@@ -105,21 +118,24 @@ template <class T>
 void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, int64_t p, Block<T> block) {
   const int64_t row_panels = ceil_div(block.m, cut.rows), column_panels = ceil_div(block.n, cut.columns);
   T* packed_a = scratch<T>(Scratch::kGemmA, row_panels * cut.rows * block.depth);
-  T* packed_b = scratch<T>(Scratch::kGemmB, column_panels * cut.columns * block.depth);
+  T* packed_b = g.packed_b != nullptr
+                    ? nullptr
+                    : scratch<T>(Scratch::kGemmB, column_panels * cut.columns * block.depth);
   block.a = packed_a;
-  block.b = packed_b;
+  // Before this block: all panels of earlier columns, then those of its columns at lesser depth.
+  block.b = g.packed_b != nullptr ? g.packed_b + j * g.k + column_panels * cut.columns * p : packed_b;
   const bool small = block.m * block.n * block.depth <= kInlineWork;
-  const int64_t panels = row_panels + column_panels;
+  const int64_t panels = row_panels + (packed_b != nullptr ? column_panels : 0);
   parallel_for(panels, small ? panels : 4, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       if (q < row_panels) {
-        const int64_t r = q * cut.rows, count = std::min(cut.rows, block.m - r);
-        const T* from = g.a + (g.trans_a ? p * g.lda + i + r : (i + r) * g.lda + p);
-        pack_panel(from, g.lda, !g.trans_a, count, cut.rows, block.depth, packed_a + r * block.depth);
+        const int64_t r = q * cut.rows;
+        pack_a_panel(g, cut, i + r, std::min(cut.rows, block.m - r), p, block.depth,
+                     packed_a + r * block.depth);
       } else {
-        const int64_t r = (q - row_panels) * cut.columns, count = std::min(cut.columns, block.n - r);
-        const T* from = g.b + (g.trans_b ? (j + r) * g.ldb + p : p * g.ldb + j + r);
-        pack_panel(from, g.ldb, g.trans_b, count, cut.columns, block.depth, packed_b + r * block.depth);
+        const int64_t r = (q - row_panels) * cut.columns;
+        pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth,
+                     packed_b + r * block.depth);
       }
     }
   });
@@ -221,6 +237,35 @@ void gemm(const GemmArgs<T>& args) {
     }
   });
 }
+
+template <class T>
+int64_t packed_b_size(int64_t n, int64_t k) {
+  const Cut cut = cut_for(GemmArgs<T>{.n = n, .k = std::max<int64_t>(1, k)});
+  return ceil_div(n, cut.columns) * cut.columns * k;
+}
+
+template <class T>
+void pack_b(const GemmArgs<T>& g, T* to) {
+  if (g.n <= 0 || g.k <= 0) return;
+  const Cut cut = cut_for(g);
+  const int64_t panels = ceil_div(g.n, cut.columns);
+  parallel_for(panels, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      const int64_t j = q * cut.columns, first = j / kBlock * kBlock,
+                    width = ceil_div(std::min(kBlock, g.n - first), cut.columns) * cut.columns;
+      for (int64_t p = 0; p < g.k; p += cut.depth) {
+        const int64_t depth = std::min(cut.depth, g.k - p);
+        pack_b_panel(g, cut, j, std::min(cut.columns, g.n - j), p, depth,
+                     to + first * g.k + width * p + (j - first) * depth);
+      }
+    }
+  });
+}
+
+template int64_t packed_b_size<float>(int64_t, int64_t);
+template int64_t packed_b_size<double>(int64_t, int64_t);
+template void pack_b<float>(const GemmArgs<float>&, float*);
+template void pack_b<double>(const GemmArgs<double>&, double*);
 
 template void gemm<float>(const GemmArgs<float>&);
 template void gemm<double>(const GemmArgs<double>&);

@@ -22,13 +22,21 @@ struct GemmArgs {
   T* c = nullptr;
   int64_t ldc = 0;
   T alpha = 1, beta = 0;
-  int64_t batch = 1;  // strides between matrices in elements; 0 for A or B uses one matrix for all
+  const T* packed_b = nullptr;  // op(B) as pack_b wrote it; without batches
+  int64_t batch = 1;            // strides between matrices in elements; 0 for A or B uses one matrix for all
   int64_t batch_stride_a = 0, batch_stride_b = 0, batch_stride_c = 0;
 };
 
 /// T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t (integers wrap around). Uses parallel_for.
 template <class T>
 void gemm(const GemmArgs<T>& args);
+
+/// op(B) of `args` in the layout that gemm multiplies, to be packed once for several products with the same n and k.
+/// T: float, double.
+template <class T>
+int64_t packed_b_size(int64_t n, int64_t k);
+template <class T>
+void pack_b(const GemmArgs<T>& args, T* to);
 
 /// Sum of x[i] * y[i], i < n, in an order that depends only on n. The same types.
 template <class T>
