@@ -41,6 +41,7 @@ std::vector<Operation> ternary_operations();
 std::vector<Operation> factory_operations();
 std::vector<Operation> nn_operations();
 std::vector<Operation> loss_operations();
+std::vector<Operation> recurrent_operations();
 
 /// In Python: torch.NAME with the last argument as its dtype.
 inline std::string with_dtype(const char* name) {

@@ -32,7 +32,8 @@ OpTest test_of(const Operation& f, const Example& e) {
 const std::vector<Operation>& operations() {
   static const std::vector<Operation> all =
       joined({reduction_operations, view_operations, index_operations, composite_operations,
-              linalg_operations, ternary_operations, factory_operations, nn_operations, loss_operations});
+              linalg_operations, ternary_operations, factory_operations, nn_operations, loss_operations,
+              recurrent_operations});
   return all;
 }
 

@@ -9,7 +9,7 @@ import json
 import subprocess
 
 from torch_cases import (composites, extreme, factories, images, indexing, matmul, networks, pairs, pointwise,  # noqa: F401
-                         programs, reductions, shapes)
+                         programs, recurrent, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
 from torch_cases.described import resolve, split
 from torch_cases.extreme import EXTREMES  # noqa: F401
