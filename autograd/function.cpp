@@ -14,21 +14,6 @@
 #include "tandem/core/fork.h"
 
 namespace tandem {
-
-const char* IValue::type_name() const {
-  constexpr const char* names[] = {"None",   "Tensor",     "int64",       "double",     "bool",
-                                   "string", "int64 list", "double list", "Tensor list"};
-  return names[value_.index()];
-}
-void IValue::wrong_type(const char* wanted) const {
-  fail("IValue: expected ", wanted, ", the value is ", type_name());
-}
-Scalar IValue::toScalar() const {
-  if (isDouble()) return toDouble();
-  if (isBool()) return toBool();
-  return get<int64_t>("a number");
-}
-
 namespace autograd {
 
 class CustomNode final : public Node {

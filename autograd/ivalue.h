@@ -1,6 +1,9 @@
-// IValue: a tensor, a number, a string or a list of them, as saved by a custom function for its backward.
+// IValue: a tensor, a number, a string, or a list, tuple or dictionary of values, as saved by a custom function for
+// its backward or written to an archive.
 #pragma once
+#include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -8,6 +11,15 @@
 #include "tandem/core/tensor.h"
 
 namespace tandem {
+
+class IValue;
+namespace ivalue {
+class Tuple;
+struct List;
+}  // namespace ivalue
+template <class Key, class Value>
+class Dict;
+using GenericDict = Dict<IValue, IValue>;
 
 class IValue {
  public:
@@ -19,6 +31,14 @@ class IValue {
   IValue(IntArrayRef value) : value_(value.vec()) {}
   IValue(std::vector<double> value) : value_(std::move(value)) {}
   IValue(std::vector<Tensor> value) : value_(std::move(value)) {}
+  /// Lists of other values, tuples and dictionaries; copies share them.
+  IValue(std::vector<IValue> value);
+  IValue(const std::vector<std::string>& value);
+  IValue(std::shared_ptr<ivalue::Tuple> value) : value_(std::move(value)) {}
+  template <class... Ts>
+  IValue(const std::tuple<Ts...>& value);
+  template <class Key, class Value>
+  IValue(const Dict<Key, Value>& value);
   IValue(const Scalar& value) {
     if (value.isFloatingPoint())
       value_ = value.toDouble();
@@ -39,6 +59,12 @@ class IValue {
   bool isIntList() const { return is<std::vector<int64_t>>(); }
   bool isDoubleList() const { return is<std::vector<double>>(); }
   bool isTensorList() const { return is<std::vector<Tensor>>(); }
+  bool isTuple() const { return is<std::shared_ptr<ivalue::Tuple>>(); }
+  bool isGenericDict() const { return is<std::shared_ptr<GenericDict>>(); }
+  /// A list of any kind.
+  bool isList() const { return isIntList() || isDoubleList() || isTensorList() || isGenericList(); }
+  bool isGenericList() const { return is<std::shared_ptr<ivalue::List>>(); }
+  bool isScalar() const { return isInt() || isDouble() || isBool(); }
   /// "int64", "Tensor", …
   const char* type_name() const;
 
@@ -52,6 +78,16 @@ class IValue {
   std::vector<int64_t> toIntList() const { return toIntVector(); }
   std::vector<double> toDoubleVector() const { return get<std::vector<double>>("double list"); }
   std::vector<Tensor> toTensorVector() const { return get<std::vector<Tensor>>("Tensor list"); }
+  std::shared_ptr<ivalue::Tuple> toTuple() const { return get<std::shared_ptr<ivalue::Tuple>>("tuple"); }
+  const ivalue::Tuple& toTupleRef() const { return *get<std::shared_ptr<ivalue::Tuple>>("tuple"); }
+  /// The dictionary itself, not a copy.
+  GenericDict& toGenericDict() const;
+  /// The elements of a list of any kind.
+  std::vector<IValue> toListRef() const;
+  std::vector<IValue> toList() const { return toListRef(); }
+  std::string toString() const { return toStringRef(); }
+  template <class T>
+  T to() const;
   /// A number of any kind.
   Scalar toScalar() const;
 
@@ -70,8 +106,11 @@ class IValue {
   [[noreturn]] void wrong_type(const char* wanted) const;
 
   std::variant<std::monostate, Tensor, int64_t, double, bool, std::string, std::vector<int64_t>,
-               std::vector<double>, std::vector<Tensor>>
+               std::vector<double>, std::vector<Tensor>, std::shared_ptr<ivalue::List>,
+               std::shared_ptr<ivalue::Tuple>, std::shared_ptr<GenericDict>>
       value_;
 };
 
 }  // namespace tandem
+
+#include "tandem/autograd/ivalue_containers.h"

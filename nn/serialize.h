@@ -47,23 +47,39 @@ void read(InputArchive& archive, nn::ModuleHolder<M>& value) {
   value->load(archive);
 }
 
+/// archive << value and archive >> value; programs may define their own for further types.
+template <class T>
+requires requires(OutputArchive& archive, const T& value) { tandem::serialize::write(archive, value); }
+OutputArchive& operator<<(OutputArchive& archive, const T& value) {
+  tandem::serialize::write(archive, value);
+  return archive;
+}
+template <class T>
+requires requires(InputArchive& archive, T& value) { tandem::serialize::read(archive, value); }
+InputArchive& operator>>(InputArchive& archive, T& value) {
+  tandem::serialize::read(archive, value);
+  return archive;
+}
+
 }  // namespace serialize
 
 /// Saves a tensor, a vector of tensors, a module, its holder or a shared_ptr to it, or an optimizer. The
-/// target is a path (the file appears complete or not at all) or a std::ostream. Throws Error on failure.
-template <class Value, class Target>
-void save(const Value& value, Target&& target) {
+/// target is a path (the file appears complete or not at all), a std::ostream, or a function that takes memory and
+/// its size and returns how much of it it has written. Throws Error on failure.
+template <class Value, class... Target>
+void save(const Value& value, Target&&... target) {
   serialize::OutputArchive archive;
-  serialize::write(archive, value);
-  archive.save_to(std::forward<Target>(target));
+  archive << value;
+  archive.save_to(std::forward<Target>(target)...);
 }
-/// Loads from a path or a std::istream. A module or an optimizer must have the same structure as when it was
-/// saved. Throws Error on failure.
-template <class Value, class Source>
-void load(Value& value, Source&& source, const optional<Device>& device = nullopt) {
+/// Loads from a path, a std::istream, memory and its size, or functions that read and return the size
+/// (InputArchive::load_from), optionally followed by a device. A module or an optimizer must have the same structure as
+/// when it was saved. Throws Error on failure.
+template <class Value, class... Source>
+void load(Value& value, Source&&... source) {
   serialize::InputArchive archive;
-  archive.load_from(std::forward<Source>(source), device);
-  serialize::read(archive, value);
+  archive.load_from(std::forward<Source>(source)...);
+  archive >> value;
 }
 
 }  // namespace tandem

@@ -5,8 +5,10 @@
 #include <istream>
 #include <iterator>
 #include <ostream>
+#include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/nn/files/archive_value.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::serialize {
@@ -19,8 +21,21 @@ void parse(const std::string& key, const std::string& text, Number& value) {
   check(result.ec == std::errc() && result.ptr == end, "archive: '", key, "' is not a number: '", text, "'");
 }
 
+// Under which name the archive keeps tensor `index` of the value `key`.
+std::string part_name(const std::string& key, std::size_t index) { return concat(key, "#", index); }
+
 }  // namespace
 
+void OutputArchive::write(const std::string& key, const std::string& text) {
+  if (is_value(text)) return write(key, IValue(text));  // marked, so that it is not taken for a value
+  metadata_.insert(key, text);
+}
+void OutputArchive::write(const std::string& key, const IValue& value) {
+  if (value.isTensor() && value.toTensor().defined()) return write(key, value.toTensor());
+  std::vector<Tensor> parts;
+  metadata_.insert(key, value_text(value, parts));
+  for (std::size_t i = 0; i < parts.size(); ++i) write(part_name(key, i), parts[i]);
+}
 void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) {
   tensors_.insert(key, tensor.detach());
 }
@@ -40,6 +55,12 @@ void OutputArchive::save_to(std::ostream& stream) const {
   check(stream.good(), "archive: writing to the stream failed");
 }
 
+void OutputArchive::save_to(const std::function<std::size_t(const void*, std::size_t)>& write) const {
+  const std::string bytes = safetensors_bytes(tensors_, metadata_);
+  const std::size_t taken = write(bytes.data(), bytes.size());
+  check(taken == bytes.size(), "archive: the function has taken ", taken, " of ", bytes.size(), " bytes");
+}
+
 void InputArchive::load_from(const std::string& path, const optional<Device>& device) {
   SafeTensors read = load_safetensors(path, device);
   tensors_ = std::move(read.tensors);
@@ -47,7 +68,26 @@ void InputArchive::load_from(const std::string& path, const optional<Device>& de
 }
 void InputArchive::load_from(std::istream& stream, const optional<Device>& device) {
   const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  SafeTensors read = parse_safetensors(bytes.data(), bytes.size(), "stream");
+  take(bytes.data(), bytes.size(), "stream", device);
+}
+void InputArchive::load_from(const char* data, std::size_t bytes, const optional<Device>& device) {
+  check(data != nullptr || bytes == 0, "archive: the data is null");
+  take(data, bytes, "memory", device);
+}
+void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, std::size_t)>& read,
+                             const std::function<std::size_t()>& size, const optional<Device>& device) {
+  std::string bytes(size(), '\0');
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t count = read(at, bytes.data() + at, bytes.size() - at);
+    check(count > 0 && count <= bytes.size() - at, "archive: the function has read ", count, " bytes at ", at,
+          " of ", bytes.size());
+    at += count;
+  }
+  take(bytes.data(), bytes.size(), "function", device);
+}
+void InputArchive::take(const char* data, std::size_t bytes, const char* name,
+                        const optional<Device>& device) {
+  SafeTensors read = parse_safetensors(data, bytes, name);
   tensors_ = std::move(read.tensors);
   metadata_ = std::move(read.metadata);
   if (device)
@@ -55,8 +95,17 @@ void InputArchive::load_from(std::istream& stream, const optional<Device>& devic
 }
 
 std::vector<std::string> InputArchive::keys() const {
-  std::vector<std::string> out = tensors_.keys();
-  for (const auto& item : metadata_) out.push_back(item.key());
+  std::vector<std::string> out;
+  std::unordered_set<std::string> known;
+  const auto add = [&](const std::string& name) {
+    std::string top = name.substr(0, name.find('.'));
+    if (known.insert(top).second) out.push_back(std::move(top));
+  };
+  for (const auto& item : tensors_) {
+    const std::string* text = metadata_.find(item.key().substr(0, item.key().rfind('#')));
+    if (text == nullptr || !is_value(*text)) add(item.key());
+  }
+  for (const auto& item : metadata_) add(item.key());
   return out;
 }
 
@@ -76,22 +125,51 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
 void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) {
   check(try_read(key, tensor, is_buffer), "archive: there is no tensor '", key, "'");
 }
+IValue InputArchive::value_at(const std::string& key, const std::string& text) const {
+  std::vector<Tensor> parts;
+  while (const Tensor* part = tensors_.find(part_name(key, parts.size()))) parts.push_back(*part);
+  return parse_value(key, text, parts);
+}
+bool InputArchive::try_read(const std::string& key, IValue& value) {
+  if (const Tensor* tensor = tensors_.find(key)) {
+    value = *tensor;
+    return true;
+  }
+  const std::string* text = metadata_.find(key);
+  if (text != nullptr) value = is_value(*text) ? value_at(key, *text) : IValue(*text);
+  return text != nullptr;
+}
+void InputArchive::read(const std::string& key, IValue& value) {
+  check(try_read(key, value), "archive: there is no entry '", key, "'");
+}
 void InputArchive::read(const std::string& key, std::string& text) {
   const std::string* found = metadata_.find(key);
   check(found != nullptr, "archive: there is no entry '", key, "'");
-  text = *found;
+  text = is_value(*found) ? value_at(key, *found).toStringRef() : *found;
 }
 void InputArchive::read(const std::string& key, double& value) {
+  if (const std::string* text = metadata_.find(key); text != nullptr && is_value(*text)) {
+    value = value_at(key, *text).toScalar().toDouble();
+    return;
+  }
   std::string text;
   read(key, text);
   parse(key, text, value);
 }
 void InputArchive::read(const std::string& key, int64_t& value) {
+  if (const std::string* text = metadata_.find(key); text != nullptr && is_value(*text)) {
+    value = value_at(key, *text).toInt();
+    return;
+  }
   std::string text;
   read(key, text);
   parse(key, text, value);
 }
 void InputArchive::read(const std::string& key, bool& value) {
+  if (const std::string* text = metadata_.find(key); text != nullptr && is_value(*text)) {
+    value = value_at(key, *text).toBool();
+    return;
+  }
   std::string text;
   read(key, text);
   check(text == "true" || text == "false", "archive: '", key, "' is neither true nor false: '", text, "'");
@@ -106,6 +184,10 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
   for (const auto& item : metadata_)
     if (item.key().starts_with(prefix))
       archive.metadata_.insert(item.key().substr(prefix.size()), item.value());
+}
+bool InputArchive::try_read(const std::string& key, InputArchive& archive) {
+  read(key, archive);
+  return !archive.tensors_.is_empty() || !archive.metadata_.is_empty();
 }
 
 }  // namespace tandem::serialize
