@@ -17,7 +17,7 @@ struct AdagradOptions : public OptimizerCloneableOptions<AdagradOptions> {
   void validate() const override;
 };
 
-struct AdagradParamState : public OptimizerParamState {
+struct AdagradParamState : public OptimizerCloneableParamState<AdagradParamState> {
   TANDEM_ARG(int64_t, step) = 0;
   TANDEM_ARG(Tensor, sum);
 

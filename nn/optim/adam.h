@@ -38,7 +38,7 @@ struct AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
   void validate() const override;
 };
 
-struct AdamParamState : public OptimizerParamState {
+struct AdamParamState : public OptimizerCloneableParamState<AdamParamState> {
   TANDEM_ARG(int64_t, step) = 0;
   TANDEM_ARG(Tensor, exp_avg);
   TANDEM_ARG(Tensor, exp_avg_sq);

@@ -18,7 +18,7 @@ struct RMSpropOptions : public OptimizerCloneableOptions<RMSpropOptions> {
   void validate() const override;
 };
 
-struct RMSpropParamState : public OptimizerParamState {
+struct RMSpropParamState : public OptimizerCloneableParamState<RMSpropParamState> {
   TANDEM_ARG(int64_t, step) = 0;
   TANDEM_ARG(Tensor, square_avg);
   TANDEM_ARG(Tensor, grad_avg) = {};

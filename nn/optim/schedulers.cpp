@@ -10,11 +10,21 @@
 
 namespace tandem::optim {
 
-LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer), initial_lrs_(get_current_lrs()) {}
+LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {
+  for (auto& group : optimizer.param_groups()) {
+    if (!group.initial_lr()) group.initial_lr() = group.options().get_lr();
+    initial_lrs_.push_back(*group.initial_lr());
+  }
+}
 
 void LRScheduler::step() {
   ++step_count_;
   set_optimizer_lrs(get_lrs());
+}
+
+void LRScheduler::restart() {
+  step_count_ = 0;
+  set_optimizer_lrs(first_lrs());
 }
 
 std::vector<double> LRScheduler::get_current_lrs() const {

@@ -9,13 +9,16 @@ namespace tandem::optim {
 
 class LRScheduler {
  public:
-  /// Takes the optimizer's current rates as the initial ones. `optimizer` must outlive the scheduler.
+  /// The initial rates are those that the optimizer had when its first scheduler was constructed. `optimizer`
+  /// must outlive the scheduler.
   explicit LRScheduler(Optimizer& optimizer);
   virtual ~LRScheduler() = default;
   LRScheduler(const LRScheduler&) = delete;
   LRScheduler& operator=(const LRScheduler&) = delete;
 
   void step();
+  /// Goes back to step 0 and sets the rates of that step.
+  void restart();
   /// The current rate of each group.
   std::vector<double> get_current_lrs() const;
   std::vector<double> get_last_lr() const { return get_current_lrs(); }
@@ -27,6 +30,8 @@ class LRScheduler {
  protected:
   /// The rates at step_count_.
   virtual std::vector<double> get_lrs() = 0;
+  /// The rates at step 0: the initial ones.
+  virtual std::vector<double> first_lrs() { return initial_lrs_; }
   void set_optimizer_lrs(const std::vector<double>& lrs);
   const std::vector<double>& initial_lrs() const { return initial_lrs_; }
   Optimizer& optimizer_;
@@ -102,6 +107,7 @@ class LambdaLR : public LRScheduler {
     F function;
   };
   std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override { return get_lrs(); }
   std::shared_ptr<FactorBase> factor_;
 };
 

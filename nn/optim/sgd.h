@@ -19,7 +19,7 @@ struct SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   void validate() const override;
 };
 
-struct SGDParamState : public OptimizerParamState {
+struct SGDParamState : public OptimizerCloneableParamState<SGDParamState> {
   TANDEM_ARG(Tensor, momentum_buffer);
 
  public:

@@ -1,0 +1,62 @@
+// Adamax, composed of operations.
+#include "tandem/nn/optim/adamax.h"
+
+#include <cmath>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/profile.h"
+#include "tandem/nn/optim/update_lists.h"
+
+namespace tandem::optim {
+namespace {
+
+void update(Tensor p, const AdamaxOptions& o, AdamaxParamState& state) {
+  ensure_state(state.exp_avg(), p);
+  ensure_state(state.exp_inf(), p);
+  ++state.step();
+  Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
+  if (o.weight_decay() != 0) gradient = gradient.add(p, o.weight_decay());
+  const auto [beta1, beta2] = o.betas();
+  state.exp_avg().lerp_(gradient, 1 - beta1);
+  state.exp_inf().copy_(maximum(state.exp_inf().mul(beta2), gradient.abs().add_(o.eps())));
+  const double correction = 1 - std::pow(beta1, static_cast<double>(state.step()));
+  p.addcdiv_(state.exp_avg(), state.exp_inf(), -o.lr() / correction);
+}
+
+}  // namespace
+
+std::vector<Field> AdamaxOptions::fields() {
+  return {{.name = "lr", .number = &lr_},
+          {.name = "beta1", .number = &std::get<0>(betas_)},
+          {.name = "beta2", .number = &std::get<1>(betas_)},
+          {.name = "eps", .number = &eps_},
+          {.name = "weight_decay", .number = &weight_decay_},
+          {.name = "maximize", .flag = &maximize_}};
+}
+void AdamaxOptions::validate() const {
+  check_not_negative("learning rate", lr_);
+  check_unit("beta parameter at index 0", std::get<0>(betas_));
+  check_unit("beta parameter at index 1", std::get<1>(betas_));
+  check_not_negative("epsilon value", eps_);
+  check_not_negative("weight_decay value", weight_decay_);
+}
+std::vector<Field> AdamaxParamState::fields() {
+  return {{.name = "step", .count = &step_},
+          {.name = "exp_avg", .tensor = &exp_avg_},
+          {.name = "exp_inf", .tensor = &exp_inf_}};
+}
+
+Tensor Adamax::step(LossClosure closure) {
+  const profiler::Record span("Adamax::step", "optimizer");
+  const NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : param_groups_) {
+    const auto& options = static_cast<const AdamaxOptions&>(group.options());
+    for (const Tensor& p : group.params())
+      if (has_gradient(name(), p)) update(p, options, state_of<AdamaxParamState>(p));
+  }
+  return loss;
+}
+
+}  // namespace tandem::optim

@@ -1,0 +1,132 @@
+// Schedulers of PyTorch beyond those of schedulers.h: ramps, cycles and sequences. Each computes the rates from the
+// initial ones, and sets those of step 0 when it is constructed.
+#pragma once
+#include <functional>
+
+#include "tandem/nn/optim/schedulers.h"
+
+namespace tandem::optim {
+
+/// Multiplies the rate by `factor` during the first total_iters steps.
+class ConstantLR : public LRScheduler {
+ public:
+  explicit ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
+
+ private:
+  std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override { return get_lrs(); }
+  double factor_;
+  int64_t total_iters_;
+};
+
+/// Multiplies the rate by a factor that goes linearly from start_factor to end_factor in total_iters steps.
+class LinearLR : public LRScheduler {
+ public:
+  explicit LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1,
+                    int64_t total_iters = 5);
+
+ private:
+  std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override { return get_lrs(); }
+  double start_, end_;
+  int64_t total_iters_;
+};
+
+/// Multiplies the rate by (1 - step / total_iters)^power, until it is 0.
+class PolynomialLR : public LRScheduler {
+ public:
+  explicit PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
+
+ private:
+  std::vector<double> get_lrs() override;
+  int64_t total_iters_;
+  double power_;
+};
+
+/// Half a cosine from the initial rate to eta_min, again and again: T_0 steps long, then T_mult times longer each
+/// (I. Loshchilov, F. Hutter: SGDR. 2017).
+class CosineAnnealingWarmRestarts : public LRScheduler {
+ public:
+  CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
+
+ private:
+  std::vector<double> get_lrs() override;
+  int64_t T_0_, T_mult_;
+  double eta_min_;
+};
+
+struct OneCycleLROptions {
+  OneCycleLROptions(double max_lr, int64_t total_steps) : max_lr_(max_lr), total_steps_(total_steps) {}
+  TANDEM_ARG(double, max_lr);
+  TANDEM_ARG(int64_t, total_steps);
+  /// Part of the steps in which the rate rises.
+  TANDEM_ARG(double, pct_start) = 0.3;
+  /// "cos" or "linear".
+  TANDEM_ARG(std::string, anneal_strategy) = "cos";
+  /// Moves the momentum or the first beta against the rate.
+  TANDEM_ARG(bool, cycle_momentum) = true;
+  TANDEM_ARG(double, base_momentum) = 0.85;
+  TANDEM_ARG(double, max_momentum) = 0.95;
+  /// The first rate is max_lr / div_factor, the last one the first / final_div_factor.
+  TANDEM_ARG(double, div_factor) = 25;
+  TANDEM_ARG(double, final_div_factor) = 1e4;
+  /// Falls to the first rate as fast as it rose, and only then to the last one.
+  TANDEM_ARG(bool, three_phase) = false;
+};
+/// Rises to max_lr and falls to almost 0 in total_steps steps (L. Smith, N. Topin: Super-convergence. 2019). A step
+/// beyond them throws Error.
+class OneCycleLR : public LRScheduler {
+ public:
+  OneCycleLR(Optimizer& optimizer, OneCycleLROptions options);
+  OneCycleLR(Optimizer& optimizer, double max_lr, int64_t total_steps)
+      : OneCycleLR(optimizer, OneCycleLROptions(max_lr, total_steps)) {}
+
+ private:
+  std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override { return get_lrs(); }
+  OneCycleLROptions options_;
+};
+
+struct CyclicLROptions {
+  CyclicLROptions(double base_lr, double max_lr) : base_lr_(base_lr), max_lr_(max_lr) {}
+  TANDEM_ARG(double, base_lr);
+  TANDEM_ARG(double, max_lr);
+  TANDEM_ARG(int64_t, step_size_up) = 2000;
+  /// Default: step_size_up.
+  TANDEM_ARG(optional<int64_t>, step_size_down) = nullopt;
+  /// "triangular", "triangular2" (half the height in each cycle) or "exp_range" (height gamma^step).
+  TANDEM_ARG(std::string, mode) = "triangular";
+  TANDEM_ARG(double, gamma) = 1;
+  TANDEM_ARG(bool, cycle_momentum) = true;
+  TANDEM_ARG(double, base_momentum) = 0.8;
+  TANDEM_ARG(double, max_momentum) = 0.9;
+};
+/// Moves between base_lr and max_lr in triangles (L. Smith: Cyclical learning rates. 2017).
+class CyclicLR : public LRScheduler {
+ public:
+  CyclicLR(Optimizer& optimizer, CyclicLROptions options);
+  CyclicLR(Optimizer& optimizer, double base_lr, double max_lr)
+      : CyclicLR(optimizer, CyclicLROptions(base_lr, max_lr)) {}
+
+ private:
+  std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override { return get_lrs(); }
+  CyclicLROptions options_;
+};
+
+/// Each scheduler until its milestone; the next one then starts at its step 0.
+class SequentialLR : public LRScheduler {
+ public:
+  /// Throws Error unless there is one milestone less than schedulers, in ascending order.
+  SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,
+               std::vector<int64_t> milestones);
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+
+ private:
+  std::vector<double> get_lrs() override;
+  std::vector<std::shared_ptr<LRScheduler>> schedulers_;
+  std::vector<int64_t> milestones_;
+};
+
+}  // namespace tandem::optim

@@ -1,0 +1,129 @@
+// Ramps, cycles and sequences of learning rates, and ReduceLROnPlateauScheduler: values from PyTorch.
+#include "tandem/nn/optim/cycles.h"
+
+#include <doctest/doctest.h>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/nn/optim/plateau.h"
+#include "tandem/nn/optim/sgd.h"
+
+using namespace tandem;
+
+namespace {
+struct Fixture {
+  optim::SGD optimizer{std::vector<Tensor>{ones({1}, requires_grad())}, optim::SGDOptions(0.8).momentum(0.9)};
+  const optim::SGDOptions& options() {
+    return static_cast<const optim::SGDOptions&>(optimizer.param_groups()[0].options());
+  }
+  // The rates, and the momenta if given, from step 0 on.
+  void expect(optim::LRScheduler& schedule, std::vector<double> rates, std::vector<double> momenta = {}) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      if (i > 0) schedule.step();
+      CHECK(options().lr() == doctest::Approx(rates[i]).epsilon(1e-10));
+      if (!momenta.empty()) CHECK(options().momentum() == doctest::Approx(momenta[i]).epsilon(1e-10));
+    }
+  }
+};
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "ConstantLR, LinearLR and PolynomialLR") {
+  optim::ConstantLR constant(optimizer, 0.25, 3);
+  expect(constant, {0.2, 0.2, 0.2, 0.8, 0.8, 0.8});
+  optim::LinearLR linear(optimizer, 0.25, 0.75, 4);
+  expect(linear, {0.2, 0.3, 0.4, 0.5, 0.6, 0.6, 0.6});
+  optim::PolynomialLR polynomial(optimizer, 4, 2);
+  polynomial.restart();
+  expect(polynomial, {0.8, 0.45, 0.2, 0.05, 0, 0, 0});
+  CHECK_THROWS_AS(optim::LinearLR(optimizer, 0), Error);
+  CHECK_THROWS_AS(optim::ConstantLR(optimizer, 1.5), Error);
+  CHECK_THROWS_AS(optim::PolynomialLR(optimizer, 0), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "CosineAnnealingWarmRestarts") {
+  optim::CosineAnnealingWarmRestarts schedule(optimizer, 2, 2, 0.1);
+  expect(schedule, {0.8, 0.45, 0.8, 0.697487373415, 0.45, 0.202512626585, 0.8, 0.773357836379});
+  optim::CosineAnnealingWarmRestarts equal(optimizer, 3);
+  equal.restart();
+  expect(equal, {0.8, 0.6, 0.2, 0.8, 0.6});
+  CHECK_THROWS_AS(optim::CosineAnnealingWarmRestarts(optimizer, 0), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "OneCycleLR moves rate and momentum, and ends after total_steps") {
+  optim::OneCycleLR schedule(optimizer, 1, 8);
+  expect(schedule,
+         {0.04, 0.819275104892, 0.971941777388, 0.81174565395, 0.555984014123, 0.283060998209,
+          0.0766415938343, 4e-06},
+         {0.95, 0.868825509907, 0.852805833485, 0.868825509907, 0.894401776195, 0.921694186956,
+          0.942336209961, 0.95});
+  schedule.step();
+  CHECK_THROWS_WITH_AS(schedule.step(), doctest::Contains("total steps"), Error);
+  optim::OneCycleLR phases(optimizer, optim::OneCycleLROptions(1, 10)
+                                          .pct_start(0.4)
+                                          .anneal_strategy("linear")
+                                          .three_phase(true)
+                                          .div_factor(10)
+                                          .final_div_factor(100));
+  expect(
+      phases, {0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.067, 0.034, 0.001},
+      {0.95, 0.916666666667, 0.883333333333, 0.85, 0.883333333333, 0.916666666667, 0.95, 0.95, 0.95, 0.95});
+}
+
+TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
+  optim::CyclicLR schedule(
+      optimizer, optim::CyclicLROptions(0.1, 0.5).step_size_up(3).step_size_down(2).mode("triangular2"));
+  expect(schedule, {0.1, 0.233333333333, 0.366666666667, 0.5, 0.3, 0.1, 0.166666666667, 0.233333333333, 0.3},
+         {0.9, 0.866666666667, 0.833333333333, 0.8, 0.85, 0.9, 0.883333333333, 0.866666666667, 0.85});
+  optim::CyclicLR decaying(
+      optimizer,
+      optim::CyclicLROptions(0.1, 0.5).step_size_up(2).mode("exp_range").gamma(0.9).cycle_momentum(false));
+  expect(decaying, {0.1, 0.28, 0.424, 0.2458, 0.1, 0.218098, 0.3125764});
+  CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0, 1).mode("square")), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "SequentialLR, also from a saved position") {
+  const auto make = [&] {
+    return std::make_unique<optim::SequentialLR>(
+        optimizer,
+        std::vector<std::shared_ptr<optim::LRScheduler>>{
+            std::make_shared<optim::LinearLR>(optimizer, 0.1, 1.0, 3),
+            std::make_shared<optim::CosineAnnealingLR>(optimizer, 5),
+            std::make_shared<optim::ExponentialLR>(optimizer, 0.5)},
+        std::vector<int64_t>{3, 6});
+  };
+  const double expected[] = {0.08, 0.32, 0.56, 0.8, 0.72360679775, 0.52360679775, 0.8, 0.4, 0.2, 0.1};
+  auto schedule = make();
+  for (std::size_t i = 0; i < 10; ++i) {
+    if (i > 0) schedule->step();
+    const double now = options().lr();
+    CHECK(now == doctest::Approx(expected[i]).epsilon(1e-10));
+    serialize::OutputArchive out;
+    schedule->save(out);
+    schedule = make();
+    serialize::InputArchive in(out.tensors(), out.metadata());
+    schedule->load(in);
+    optimizer.param_groups()[0].options().set_lr(now);
+  }
+  CHECK_THROWS_AS(optim::SequentialLR(optimizer, {}, {}), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "ReduceLROnPlateauScheduler") {
+  using Plateau = optim::ReduceLROnPlateauScheduler;
+  Plateau schedule(optimizer, Plateau::min, 0.5F, 1, 0.01, Plateau::rel, 1, {0.15F});
+  const double metrics[] = {5, 4, 3.99, 3.98, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2};
+  const double rates[] = {0.8, 0.8,  0.8,  0.4,  0.4,  0.4,  0.2,  0.2,
+                          0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15};
+  for (std::size_t i = 0; i < 16; ++i) {
+    schedule.step(static_cast<float>(metrics[i]));
+    CHECK(options().lr() == doctest::Approx(rates[i]).epsilon(1e-7));
+  }
+  optimizer.param_groups()[0].options().set_lr(0.8);
+  Plateau rising(optimizer, Plateau::SchedulerMode::max, 0.5F, 1, 0.5, Plateau::ThresholdMode::abs);
+  const double expected[] = {0.8, 0.8, 0.4, 0.4, 0.4, 0.2};
+  for (std::size_t i = 0; i < 6; ++i) {
+    rising.step(1 + 0.25F * static_cast<float>(i));
+    CHECK(options().lr() == doctest::Approx(expected[i]));
+  }
+  CHECK_THROWS_WITH_AS(Plateau(optimizer, Plateau::min, 1.0F), doctest::Contains("factor"), Error);
+  CHECK_THROWS_AS(Plateau(optimizer, Plateau::min, 0.5F, 1, 0.1, Plateau::rel, 0, {0.1F, 0.1F}), Error);
+}
