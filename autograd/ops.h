@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/as_strided.h"
+#include "tandem/autograd/ops/attention.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/combinations.h"
 #include "tandem/autograd/ops/comparison.h"

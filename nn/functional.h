@@ -1,6 +1,7 @@
 // All functional forms: namespace F = tandem::nn::functional. nn/layers/ defines them, beside the modules.
 #pragma once
 #include "tandem/nn/functional/activation.h"
+#include "tandem/nn/functional/attention.h"
 #include "tandem/nn/functional/conv.h"
 #include "tandem/nn/functional/dropout.h"
 #include "tandem/nn/functional/embedding.h"

@@ -1,10 +1,15 @@
-// layer_norm and group_norm, composed of differentiable operations.
+// layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients, with
+// h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)), dweight = Σ g h, dbias = Σ g.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/batch_norm.h"
 
 namespace tandem {
 namespace {
@@ -19,6 +24,72 @@ Tensor normalized(const Tensor& x, const Dims& dims, double eps) {
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor scaled = weight.defined() ? x * weight : x;
   return bias.defined() ? scaled + bias : scaled;
+}
+
+// Views x as rows [M, N] of the normalised dimensions.
+Tensor as_rows(const Tensor& x, IntArrayRef rows) { return x.contiguous().view(rows); }
+
+struct LayerNormBackward final : autograd::Node {
+  const char* name() const override { return "LayerNormBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor x = input.unpack(*this), w = weight.defined() ? weight.unpack(*this) : Tensor();
+    if (GradMode::is_enabled()) return composed(g[0], x, w, out);
+    const auto gradient = [&](std::size_t i, const Dims& sizes) {
+      return needs(i) ? empty_raw(sizes, x.dtype(), x.device()) : Tensor();
+    };
+    const Tensor dx = gradient(0, rows), dw = gradient(1, {rows[1]}), db = gradient(2, {rows[1]});
+    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics,
+                                         w.defined() ? w.contiguous() : w);
+    if (needs(0)) out[0] = dx.view(x.sizes());
+    if (needs(1)) out[1] = dw.view(shape);
+    if (needs(2)) out[2] = db.view(shape);
+  }
+  void composed(const Tensor& g, const Tensor& x, const Tensor& w, std::span<Tensor> out) const {
+    const Tensor h = normalized(x, dims, eps);
+    if (needs(0)) {
+      const Tensor u = w.defined() ? g * w : g;
+      const Tensor scale = (autograd::biased_var(x, x.mean(dims, true), dims) + eps).rsqrt();
+      out[0] = scale * (u - u.mean(dims, true) - h * (u * h).mean(dims, true));
+    }
+    if (needs(1)) out[1] = sum_to_size(g * h, shape);
+    if (needs(2)) out[2] = sum_to_size(g, shape);
+  }
+  void release() override {
+    input.release();
+    weight.release();
+  }
+  autograd::SavedTensor input, weight;
+  Tensor statistics;  // without history
+  Dims rows, shape, dims;
+  double eps = 0;
+};
+
+bool has_kernel(const Tensor& x) {
+  return x.device().is_cpu() && (x.dtype() == kFloat || x.dtype() == kDouble) && x.numel() > 0;
+}
+
+Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, const Tensor& weight,
+                       const Tensor& bias, double eps) {
+  const int64_t n = checked_numel(shape);
+  const Dims rows{x.numel() / n, n};
+  Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
+  const Tensor statistics = empty_raw({rows[0], 3}, x.dtype(), x.device());
+  {
+    NoGradGuard no_grad;
+    const auto packed = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
+    backend(x).batch_norm.layer_normalize(alias(out, rows, contiguous_strides(rows), 0), statistics,
+                                          as_rows(x, rows), packed(weight), packed(bias), eps);
+  }
+  if (auto* node = autograd::record<LayerNormBackward>(out, x, weight, bias)) {
+    node->input.save(x);
+    if (weight.defined()) node->weight.save(weight);
+    node->statistics = statistics;
+    node->rows = rows;
+    node->shape = Dims(shape);
+    node->dims = dims;
+    node->eps = eps;
+  }
+  return out;
 }
 
 }  // namespace
@@ -38,6 +109,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   };
   fits("weight", weight);
   fits("bias", bias);
+  if (has_kernel(input)) return layer_norm_rows(input, normalized_shape, dims, weight, bias, eps);
   return affine(normalized(input, dims, eps), weight, bias);
 }
 

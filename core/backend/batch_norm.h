@@ -1,5 +1,5 @@
-// Batch normalisation. Inputs are [N, C, S], everything else is [C]; all contiguous, of one floating point
-// dtype.
+// Batch and layer normalisation; all tensors are contiguous, of one floating point dtype. Inputs of batch normalisation
+// are [N, C, S], everything else is [C].
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
@@ -20,6 +20,18 @@ struct BatchNormKernels {
               const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
               const Tensor& weight, double eps, bool of_batch)>
       batch_backward;
+
+  /// out = (input - mean) / sqrt(variance + eps) weight + bias along the rows of input [M, N]; weight and bias are [N] or
+  /// undefined. statistics [M, 3]: the rounded mean, what it lacks, 1 / sqrt(variance + eps). Throws on CUDA, where the
+  /// operation is composed.
+  Kernel<"layer_norm", void(const Tensor& out, const Tensor& statistics, const Tensor& input,
+                            const Tensor& weight, const Tensor& bias, double eps)>
+      layer_normalize;
+  /// Gradients of layer_norm. An undefined output is not computed.
+  Kernel<"layer_norm_backward",
+         void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+              const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight)>
+      layer_backward;
 };
 
 }  // namespace tandem

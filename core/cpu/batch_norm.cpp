@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/core/cpu/layer_norm.h"
 #include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
@@ -137,6 +138,8 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
 
 constinit const BatchNormKernels batch_norm_kernels{.batch_statistics = batch_statistics,
                                                     .batch_normalize = batch_normalize,
-                                                    .batch_backward = batch_backward};
+                                                    .batch_backward = batch_backward,
+                                                    .layer_normalize = layer_normalize,
+                                                    .layer_backward = layer_backward};
 
 }  // namespace tandem::cpu

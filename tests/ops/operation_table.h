@@ -42,6 +42,7 @@ std::vector<Operation> factory_operations();
 std::vector<Operation> nn_operations();
 std::vector<Operation> loss_operations();
 std::vector<Operation> recurrent_operations();
+std::vector<Operation> attention_operations();
 
 /// In Python: torch.NAME with the last argument as its dtype.
 inline std::string with_dtype(const char* name) {

@@ -33,8 +33,10 @@ const std::vector<Operation>& operations() {
   static const std::vector<Operation> all =
       joined({reduction_operations, view_operations, index_operations, composite_operations,
               linalg_operations, ternary_operations, factory_operations, nn_operations, loss_operations,
-              recurrent_operations});
-  return all;
+              recurrent_operations, attention_operations});
+  attention_operations
+});
+return all;
 }
 
 std::vector<OpTest> operation_cases() {

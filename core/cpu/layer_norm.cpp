@@ -1,0 +1,159 @@
+// Layer normalisation of rows. Gradients of weight and bias are summed in fixed groups of rows.
+#include "tandem/core/cpu/layer_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/cpu/loop.h"
+#include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/scratch.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kRun = 4096;       // elements summed at once
+constexpr int64_t kGroupCount = 32;  // partial sums of the parameters' gradients
+
+template <class T, class F>
+T sum_runs(int64_t n, F f) {
+  T total = 0;
+  for (int64_t i = 0; i < n; i += kRun) total += f(i, std::min(kRun, n - i));
+  return total;
+}
+
+template <class T>
+void row_statistics(const T* x, int64_t n, double eps, T* statistics) {
+  const T mean =
+      sum_runs<T>(n, [=](int64_t i, int64_t count) { return run_sum(x + i, count); }) / static_cast<T>(n);
+  folds::Moments<T> total{0, 0};
+  for (int64_t i = 0; i < n; i += kRun) {
+    const folds::Moments<T> part = run_moments(x + i, std::min(kRun, n - i), mean);
+    total = {total.sum + part.sum, total.squares + part.squares};
+  }
+  const T off = total.sum / static_cast<T>(n);
+  const T variance = std::max(T(0), total.squares / static_cast<T>(n) - off * off);
+  statistics[0] = mean;
+  statistics[1] = off;
+  // max drops a NaN, which must stay.
+  statistics[2] =
+      T(1) / std::sqrt((total.squares != total.squares ? total.squares : variance) + static_cast<T>(eps));
+}
+
+template <class T>
+void normalize_row(T* out, const T* x, int64_t n, const T* statistics, const T* weight, const T* bias) {
+  const T mean = statistics[0], scale = statistics[2], shift = -statistics[1] * scale;
+  if (weight != nullptr && bias != nullptr)
+    for (int64_t i = 0; i < n; ++i) out[i] = ((x[i] - mean) * scale + shift) * weight[i] + bias[i];
+  else if (weight != nullptr)
+    for (int64_t i = 0; i < n; ++i) out[i] = ((x[i] - mean) * scale + shift) * weight[i];
+  else if (bias != nullptr)
+    for (int64_t i = 0; i < n; ++i) out[i] = ((x[i] - mean) * scale + shift) + bias[i];
+  else
+    for (int64_t i = 0; i < n; ++i) out[i] = (x[i] - mean) * scale + shift;
+}
+
+// With h = the normalised row and u = g weight: scale (u - mean(u) - h mean(u h)).
+template <class T>
+void input_gradient(T* to, const T* g, const T* x, int64_t n, const T* statistics, const T* weight) {
+  constexpr int kLane = kLanes<T>;
+  const T mean = statistics[0], scale = statistics[2], shift = -statistics[1] * scale;
+  const auto u = [=](int64_t i) { return weight != nullptr ? load(g + i) * load(weight + i) : load(g + i); };
+  T sum = 0, product = 0;
+  for (int64_t b = 0; b < n; b += kRun) {
+    Vec<T> sums[2] = {}, products[2] = {};
+    int64_t i = b;
+    const int64_t end = std::min(n, b + kRun);
+    for (; i + 2 * kLane <= end; i += 2 * kLane)
+      for (int l = 0; l < 2; ++l) {
+        const Vec<T> value = u(i + l * kLane), h = (load(x + i + l * kLane) - mean) * scale + shift;
+        sums[l] += value;
+        products[l] += value * h;
+      }
+    sum += fold_elements<T>(sums[0] + sums[1]);
+    product += fold_elements<T>(products[0] + products[1]);
+    for (; i < end; ++i) {
+      const T value = weight != nullptr ? g[i] * weight[i] : g[i];
+      sum += value;
+      product += value * ((x[i] - mean) * scale + shift);
+    }
+  }
+  const T a = sum / static_cast<T>(n), c = product / static_cast<T>(n);
+  if (weight != nullptr)
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = scale * ((g[i] * weight[i] - a) - ((x[i] - mean) * scale + shift) * c);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] = scale * ((g[i] - a) - ((x[i] - mean) * scale + shift) * c);
+}
+
+// Adds one row's share of the gradients of weight and bias.
+template <class T>
+void add_parameters(T* weight, T* bias, const T* g, const T* x, int64_t n, const T* statistics) {
+  const T mean = statistics[0], scale = statistics[2], shift = -statistics[1] * scale;
+  for (int64_t i = 0; i < n; ++i) {
+    weight[i] += g[i] * ((x[i] - mean) * scale + shift);
+    bias[i] += g[i];
+  }
+}
+
+template <class T>
+T* data_or_null(const Tensor& t) {
+  return t.defined() ? t.ptr<T>() : nullptr;
+}
+
+template <class T>
+void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+                 const Tensor& grad, const Tensor& input, const Tensor& statistics, const Tensor& weight) {
+  const int64_t m = input.size(0), n = input.size(1);
+  const bool parameters = grad_weight.defined() || grad_bias.defined();
+  const int64_t group = std::max<int64_t>(1, (m + kGroupCount - 1) / kGroupCount),
+                groups = (m + group - 1) / group;
+  const Workspace<T> sums(parameters ? std::max<int64_t>(1, groups * 2 * n) : 1);
+  const T *g = grad.ptr<T>(), *x = input.ptr<T>(), *stats = statistics.ptr<T>(), *w = data_or_null<T>(weight);
+  T* gx = data_or_null<T>(grad_input);
+  parallel_for(groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      T* part = sums.data() + (parameters ? q * 2 * n : 0);
+      if (parameters) std::fill_n(part, 2 * n, T(0));
+      for (int64_t r = q * group; r < std::min(m, (q + 1) * group); ++r) {
+        if (gx != nullptr) input_gradient(gx + r * n, g + r * n, x + r * n, n, stats + 3 * r, w);
+        if (parameters) add_parameters(part, part + n, g + r * n, x + r * n, n, stats + 3 * r);
+      }
+    }
+  });
+  const auto total = [&](const Tensor& out, int64_t offset) {
+    if (!out.defined()) return;
+    T* to = out.ptr<T>();
+    std::fill_n(to, n, T(0));
+    for (int64_t q = 0; q < groups; ++q)
+      for (int64_t i = 0; i < n; ++i) to[i] += sums.data()[q * 2 * n + offset + i];
+  };
+  total(grad_weight, 0);
+  total(grad_bias, n);
+}
+
+}  // namespace
+
+void layer_normalize(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight,
+                     const Tensor& bias, double eps) {
+  dispatch(input.dtype(), FloatTypes{}, "layer_norm", [&]<class T>(Type<T>) {
+    const int64_t m = input.size(0), n = input.size(1);
+    const T *x = input.ptr<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
+    T *to = out.ptr<T>(), *stats = statistics.ptr<T>();
+    parallel_for(m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        row_statistics(x + r * n, n, eps, stats + 3 * r);
+        normalize_row(to + r * n, x + r * n, n, stats + 3 * r, w, b);
+      }
+    });
+  });
+}
+
+void layer_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+                    const Tensor& grad_output, const Tensor& input, const Tensor& statistics,
+                    const Tensor& weight) {
+  dispatch(input.dtype(), FloatTypes{}, "layer_norm_backward", [&]<class T>(Type<T>) {
+    backward_of<T>(grad_input, grad_weight, grad_bias, grad_output, input, statistics, weight);
+  });
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,124 @@
+// TransformerEncoder, TransformerDecoder, Transformer.
+#include "tandem/nn/layers/transformer.h"
+
+#include <limits>
+
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/tril.h"
+
+namespace tandem::nn {
+namespace {
+
+template <class Layer>
+void check_layers(const char* name, const Layer& layer, int64_t count) {
+  check(!layer.is_empty(), name, ": the layer is an empty module holder");
+  check(count >= 0, name, ": num_layers must not be negative, got ", count);
+}
+
+template <class LayerOptions>
+LayerOptions layer_options(const TransformerOptions& o) {
+  return LayerOptions(o.d_model(), o.nhead())
+      .dim_feedforward(o.dim_feedforward())
+      .dropout(o.dropout())
+      .activation(o.activation());
+}
+
+}  // namespace
+
+TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options)
+    : options(std::move(options)) {
+  TransformerEncoderImpl::reset();
+}
+void TransformerEncoderImpl::reset() {
+  check_layers("TransformerEncoder", options.encoder_layer(), options.num_layers());
+  layers = register_module("layers", ModuleList());
+  for (int64_t i = 0; i < options.num_layers(); ++i) layers->push_back(options.encoder_layer()->clone());
+  if (options.norm().is_empty()) return;
+  norm = options.norm().clone();
+  register_module("norm", norm.ptr());
+}
+void TransformerEncoderImpl::reset_parameters() {
+  for (std::size_t i = 0; i < layers->size(); ++i)
+    layers->at<TransformerEncoderLayerImpl>(i).reset_parameters();
+}
+Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask,
+                                       const Tensor& src_key_padding_mask) {
+  Tensor x = src;
+  for (std::size_t i = 0; i < layers->size(); ++i)
+    x = call(layers->at<TransformerEncoderLayerImpl>(i), x, src_mask, src_key_padding_mask);
+  return norm.is_empty() ? x : norm.forward(x);
+}
+
+TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options)
+    : options(std::move(options)) {
+  TransformerDecoderImpl::reset();
+}
+void TransformerDecoderImpl::reset() {
+  check_layers("TransformerDecoder", options.decoder_layer(), options.num_layers());
+  layers = register_module("layers", ModuleList());
+  for (int64_t i = 0; i < options.num_layers(); ++i) layers->push_back(options.decoder_layer()->clone());
+  if (options.norm().is_empty()) return;
+  norm = options.norm().clone();
+  register_module("norm", norm.ptr());
+}
+void TransformerDecoderImpl::reset_parameters() {
+  for (std::size_t i = 0; i < layers->size(); ++i)
+    layers->at<TransformerDecoderLayerImpl>(i).reset_parameters();
+}
+Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
+                                       const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
+                                       const Tensor& memory_key_padding_mask) {
+  Tensor x = tgt;
+  for (std::size_t i = 0; i < layers->size(); ++i)
+    x = call(layers->at<TransformerDecoderLayerImpl>(i), x, memory, tgt_mask, memory_mask,
+             tgt_key_padding_mask, memory_key_padding_mask);
+  return norm.is_empty() ? x : norm.forward(x);
+}
+
+TransformerImpl::TransformerImpl(TransformerOptions options) : options(std::move(options)) {
+  TransformerImpl::reset();
+}
+void TransformerImpl::reset() {
+  const auto normalization = [&] { return AnyModule(LayerNorm(LayerNormOptions({options.d_model()}))); };
+  if (options.custom_encoder().is_empty())
+    encoder = AnyModule(
+        TransformerEncoder(TransformerEncoderOptions(layer_options<TransformerEncoderLayerOptions>(options),
+                                                     options.num_encoder_layers())
+                               .norm(normalization())));
+  else
+    encoder = options.custom_encoder().clone();
+  register_module("encoder", encoder.ptr());
+  if (options.custom_decoder().is_empty())
+    decoder = AnyModule(
+        TransformerDecoder(TransformerDecoderOptions(layer_options<TransformerDecoderLayerOptions>(options),
+                                                     options.num_decoder_layers())
+                               .norm(normalization())));
+  else
+    decoder = options.custom_decoder().clone();
+  register_module("decoder", decoder.ptr());
+  reset_parameters();
+}
+void TransformerImpl::reset_parameters() {
+  for (const Tensor& p : parameters())
+    if (p.dim() > 1) init::xavier_uniform_(p);
+}
+
+Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask,
+                                const Tensor& tgt_mask, const Tensor& memory_mask,
+                                const Tensor& src_key_padding_mask, const Tensor& tgt_key_padding_mask,
+                                const Tensor& memory_key_padding_mask) {
+  const int64_t width = options.d_model();
+  check(src.dim() == 3 && tgt.dim() == 3 && src.size(1) == tgt.size(1) && src.size(2) == width &&
+            tgt.size(2) == width,
+        "Transformer: expected src [S, N, ", width, "] and tgt [T, N, ", width, "]\n  src ", src, "\n  tgt ",
+        tgt);
+  const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
+  return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
+}
+
+Tensor TransformerImpl::generate_square_subsequent_mask(int64_t sz) {
+  check(sz >= 0, "generate_square_subsequent_mask: sz must not be negative, got ", sz);
+  return full({sz, sz}, -std::numeric_limits<double>::infinity(), dtype(get_default_dtype())).triu(1);
+}
+
+}  // namespace tandem::nn
