@@ -2,7 +2,6 @@
 #include "tandem/core/generator.h"
 
 #include <mutex>
-#include <random>
 
 #include "tandem/core/fork.h"
 
@@ -10,7 +9,6 @@ namespace tandem {
 
 struct Generator::State {
   detail::ForkMutex mutex;
-  std::mutex of_program;
   uint64_t seed, offset = 0;
 };
 
@@ -33,20 +31,6 @@ void Generator::set_offset(uint64_t offset) const {
   std::lock_guard lock(state_->mutex);
   state_->offset = offset;
 }
-uint64_t Generator::seed() const {
-  std::random_device source;
-  const uint64_t seed = uint64_t{source()} << 32 | source();
-  set_current_seed(seed);
-  return seed;
-}
-Generator Generator::clone() const {
-  Generator out;
-  std::lock_guard lock(state_->mutex);
-  out.state_->seed = state_->seed;
-  out.state_->offset = state_->offset;
-  return out;
-}
-std::mutex& Generator::mutex() const { return state_->of_program; }
 Generator::Draw Generator::next() const { return take(1); }
 Generator::Draw Generator::take(uint64_t count) const {
   std::lock_guard lock(state_->mutex);

@@ -4,7 +4,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "tandem/core/device.h"
 
@@ -23,16 +22,6 @@ class Generator {
   /// Number of draws taken so far. A checkpoint stores the seed and this offset.
   uint64_t offset() const;
   void set_offset(uint64_t offset) const;
-  uint64_t get_offset() const { return offset(); }
-  /// Restarts the stream from a seed that the operating system chooses, and returns it.
-  uint64_t seed() const;
-  /// A stream of its own in the same state.
-  Generator clone() const;
-  bool defined() const { return true; }
-  Device device() const { return Device(kCPU); }
-  /// For programs that lock it around draws, as LibTorch requires; draws do not need it.
-  std::mutex& mutex() const;
-  friend bool operator==(const Generator& a, const Generator& b) { return a.state_ == b.state_; }
   /// The seed and offset of one draw; the next draw gets another offset. Thread-safe.
   struct Draw {
     uint64_t seed, offset;

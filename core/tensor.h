@@ -39,7 +39,11 @@ class Stream;
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(nullopt_t) {}  ///< Undefined: what LibTorch's optional tensors are without a value.
+  // LibTorch's parameters that may be missing are optional; a missing tensor here is undefined.
+  Tensor(nullopt_t) {}
+  template <class Optional>
+  requires(std::is_same_v<Optional, optional<Tensor>>) Tensor(const Optional& tensor)
+      : impl_(tensor.has_value() ? tensor->impl_ : nullptr) {}
   explicit Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {}
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
@@ -198,6 +202,10 @@ class Tensor {
   /// A detached alias (LibTorch's .data()). Writes through it do not bump the version counter, so backward does
   /// not notice when they overwrite values it needs. After such a write through detach(), backward throws.
   Tensor data() const;
+  template <class T>
+  T* data() const {
+    return data_ptr<T>();
+  }
   Tensor tensor_data() const { return detach(); }
   Tensor variable_data() const { return data(); }
   /// Makes this tensor share `other`'s storage, and take its shape, strides and dtype.

@@ -14,10 +14,7 @@ using tandem::TypeMeta;
 
 namespace torch {
 
-using tandem::adjoint;
 using tandem::canCast;
-using tandem::conj;
-using tandem::conj_physical;
 using tandem::DeprecatedTypeProperties;
 using tandem::device_index;
 using tandem::DeviceTypeName;
@@ -47,9 +44,6 @@ using tandem::kXPU;
 using tandem::memory_format;
 using tandem::PackedTensorAccessor32;
 using tandem::PackedTensorAccessor64;
-using tandem::real;
-using tandem::resolve_conj;
-using tandem::resolve_neg;
 using tandem::scalarTypeToTypeMeta;
 using tandem::toOpMathType;
 using tandem::TypeMeta;
@@ -92,24 +86,6 @@ struct OpMathType {
 };
 template <class T>
 using opmath_type = typename OpMathType<T>::type;
-
-/// Names the kind of generator for make_generator; all devices have the same kind.
-struct CPUGeneratorImpl {};
-struct CUDAGeneratorImpl {};
-template <class Kind>
-tandem::Generator make_generator() {
-  return tandem::Generator();
-}
-template <class Kind>
-tandem::Generator make_generator(uint64_t seed) {
-  return tandem::Generator(seed);
-}
-namespace detail {
-inline const tandem::Generator& getDefaultCPUGenerator() { return tandem::default_generator(); }
-inline tandem::Generator createCPUGenerator(uint64_t seed = tandem::Generator::kDefaultSeed) {
-  return tandem::Generator(seed);
-}
-}  // namespace detail
 
 /// A DeviceGuard that may be without a device.
 class OptionalDeviceGuard {
