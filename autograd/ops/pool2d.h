@@ -24,6 +24,10 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, IntArrayR
 /// Input [N, C, L] or [C, L].
 Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},
                   IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false);
+/// max_pool1d, and the position of each maximum in its row (int64).
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
+                                                   IntArrayRef stride = {}, IntArrayRef padding = 0,
+                                                   IntArrayRef dilation = 1, bool ceil_mode = false);
 /// Average pooling to output_size, one number or two. Window i of an axis is [floor(i in / out),
 /// ceil((i + 1) in / out)).
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size);

@@ -13,6 +13,7 @@
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/sort.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
@@ -22,23 +23,43 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-Tensor quantiles(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim) {
-  check(self.is_floating_point() && q.dtype() == self.dtype(),
-        "quantile: expected one floating point dtype\n  self ", self, "\n  q    ", q);
-  check(q.dim() <= 1, "quantile: q must be a number or a vector, got ", q);
-  check(q.numel() == 0 || logical_and(q >= 0, q <= 1).all().item<bool>(), "quantile: q must be in [0, 1]");
+void check_quantiles(const char* operation, const Tensor& self, const Tensor& q) {
+  check(self.is_floating_point() && q.dtype() == self.dtype(), operation,
+        ": expected one floating point dtype\n  self ", self, "\n  q    ", q);
+  check(q.dim() <= 1, operation, ": q must be a number or a vector, got ", q);
+  check(q.numel() == 0 || logical_and(q >= 0, q <= 1).all().item<bool>(), operation, ": q must be in [0, 1]");
+  check(self.numel() > 0, operation, ": expected a tensor with elements, got ", self);
+}
+
+// The value at `place` between the sorted elements `below` and `above` it.
+Tensor interpolated(const char* operation, std::string_view mode, const Tensor& below, const Tensor& above,
+                    const Tensor& place) {
+  const Tensor low = place.floor(), at_low = low == place;
+  if (mode == "lower") return below;
+  if (mode == "higher") return above;
+  if (mode == "nearest") return where(place.round() == low, below, above);
+  check(mode == "linear" || mode == "midpoint", operation,
+        ": interpolation must be \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\", got \"",
+        mode, "\"");
+  const Tensor part = mode == "linear" ? place - low : full({}, 0.5, place.options());
+  return where(at_low, below, below + (above - below) * part);  // infinities have no difference
+}
+
+Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim,
+                 bool keepdim, std::string_view interpolation, bool skip_nan) {
+  check_quantiles(operation, self, q);
   const Tensor whole = dim && self.dim() > 0 ? self : self.reshape({-1});
   const Tensor x = whole.movedim(dim ? wrap_dim(*dim, whole.dim()) : 0, -1);
-  const int64_t n = x.size(-1);
-  check(self.numel() > 0, "quantile: expected a tensor with elements, got ", self);
-  const Tensor sorted = std::get<0>(tandem::sort(x, -1));
-  const Tensor place = q.detach().reshape({-1}) * static_cast<double>(n - 1);
-  const Tensor low = place.floor(), high = place.ceil();
-  const Tensor below = sorted.index_select(-1, low.to(kLong)),
-               above = sorted.index_select(-1, high.to(kLong));
-  Tensor out = below + (above - below) * (place - low);
-  out = where(low == high, below, out);  // infinities have no difference
-  out = where(x.isnan().any(-1, true), Scalar(std::numeric_limits<double>::quiet_NaN()), out);
+  const Tensor sorted = std::get<0>(tandem::sort(x, -1)), missing = x.detach().isnan();
+  // NaN comes last: the others are counted.
+  const Tensor count = skip_nan ? logical_not(missing).sum(IntArrayRef(-1), true)
+                                : full({1}, x.size(-1), missing.options().dtype(kLong));
+  const Tensor place = q.detach().reshape({-1}) * (count - 1).clamp_min(Scalar(0)).to(q.dtype());
+  Dims sizes(x.sizes());
+  sizes.back() = q.numel();
+  const auto element = [&](const Tensor& at) { return sorted.gather(-1, at.to(kLong).expand(sizes)); };
+  Tensor out = interpolated(operation, interpolation, element(place.floor()), element(place.ceil()), place);
+  if (!skip_nan) out = where(missing.any(-1, true), Scalar(std::numeric_limits<double>::quiet_NaN()), out);
   // Moves the quantiles to the front and restores the reduced dimensions.
   out = out.movedim(-1, 0);
   if (keepdim) {
@@ -107,11 +128,39 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   return none.index_add(0, bin.clamp_max(Scalar(bins - 1)), ones_like(inside));
 }
 
-Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim) {
-  return quantiles(self, q, dim, keepdim);
+Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                std::string_view interpolation) {
+  return quantiles("quantile", self, q, dim, keepdim, interpolation, false);
 }
-Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim) {
-  return quantiles(self, full({}, q, self.options()), dim, keepdim);
+Tensor quantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+                std::string_view interpolation) {
+  return quantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
+}
+Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim, bool keepdim,
+                   std::string_view interpolation) {
+  return quantiles("nanquantile", self, q, dim, keepdim, interpolation, true);
+}
+Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim, bool keepdim,
+                   std::string_view interpolation) {
+  return nanquantile(self, full({}, q, self.options()), dim, keepdim, interpolation);
+}
+
+// The lower median of the sorted elements before the NaN. Integers have no NaN.
+std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim) {
+  if (!self.is_floating_point() || self.dim() == 0) return median(self, dim, keepdim);
+  dim = wrap_dim(dim, self.dim());
+  check(self.size(dim) > 0, "nanmedian: dimension ", dim, " must not be empty, got ", self);
+  const Tensor count = logical_not(self.detach().isnan()).sum(IntArrayRef(dim), true);
+  const Tensor place = (count - 1).clamp_min(Scalar(0)).div(Scalar(2), "floor");
+  const Tensor index = argsort(self.detach(), dim).gather(dim, place), value = self.gather(dim, index);
+  if (keepdim) return {value, index};
+  return {value.squeeze(dim), index.squeeze(dim)};
+}
+Tensor nanmedian(const Tensor& self) {
+  if (!self.is_floating_point() || self.numel() == 0) return median(self);
+  Tensor out = std::get<0>(nanmedian(self.detach().reshape({-1}), 0, false));
+  record_shared(out, self, dim_mask({}, self.dim()), false, "NanmedianBackward");
+  return out;
 }
 
 // Equal values form runs in the sorted order. Takes the last position of the first of the longest runs.

@@ -1,5 +1,6 @@
 // Differences, quantiles, histograms and other statistics.
 #pragma once
+#include <string_view>
 #include <tuple>
 
 #include "tandem/core/tensor.h"
@@ -18,10 +19,20 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p = 2);
 /// The number of elements in each of `bins` equal intervals of [min, max], as floating point. With min = max,
 /// the range is that of the values. No gradient.
 Tensor histc(const Tensor& self, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
-/// The q-quantile (0 <= q <= 1) along `dim`, or of all elements, interpolated linearly. For a vector q the
-/// results are along a new first dimension. NaN if any element is NaN.
-Tensor quantile(const Tensor& self, double q, optional<int64_t> dim = nullopt, bool keepdim = false);
-Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false);
+/// The q-quantile (0 <= q <= 1) along `dim`, or of all elements. For a vector q the results are along a new first
+/// dimension. NaN if any element is NaN; nanquantile leaves NaN out. interpolation between the two elements next to the
+/// quantile: "linear", "lower", "higher", "midpoint" or "nearest".
+Tensor quantile(const Tensor& self, double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                std::string_view interpolation = "linear");
+Tensor quantile(const Tensor& self, const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                std::string_view interpolation = "linear");
+Tensor nanquantile(const Tensor& self, double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                   std::string_view interpolation = "linear");
+Tensor nanquantile(const Tensor& self, const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                   std::string_view interpolation = "linear");
+/// The lower median of the elements that are not NaN, NaN if there are none; (values, indices) along `dim`.
+Tensor nanmedian(const Tensor& self);
+std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, int64_t dim, bool keepdim = false);
 /// The most frequent value along `dim` (the smallest of several), and the index of one occurrence.
 std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim = -1, bool keepdim = false);
 /// Covariance matrix of the variables in the rows of a matrix, or the variance of a vector: [n, n] or [].

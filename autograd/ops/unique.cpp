@@ -179,4 +179,8 @@ Result unique_consecutive(const Tensor& self, bool return_inverse, bool return_c
   return out;
 }
 
+Result unique_dim_consecutive(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
+  return unique_consecutive(self, return_inverse, return_counts, dim);
+}
+
 }  // namespace tandem

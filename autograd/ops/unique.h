@@ -36,5 +36,8 @@ std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& self, int64_t dim, b
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse = false,
                                                       bool return_counts = false,
                                                       optional<int64_t> dim = nullopt);
+std::tuple<Tensor, Tensor, Tensor> unique_dim_consecutive(const Tensor& self, int64_t dim,
+                                                          bool return_inverse = false,
+                                                          bool return_counts = false);
 
 }  // namespace tandem

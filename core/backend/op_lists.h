@@ -24,10 +24,10 @@ using GradientOps = TypeList<
 using UnaryOps = concat_t<GradientOps, TypeList<struct Neg, struct Sign, struct Floor, struct Ceil,
                                                 struct Round, struct Trunc, struct Frac, struct BitNot>>;
 /// Two arguments and a result of one type (arithmetic_ops.h, bitwise_ops.h).
-using BinaryOps =
-    TypeList<struct Add, struct Mul, struct Div, struct TruncDivide, struct Fmod, struct Remainder,
-             struct FloorDivide, struct Pow, struct Maximum, struct Minimum, struct Atan2, struct Hypot,
-             struct BitAnd, struct BitOr, struct BitXor, struct ShiftLeft, struct ShiftRight>;
+using BinaryOps = TypeList<struct Add, struct Mul, struct Div, struct TruncDivide, struct Fmod,
+                           struct Remainder, struct FloorDivide, struct Pow, struct Maximum, struct Minimum,
+                           struct Atan2, struct Hypot, struct Gcd, struct Lcm, struct Nextafter,
+                           struct BitAnd, struct BitOr, struct BitXor, struct ShiftLeft, struct ShiftRight>;
 /// Two arguments of one type, the result bool (compare_ops.h).
 using CompareOps =
     TypeList<struct Eq, struct Ne, struct Lt, struct Le, struct Gt, struct Ge, struct LogicalAnd,

@@ -27,6 +27,12 @@ struct RandomKernels {
   Kernel<"multinomial",
          void(const Tensor& out, const Tensor& weights, bool replacement, const Generator::Draw& draw)>
       multinomial;
+  /// out[i] = a number of events with the rate rates[i] >= 0, and the number of successes in counts[i] trials with
+  /// probabilities[i]. All are float64 and row-major; NaN stays.
+  Kernel<"poisson", void(const Tensor& out, const Tensor& rates, const Generator::Draw& draw)> poisson;
+  Kernel<"binomial", void(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
+                          const Generator::Draw& draw)>
+      binomial;
 };
 
 }  // namespace tandem

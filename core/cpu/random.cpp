@@ -8,6 +8,7 @@
 #include "tandem/core/backend/random.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/count_ops.h"
 #include "tandem/core/formulas/random_ops.h"
 
 namespace tandem::cpu {
@@ -128,8 +129,27 @@ void multinomial(const Tensor& out, const Tensor& weights, bool replacement, con
   });
 }
 
+constexpr int64_t kCountGrain = 256;  // elements per thread: a count takes several logarithms
+
+void poisson(const Tensor& out, const Tensor& rates, const Generator::Draw& draw) {
+  parallel_for(out.numel(), kCountGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      out.ptr<double>()[i] = ops::poisson(rates.ptr<double>()[i], ops::UniformPairs(draw, i));
+  });
+}
+
+void binomial(const Tensor& out, const Tensor& counts, const Tensor& probabilities,
+              const Generator::Draw& draw) {
+  parallel_for(out.numel(), kCountGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      out.ptr<double>()[i] =
+          ops::binomial(counts.ptr<double>()[i], probabilities.ptr<double>()[i], ops::UniformPairs(draw, i));
+  });
+}
+
 }  // namespace
 
-constinit const RandomKernels random_kernels{.fill = fill_kernels, .multinomial = multinomial};
+constinit const RandomKernels random_kernels{
+    .fill = fill_kernels, .multinomial = multinomial, .poisson = poisson, .binomial = binomial};
 
 }  // namespace tandem::cpu

@@ -1,8 +1,11 @@
-// Running sums and products on the CPU. kTile lines are processed side by side to hide the latency of each
+// Running sums, products and extremes on the CPU. kTile lines are processed side by side to hide the latency of each
 // line's dependency chain.
+#include <limits>
+
 #include "tandem/core/backend/scan.h"
 #include "tandem/core/cpu/loop.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/scan_ops.h"
 #include "tandem/core/line_split.h"
 
 namespace tandem::cpu {
@@ -106,9 +109,38 @@ void linear_recurrence(const Tensor& out, const Tensor& a, const Tensor& b, int6
   });
 }
 
+void logcumsumexp(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
+  dispatch(in.dtype(), FloatTypes{}, "logcumsumexp", [&]<class T>(Type<T>) {
+    run_scan<T>(out, in, dim, reverse, -std::numeric_limits<double>::infinity(),
+                [](double a, double b) { return ops::log_add_exp(a, b); });
+  });
+}
+
+void cummax(const Tensor& out, const Tensor& in, int64_t dim, bool smallest) {
+  const LineSplit s(in.sizes(), dim);
+  if (s.n == 0) return;
+  dispatch(in.dtype(), ComputedTypes{}, "cummax", [&]<class T>(Type<T>) {
+    parallel_for(s.lines(), std::max<int64_t>(1, kGrain / s.n), [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) {
+        const int64_t start = line / s.inner * s.n * s.inner + line % s.inner;
+        const T* x = in.ptr<T>() + start;
+        int64_t* o = out.ptr<int64_t>() + start;
+        int64_t best = 0;
+        for (int64_t i = 0; i < s.n; ++i) {
+          if (ops::extends(x[best * s.inner], x[i * s.inner], smallest)) best = i;
+          o[i * s.inner] = best;
+        }
+      }
+    });
+  });
+}
+
 }  // namespace
 
-constinit const ScanKernels scan_kernels{
-    .cumsum = cumsum, .cumprod = cumprod, .linear_recurrence = linear_recurrence};
+constinit const ScanKernels scan_kernels{.cumsum = cumsum,
+                                         .cumprod = cumprod,
+                                         .linear_recurrence = linear_recurrence,
+                                         .logcumsumexp = logcumsumexp,
+                                         .cummax = cummax};
 
 }  // namespace tandem::cpu

@@ -163,5 +163,45 @@ struct Hypot {
     return std::hypot(a, b);
   }
 };
+/// The greatest common divisor, not negative except where the magnitude of the smallest integer wraps.
+struct Gcd {
+  static constexpr const char* name = "gcd";
+  using Types = IntTypes;
+  template <class T>
+  TANDEM_HD static Wrapping<T> magnitude(T a) {
+    return a < T(0) ? Wrapping<T>(0) - static_cast<Wrapping<T>>(a) : static_cast<Wrapping<T>>(a);
+  }
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    Wrapping<T> x = magnitude(a), y = magnitude(b);
+    while (y != 0) {
+      const Wrapping<T> rest = x % y;
+      x = y;
+      y = rest;
+    }
+    return static_cast<T>(x);
+  }
+};
+/// The least common multiple, 0 if either argument is 0.
+struct Lcm {
+  static constexpr const char* name = "lcm";
+  using Types = IntTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    using W = Wrapping<T>;
+    if (a == T(0) || b == T(0)) return T(0);
+    const W divisor = Gcd::magnitude(Gcd::apply(a, b));
+    return static_cast<T>(Gcd::magnitude(a) / divisor * Gcd::magnitude(b));
+  }
+};
+/// The number that follows a in the direction of b.
+struct Nextafter {
+  static constexpr const char* name = "nextafter";
+  using Types = FloatTypes;
+  template <class T>
+  TANDEM_HD static T apply(T a, T b) {
+    return std::nextafter(a, b);
+  }
+};
 
 }  // namespace tandem::ops

@@ -50,6 +50,7 @@ struct Maker {
 }  // namespace
 
 constinit const FillRandomKernels fill_random_kernels = FillRandomKernels::from<Maker>();
-constinit const RandomKernels random_kernels{.fill = fill_random_kernels, .multinomial = multinomial};
+constinit const RandomKernels random_kernels{
+    .fill = fill_random_kernels, .multinomial = multinomial, .poisson = poisson, .binomial = binomial};
 
 }  // namespace tandem::cuda_impl

@@ -1,4 +1,4 @@
-// Running sums, products and linear recurrences on CUDA.
+// Running sums, products, extremes and linear recurrences on CUDA.
 //
 // With many or short lines, one thread per line. Otherwise one block scans a line, or one of its parts after
 // a first kernel has folded every part. The choice depends only on shapes, so results have a fixed order.
@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "tandem/core/backend/scan.h"
+#include "tandem/core/formulas/scan_ops.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/tables.h"
@@ -77,6 +78,42 @@ struct Recurrences {
     return {then.a * first.a, then.b + then.a * first.b};
   }
   __device__ static T value(State s) { return static_cast<T>(s.b); }
+};
+
+template <class T_>
+struct LogSums {
+  using T = T_;
+  using State = double;
+  const T* in;
+  __device__ static State none() { return -HUGE_VAL; }
+  __device__ State load(int64_t at) const { return static_cast<State>(in[at]); }
+  __device__ static State join(State a, State b) { return ops::log_add_exp(a, b); }
+  __device__ static T value(State s) { return static_cast<T>(s); }
+};
+
+// The extreme element so far and its position along the dimension; -1: none.
+template <class A>
+struct Extreme {
+  A value;
+  int64_t index;
+  friend __device__ Extreme shuffle_up(Extreme s, int apart) {
+    return {cuda_impl::shuffle_up(s.value, apart), cuda_impl::shuffle_up(s.index, apart)};
+  }
+};
+// A holds every value of the input's dtype.
+template <class In, class A, bool kSmallest>
+struct Extremes {
+  using T = int64_t;
+  using State = Extreme<A>;
+  const In* in;
+  int64_t n, inner;
+  __device__ static State none() { return {A(0), -1}; }
+  __device__ State load(int64_t at) const { return {static_cast<A>(in[at]), at / inner % n}; }
+  __device__ static State join(State a, State b) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    return ops::extends(a.value, b.value, kSmallest) ? b : a;
+  }
+  __device__ static T value(State s) { return s.index; }
 };
 
 constexpr int kItems = 4;  // elements per thread in a tile
@@ -216,9 +253,28 @@ void linear_recurrence(const Tensor& out, const Tensor& a, const Tensor& b, int6
   });
 }
 
+void logcumsumexp(const Tensor& out, const Tensor& in, int64_t dim, bool reverse) {
+  dispatch(in.dtype(), FloatTypes{}, "logcumsumexp",
+           [&]<class T>(Type<T>) { scan("logcumsumexp", LogSums<T>{in.ptr<T>()}, out, dim, reverse); });
+}
+void cummax(const Tensor& out, const Tensor& in, int64_t dim, bool smallest) {
+  const LineSplit split(in.sizes(), dim);
+  dispatch(in.dtype(), ComputedTypes{}, "cummax", [&]<class T>(Type<T>) {
+    using A = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+    const T* from = in.ptr<T>();
+    if (smallest)
+      scan("cummin", Extremes<T, A, true>{from, split.n, split.inner}, out, dim, false);
+    else
+      scan("cummax", Extremes<T, A, false>{from, split.n, split.inner}, out, dim, false);
+  });
+}
+
 }  // namespace
 
-constinit const ScanKernels scan_kernels{
-    .cumsum = cumsum, .cumprod = cumprod, .linear_recurrence = linear_recurrence};
+constinit const ScanKernels scan_kernels{.cumsum = cumsum,
+                                         .cumprod = cumprod,
+                                         .linear_recurrence = linear_recurrence,
+                                         .logcumsumexp = logcumsumexp,
+                                         .cummax = cummax};
 
 }  // namespace tandem::cuda_impl

@@ -141,7 +141,7 @@ void fold_into(Tensor out, const Tensor& block, ReduceOp op) {
   }
 }
 
-void copy(Tensor to, const Tensor& from) {
+void copy_into(Tensor to, const Tensor& from) {
   const NoGradGuard guard;
   to.copy_(from.view(to.sizes()));
 }
@@ -245,11 +245,11 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, 
   arguments.shape(output);
   const Tensor received = stack_for(output, size());
   const auto run = [output, input, received, op, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(output, input);
+    if (engine == nullptr) return copy_into(output, input);
     const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), output.nbytes());
     engine->all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
     const NoGradGuard guard;
-    copy(output, received.select(0, 0));
+    copy_into(output, received.select(0, 0));
     for (int i = 1; i < size; ++i)
       fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
     if (op == ReduceOp::AVG) divide(output, size);
@@ -277,12 +277,12 @@ WorkPtr ProcessGroup::all_gather(const Tensors& outputs, const Tensor& input) {
   arguments.shape(input);
   const Tensor received = stack_for(input, size());
   const auto run = [outputs, input, received](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(outputs[0], input);
+    if (engine == nullptr) return copy_into(outputs[0], input);
     const std::vector<std::size_t> bytes(outputs.size(), input.nbytes());
     engine->all_gather(input.data_ptr(), received.data_ptr(), bytes.data(), options);
     const NoGradGuard guard;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
+      copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
   return impl_->state->submit(arguments.call, run);
 }
@@ -294,7 +294,7 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input) {
   arguments.blocks("output", output, input);
   arguments.shape(input);
   const auto run = [output, input, size = size()](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(output, input);
+    if (engine == nullptr) return copy_into(output, input);
     const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), input.nbytes());
     engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
   };
@@ -315,7 +315,7 @@ WorkPtr ProcessGroup::all_gather(const Tensor& output, const Tensor& input, IntA
   arguments.call.set_splits(all);
   const auto run = [output, input, bytes = split_bytes(all, row_bytes(output))](Engine* engine,
                                                                                 const CallOptions& options) {
-    if (engine == nullptr) return copy(output, input);
+    if (engine == nullptr) return copy_into(output, input);
     engine->all_gather(input.data_ptr(), output.data_ptr(), bytes.data(), options);
   };
   return impl_->state->submit(arguments.call, run);
@@ -363,7 +363,7 @@ WorkPtr ProcessGroup::exchange(const Tensor& output, const Tensor& input, IntArr
   GroupState* const group = impl_->state.get();
   const bool compares = splits && all.empty();
   const auto run = [=, bytes = row_bytes(input)](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(output, input);
+    if (engine == nullptr) return copy_into(output, input);
     if (compares) compare_splits(*group, group->executing(), out, in);
     const auto out_bytes = split_bytes(out, bytes), in_bytes = split_bytes(in, bytes);
     engine->all_to_all(input.data_ptr(), in_bytes.data(), output.data_ptr(), out_bytes.data(), options);
@@ -379,12 +379,12 @@ WorkPtr ProcessGroup::gather(const Tensors& outputs, const Tensor& input, int ro
   arguments.shape(input);
   const Tensor received = rank() == root ? stack_for(input, size()) : Tensor();
   const auto run = [outputs, input, received, root](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(outputs[0], input);
+    if (engine == nullptr) return copy_into(outputs[0], input);
     void* out = received.defined() ? received.data_ptr() : nullptr;
     engine->gather(input.data_ptr(), out, input.nbytes(), root, options);
     const NoGradGuard guard;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      copy(outputs[i], received.select(0, static_cast<int64_t>(i)));
+      copy_into(outputs[i], received.select(0, static_cast<int64_t>(i)));
   };
   return impl_->state->submit(arguments.call, run);
 }
@@ -397,7 +397,7 @@ WorkPtr ProcessGroup::scatter(const Tensor& output, const Tensors& inputs, int r
   arguments.shape(output);
   const Tensor sent = rank() == root ? stack_for(output, size()) : Tensor();
   const auto run = [output, inputs, sent, root](Engine* engine, const CallOptions& options) {
-    if (engine == nullptr) return copy(output, inputs[0]);
+    if (engine == nullptr) return copy_into(output, inputs[0]);
     const NoGradGuard guard;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       sent.select(0, static_cast<int64_t>(i)).copy_(inputs[i].view({inputs[i].numel()}));

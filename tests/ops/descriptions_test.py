@@ -17,6 +17,10 @@ EXCEPTIONS = {
     "empty empty_like": "have no defined values",
     "tensor from_blob": "take numbers and memory instead of tensors",
     "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial": "return random numbers",
+    "uniform exponential cauchy cauchy_ log_normal log_normal_ geometric geometric_ random poisson binomial":
+        "return random numbers",
+    "empty_strided new_empty_strided empty_permuted": "have no defined values",
+    "from_file": "reads a file",
     "cross_entropy_loss": "is described under its name in PyTorch, cross_entropy",
 }
 DECLARATION = re.compile(r"^(?!inline|template|requires|using|struct|class|namespace|return)\w[\w:<>, ]*[&\s]\s*(\w+)(?=\()", re.M)

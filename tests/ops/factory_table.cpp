@@ -24,8 +24,8 @@ std::vector<Operation> factory_operations() {
       {.name = "new_full",
        .overloads = MEMBER(new_full, T(CT, Ints, CS, Options)),
        .torch = "lambda x, s, v, t: x.new_full(s, v, dtype=t)"},
-      {.name = "fill", WRITE(fill, T(T, CS), T(T, CT))},
-      {.name = "zero", WRITE(zero, T(T))},
+      {OPERATION(fill, T(CT, CS), T(CT, CT)), WRITE(fill, T(T, CS), T(T, CT))},
+      {OPERATION(zero, T(CT)), WRITE(zero, T(T))},
   };
 }
 

@@ -39,6 +39,7 @@ std::vector<Operation> composite_operations();
 std::vector<Operation> linalg_operations();
 std::vector<Operation> ternary_operations();
 std::vector<Operation> factory_operations();
+std::vector<Operation> numeric_operations();
 std::vector<Operation> nn_operations();
 std::vector<Operation> loss_operations();
 std::vector<Operation> recurrent_operations();

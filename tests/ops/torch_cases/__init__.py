@@ -8,8 +8,8 @@ guarantee the first one, so ties are drawn for them.
 import json
 import subprocess
 
-from torch_cases import (attention, composites, extreme, factories, images, indexing, matmul, networks, pairs,  # noqa: F401
-                         pointwise, programs, recurrent, reductions, shapes)
+from torch_cases import (attention, composites, extreme, factories, images, indexing, matmul, networks, numeric,  # noqa: F401
+                         pairs, pointwise, programs, recurrent, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
 from torch_cases.described import resolve, split
 from torch_cases.extreme import EXTREMES  # noqa: F401

@@ -1,0 +1,120 @@
+// gcd, lcm, nextafter, frexp, ldexp, and the functions of complex numbers on real ones.
+#include "tandem/autograd/ops/numbers.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/binary_op.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+template <class Op>
+Tensor of_integers(const char* operation, const Tensor& self, const Tensor& other) {
+  const ScalarType type = result_type(self, other);
+  check(is_integral(type, false), operation, ": expected integers\n  self  ", self, "\n  other ", other);
+  return binary_raw<Op>(self, other, type);
+}
+
+// How a floating point type is stored: a sign, the biased exponent, and the fraction.
+struct FloatBits {
+  ScalarType type;
+  int64_t fraction, mask, bias;  ///< number of bits, largest exponent, the exponent of 1/2
+};
+FloatBits bits_of(ScalarType type) {
+  return type == kDouble ? FloatBits{kLong, 52, 0x7ff, 1022} : FloatBits{kInt, 23, 0xff, 126};
+}
+
+// 2^exponent for the exponents of normal numbers, by writing its bits.
+Tensor power_of_two(const Tensor& exponent, ScalarType type) {
+  const FloatBits stored_as = bits_of(type);
+  return bitwise_left_shift(exponent.to(stored_as.type) + Scalar(stored_as.bias + 1),
+                            Scalar(stored_as.fraction))
+      .view(type);
+}
+
+// self / 2^exponent in two steps, because 2^-exponent may be infinite.
+Tensor scaled_down(const Tensor& self, const Tensor& exponent) {
+  const Tensor half = bitwise_right_shift(exponent, Scalar(1));
+  return self * power_of_two(-half, self.dtype()) * power_of_two(half - exponent, self.dtype());
+}
+
+}  // namespace
+
+Tensor gcd(const Tensor& self, const Tensor& other) { return of_integers<ops::Gcd>("gcd", self, other); }
+Tensor& gcd_(Tensor& self, const Tensor& other) {
+  return inplace_of(self, "gcd_", [&](const Tensor& x) { return gcd(x, other); });
+}
+Tensor lcm(const Tensor& self, const Tensor& other) { return of_integers<ops::Lcm>("lcm", self, other); }
+Tensor& lcm_(Tensor& self, const Tensor& other) {
+  return inplace_of(self, "lcm_", [&](const Tensor& x) { return lcm(x, other); });
+}
+
+Tensor nextafter(const Tensor& self, const Tensor& other) {
+  const ScalarType type = result_type(self, other);
+  check(type == kFloat || type == kDouble, "nextafter: expected float32 or float64\n  self  ", self,
+        "\n  other ", other);
+  return binary_raw<ops::Nextafter>(self.detach(), other.detach(), type);
+}
+
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  check_floating_point("frexp", self);
+  if (self.dtype() == kHalf || self.dtype() == kBFloat16) {
+    const auto [mantissa, exponent] = frexp(self.to(kFloat));
+    return {mantissa.to(self.dtype()), exponent};
+  }
+  const Tensor x = self.detach();
+  const FloatBits stored_as = bits_of(x.dtype());
+  const double smallest =
+      x.dtype() == kDouble ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  // Subnormal numbers are scaled to normal ones.
+  const int64_t shift = stored_as.fraction + 1;
+  const Tensor small = x.abs() < smallest;
+  const Tensor normal = where(small, x * std::ldexp(1.0, static_cast<int>(shift)), x).contiguous();
+  const Tensor stored = bitwise_and(
+      bitwise_right_shift(normal.view(stored_as.type), Scalar(stored_as.fraction)), Scalar(stored_as.mask));
+  const Tensor special = logical_or(x == 0, stored == stored_as.mask);
+  const Tensor exponent =
+      where(special, Scalar(0), stored - stored_as.bias - shift * small.to(stored_as.type));
+  const Tensor mantissa = where(special, self, scaled_down(self, exponent));
+  return {mantissa, exponent.to(kInt)};
+}
+
+Tensor ldexp(const Tensor& self, const Tensor& other) { return self * pow(Scalar(2.0), other); }
+Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(pow(Scalar(2.0), other)); }
+
+Tensor real(const Tensor& self) { return self; }
+Tensor conj(const Tensor& self) { return self; }
+Tensor conj_physical(const Tensor& self) { return self; }
+Tensor& conj_physical_(Tensor& self) { return self; }
+Tensor resolve_conj(const Tensor& self) { return self; }
+Tensor resolve_neg(const Tensor& self) { return self; }
+Tensor imag(const Tensor& self) { fail("imag: a real tensor has no imaginary part: ", self); }
+
+Tensor angle(const Tensor& self) {
+  const Tensor x = as_float(self);
+  const Tensor value = where(x.detach() < 0, full({}, std::numbers::pi, x.options()), zeros({}, x.options()));
+  // NaN stays, and the result has self's history with a gradient of zeros.
+  return where(x.isnan(), x, value);
+}
+
+Tensor isreal(const Tensor& self) { return ones_like(self, kBool); }
+
+Tensor adjoint(const Tensor& self) {
+  check(self.dim() != 1, "adjoint: expected a matrix or a batch of matrices, got ", self);
+  return self.dim() == 0 ? self : self.transpose(-2, -1);
+}
+
+}  // namespace tandem

@@ -1,0 +1,41 @@
+// Integers' divisors, the parts of floating point numbers, and the functions of complex numbers on real ones.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+// ---- integers: shapes broadcast, dtypes promote. Throws Error for other dtypes.
+/// The greatest common divisor and the least common multiple, not negative.
+Tensor gcd(const Tensor& self, const Tensor& other);
+Tensor& gcd_(Tensor& self, const Tensor& other);
+Tensor lcm(const Tensor& self, const Tensor& other);
+Tensor& lcm_(Tensor& self, const Tensor& other);
+
+// ---- floating point numbers
+/// The number that follows self in the direction of other. float32 or float64, without gradient.
+Tensor nextafter(const Tensor& self, const Tensor& other);
+/// (mantissa, int32 exponent) with self = mantissa 2^exponent and |mantissa| in [1/2, 1); exponent 0 for 0, infinities
+/// and NaN. The gradient goes through the mantissa.
+std::tuple<Tensor, Tensor> frexp(const Tensor& self);
+/// self 2^other
+Tensor ldexp(const Tensor& self, const Tensor& other);
+Tensor& ldexp_(Tensor& self, const Tensor& other);
+
+// ---- functions of complex numbers. Every tensor is real here.
+/// self itself.
+Tensor real(const Tensor& self);
+Tensor conj(const Tensor& self);
+Tensor conj_physical(const Tensor& self);
+Tensor& conj_physical_(Tensor& self);
+Tensor resolve_conj(const Tensor& self);
+Tensor resolve_neg(const Tensor& self);
+/// Throws Error: a real tensor has no imaginary part.
+Tensor imag(const Tensor& self);
+/// pi for negative numbers, NaN for NaN, else 0; the gradient is 0. Integers give the default dtype.
+Tensor angle(const Tensor& self);
+/// bool: true everywhere.
+Tensor isreal(const Tensor& self);
+/// The last two dimensions transposed. Throws Error for a vector.
+Tensor adjoint(const Tensor& self);
+
+}  // namespace tandem

@@ -1,0 +1,22 @@
+// What running log-sums and extremes do with two elements, for host and device.
+#pragma once
+#include <cmath>
+
+#include "tandem/core/host_device.h"
+
+namespace tandem::ops {
+
+/// log(e^a + e^b) without overflow; infinities are exact.
+TANDEM_HD inline double log_add_exp(double a, double b) {
+  const double most = a > b || a != a ? a : b, least = a > b || a != a ? b : a;
+  if (most == least && std::isinf(most)) return most;
+  return most + std::log1p(std::exp(least - most));
+}
+
+/// Whether the later element x takes the place of the extreme element so far.
+template <class T>
+TANDEM_HD inline bool extends(T best, T x, bool smallest) {
+  return x != x || (best == best && (smallest ? x <= best : x >= best));
+}
+
+}  // namespace tandem::ops
