@@ -30,6 +30,7 @@
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/numbers.h"
 #include "tandem/autograd/ops/other_names.h"
+#include "tandem/autograd/ops/out.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/autograd/ops/products.h"
