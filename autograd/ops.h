@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/combinations.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/ctc_loss.h"
 #include "tandem/autograd/ops/diag.h"
 #include "tandem/autograd/ops/distance.h"
 #include "tandem/autograd/ops/distributions.h"

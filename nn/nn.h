@@ -7,6 +7,7 @@
 #include "tandem/nn/functional.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers/activation.h"
+#include "tandem/nn/layers/adaptive.h"
 #include "tandem/nn/layers/attention.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/conv.h"

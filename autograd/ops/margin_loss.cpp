@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/distance.h"
+#include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/index_select.h"
 #include "tandem/autograd/ops/loss.h"
@@ -71,6 +72,24 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, dou
   if (weight.defined()) over = over * weight.index_select(0, target.reshape({-1})).reshape(y.sizes());
   over = over.scatter(-1, y, 0);
   return reduce_loss("multi_margin_loss", over.mean(IntArrayRef(-1)), reduction);
+}
+
+Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
+  check((self.dim() == 1 || self.dim() == 2) && target.sizes() == self.sizes() && target.dtype() == kLong,
+        "multilabel_margin_loss: expected [N, C] or [C] and int64 classes of the same shape\n  self   ", self,
+        "\n  target ", target);
+  const int64_t classes = self.size(-1);
+  const Tensor given = (target < 0).to(kLong).cumsum(-1) == 0;  // before the first -1
+  Dims longer(self.sizes());
+  ++longer.back();
+  const Tensor own = zeros(longer, self.options())
+                         .scatter(-1, target.masked_fill(given.logical_not(), classes), 1)
+                         .narrow(-1, 0, classes);
+  const Tensor scores = self.gather(-1, target.masked_fill(given.logical_not(), 0));
+  const Tensor pairs = given.unsqueeze(-1).to(self.dtype()) * (1 - own).unsqueeze(-2);
+  const Tensor terms = positive_part(1 - scores.unsqueeze(-1) + self.unsqueeze(-2)) * pairs;
+  return reduce_loss("multilabel_margin_loss",
+                     terms.sum(IntArrayRef({-2, -1})) / static_cast<double>(classes), reduction);
 }
 
 Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, const Tensor& weight,

@@ -19,7 +19,13 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
-/// The same normalisation over each of num_groups groups of channels of input [N, C, ...]; weight and bias are [C].
+/// input / sqrt(mean(input²) + eps) weight, with the mean over the last dimensions, which must be normalized_shape, the
+/// shape of weight. eps: the smallest number that changes 1 in the dtype, if not given.
+/// B. Zhang, R. Sennrich: Root Mean Square Layer Normalization, NeurIPS 2019.
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {},
+                optional<double> eps = nullopt);
+
+/// layer_norm over each of num_groups groups of channels of input [N, C, ...]; weight and bias are [C].
 /// Y. Wu, K. He: Group Normalization, ECCV 2018.
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);

@@ -28,6 +28,7 @@ Tensor tanhshrink(const Tensor& input);
 Tensor hardsigmoid(const Tensor& input);
 Tensor hardswish(const Tensor& input);
 Tensor glu(const Tensor& input, const GLUFuncOptions& options = {});
+Tensor rrelu(Tensor input, const RReLUFuncOptions& options = {});
 Tensor prelu(const Tensor& input, const Tensor& weight);
 /// softmax((logits + Gumbel noise) / tau) (E. Jang et al., arXiv:1611.01144).
 Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& options = {});

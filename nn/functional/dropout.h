@@ -10,4 +10,7 @@ Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
 Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options = {});
 Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options = {});
 
+Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options = {});
+Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options = {});
+
 }  // namespace tandem::nn::functional

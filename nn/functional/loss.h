@@ -25,6 +25,14 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
                              const CosineEmbeddingLossFuncOptions& options = {});
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginLossFuncOptions& options = {});
+/// max(0, d(anchor, positive) - d(anchor, negative) + margin). swap: as in triplet_margin_loss.
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                         const TripletMarginWithDistanceLossFuncOptions& options = {});
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
+                              const MultilabelMarginLossFuncOptions& options = {});
+/// log_probs [T, N, C] or [T, C]; see tandem::ctc_loss.
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CTCLossFuncOptions& options = {});
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target,
                         const SoftMarginLossFuncOptions& options = {});
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target,

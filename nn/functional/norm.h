@@ -8,6 +8,7 @@ namespace tandem::nn::functional {
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options = {});
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
+Tensor rms_norm(const Tensor& input, const RMSNormFuncOptions& options);
 
 Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
 /// input [N, C, ...]; normalises each channel of each sample separately.

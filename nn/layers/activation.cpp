@@ -81,6 +81,11 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& opti
   return zeros_like(soft).scatter(options.dim(), place, 1) - soft.detach() + soft;
 }
 
+Tensor rrelu(Tensor input, const RReLUFuncOptions& options) {
+  if (options.inplace()) return tandem::rrelu_(input, options.lower(), options.upper(), options.training());
+  return tandem::rrelu(input, options.lower(), options.upper(), options.training());
+}
+
 }  // namespace tandem::nn::functional
 
 namespace tandem::nn {
@@ -149,6 +154,18 @@ void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
 Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
 void CELUImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::CELU(alpha=" << options.alpha() << ")";
+}
+Tensor RReLUImpl::forward(Tensor input) {
+  return functional::rrelu(std::move(input), functional::RReLUFuncOptions()
+                                                 .lower(options.lower())
+                                                 .upper(options.upper())
+                                                 .training(is_training())
+                                                 .inplace(options.inplace()));
+}
+void RReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper();
+  if (options.inplace()) stream << ", inplace=true";
+  stream << ")";
 }
 Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
 void ThresholdImpl::pretty_print(std::ostream& stream) const {

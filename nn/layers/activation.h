@@ -44,6 +44,15 @@ class SiLUImpl : public detail::Plain<SiLUImpl> {
 };
 TANDEM_MODULE(SiLU);
 
+/// x where positive, else r x, with r random during training and the mean of lower and upper otherwise.
+class RReLUImpl : public detail::Optioned<RReLUImpl, RReLUOptions> {
+ public:
+  explicit RReLUImpl(const RReLUOptions& options = {}) : Optioned(options) {}
+  Tensor forward(Tensor input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(RReLU);
+
 class MishImpl : public detail::Plain<MishImpl> {
  public:
   Tensor forward(const Tensor& input);

@@ -1,4 +1,4 @@
-// Dropout, Dropout2d, Dropout3d, and their functional forms.
+// Dropout, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout, and their functional forms.
 #include "tandem/nn/layers/dropout.h"
 
 #include <ostream>
@@ -19,6 +19,14 @@ Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
 }
 Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options) {
   return functional::dropout2d(std::move(input), options);
+}
+Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options) {
+  if (options.inplace()) return tandem::alpha_dropout_(input, options.p(), options.training());
+  return tandem::alpha_dropout(input, options.p(), options.training());
+}
+Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options) {
+  if (options.inplace()) return tandem::feature_alpha_dropout_(input, options.p(), options.training());
+  return tandem::feature_alpha_dropout(input, options.p(), options.training());
 }
 
 }  // namespace tandem::nn::functional
@@ -61,5 +69,33 @@ Tensor Dropout3dImpl::forward(Tensor input) {
   return functional::dropout3d(std::move(input), dropout_options(options, is_training()));
 }
 void Dropout3dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout3d", options); }
+
+AlphaDropoutImpl::AlphaDropoutImpl(const AlphaDropoutOptions& options) : Optioned(options) {
+  check_probability(options.p());
+}
+void AlphaDropoutImpl::reset() { check_probability(options.p()); }
+Tensor AlphaDropoutImpl::forward(const Tensor& input) {
+  return functional::alpha_dropout(input, functional::AlphaDropoutFuncOptions()
+                                              .p(options.p())
+                                              .training(is_training())
+                                              .inplace(options.inplace()));
+}
+void AlphaDropoutImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "AlphaDropout", options);
+}
+FeatureAlphaDropoutImpl::FeatureAlphaDropoutImpl(const FeatureAlphaDropoutOptions& options)
+    : Optioned(options) {
+  check_probability(options.p());
+}
+void FeatureAlphaDropoutImpl::reset() { check_probability(options.p()); }
+Tensor FeatureAlphaDropoutImpl::forward(const Tensor& input) {
+  return functional::feature_alpha_dropout(input, functional::FeatureAlphaDropoutFuncOptions()
+                                                      .p(options.p())
+                                                      .training(is_training())
+                                                      .inplace(options.inplace()));
+}
+void FeatureAlphaDropoutImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "FeatureAlphaDropout", options);
+}
 
 }  // namespace tandem::nn

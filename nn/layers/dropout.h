@@ -1,4 +1,4 @@
-// Dropout, Dropout2d, Dropout3d.
+// Dropout, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 
@@ -36,5 +36,27 @@ class Dropout3dImpl : public detail::Optioned<Dropout3dImpl, Dropout3dOptions> {
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(Dropout3d);
+
+/// Dropout for SELU, which keeps mean and variance (see alpha_dropout).
+class AlphaDropoutImpl : public detail::Optioned<AlphaDropoutImpl, AlphaDropoutOptions> {
+ public:
+  /// Throws Error unless p is in [0, 1].
+  explicit AlphaDropoutImpl(const AlphaDropoutOptions& options = {});
+  void reset() override;
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(AlphaDropout);
+
+/// AlphaDropout of whole channels of [N, C, ...].
+class FeatureAlphaDropoutImpl : public detail::Optioned<FeatureAlphaDropoutImpl, FeatureAlphaDropoutOptions> {
+ public:
+  /// Throws Error unless p is in [0, 1].
+  explicit FeatureAlphaDropoutImpl(const FeatureAlphaDropoutOptions& options = {});
+  void reset() override;
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(FeatureAlphaDropout);
 
 }  // namespace tandem::nn

@@ -1,9 +1,10 @@
-// Embedding, and the functional forms embedding and one_hot.
+// Embedding, EmbeddingBag, and the functional forms embedding, embedding_bag and one_hot.
 #include "tandem/nn/layers/embedding.h"
 
 #include <ostream>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/embedding.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
@@ -15,7 +16,35 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
   check(weight.dim() == 2, "embedding: weight must be [rows, columns], got ", weight);
   int64_t padding = -1;  // none
   if (options.padding_idx()) padding = wrap_dim(*options.padding_idx(), weight.size(0));
-  return tandem::embedding(weight, input, padding);
+  if (options.max_norm()) embedding_renorm_(weight, input, *options.max_norm(), options.norm_type());
+  return tandem::embedding(weight, input, padding, options.scale_grad_by_freq(), options.sparse());
+}
+Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingBagFuncOptions& options) {
+  Tensor indices = input, offsets = options.offsets(), weights = options.per_sample_weights();
+  check(!weights.defined() || weights.sizes() == input.sizes(),
+        "embedding_bag: per_sample_weights must have the shape of input\n  per_sample_weights ", weights,
+        "\n  input              ", input);
+  if (input.dim() == 2) {
+    check(!offsets.defined(), "embedding_bag: with an input [B, L] there must be no offsets, got ", offsets);
+    offsets = arange(input.size(0), TensorOptions(kLong).device(input.device())) * Scalar(input.size(1));
+    indices = input.reshape({-1});
+    if (weights.defined()) weights = weights.reshape({-1});
+  } else {
+    check(input.dim() == 1 && offsets.defined() && offsets.dim() == 1,
+          "embedding_bag: expected input [B, L], or input [N] and offsets [B], got ", input);
+  }
+  const EmbeddingBagMode mode = options.mode();
+  check(mode.max || mode.reduction == kSum || mode.reduction == kMean,
+        "embedding_bag: mode must be kSum, kMean or kMax");
+  check(!mode.max || (!options.scale_grad_by_freq() && !options.sparse()),
+        "embedding_bag: mode kMax supports neither scale_grad_by_freq nor sparse");
+  if (options.max_norm()) embedding_renorm_(weight, indices, *options.max_norm(), options.norm_type());
+  return std::get<0>(tandem::embedding_bag(weight, indices, offsets, options.scale_grad_by_freq(),
+                                           mode.max                  ? 2
+                                           : mode.reduction == kMean ? 1
+                                                                     : 0,
+                                           options.sparse(), weights, options.include_last_offset(),
+                                           options.padding_idx()));
 }
 Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tandem::one_hot(tensor, num_classes); }
 
@@ -57,7 +86,94 @@ void EmbeddingImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor EmbeddingImpl::forward(const Tensor& input) {
   return functional::embedding(input, weight,
-                               functional::EmbeddingFuncOptions().padding_idx(options.padding_idx()));
+                               functional::EmbeddingFuncOptions()
+                                   .padding_idx(options.padding_idx())
+                                   .max_norm(options.max_norm())
+                                   .norm_type(options.norm_type())
+                                   .scale_grad_by_freq(options.scale_grad_by_freq())
+                                   .sparse(options.sparse()));
+}
+Embedding Embedding::from_pretrained(const Tensor& embeddings,
+                                     const EmbeddingFromPretrainedOptions& options) {
+  check(embeddings.dim() == 2, "Embedding: expected a weight [rows, columns], got ", embeddings);
+  Embedding layer(EmbeddingOptions(embeddings.size(0), embeddings.size(1))
+                      ._weight(embeddings)
+                      .padding_idx(options.padding_idx())
+                      .max_norm(options.max_norm())
+                      .norm_type(options.norm_type())
+                      .scale_grad_by_freq(options.scale_grad_by_freq())
+                      .sparse(options.sparse()));
+  layer->weight.set_requires_grad(!options.freeze());
+  return layer;
+}
+
+EmbeddingBagImpl::EmbeddingBagImpl(EmbeddingBagOptions o) : options(std::move(o)) {
+  const int64_t rows = options.num_embeddings(), columns = options.embedding_dim();
+  if (auto& padding = options.padding_idx()) {
+    check(*padding >= -rows && *padding < rows,
+          "EmbeddingBag: padding_idx must be within num_embeddings = ", rows, ", got ", *padding);
+    if (*padding < 0) padding = *padding + rows;
+  }
+  if (const Tensor& given = options._weight(); given.defined())
+    check(given.dim() == 2 && given.size(0) == rows && given.size(1) == columns,
+          "EmbeddingBag: _weight must be [", rows, ", ", columns, "], got ", given);
+  EmbeddingBagImpl::reset();
+}
+void EmbeddingBagImpl::reset() {
+  if (options._weight().defined()) {
+    weight = register_parameter("weight", options._weight().detach().clone());
+    return;
+  }
+  weight = register_parameter("weight", empty({options.num_embeddings(), options.embedding_dim()}));
+  reset_parameters();
+}
+void EmbeddingBagImpl::reset_parameters() {
+  init::normal_(weight);
+  if (!options.padding_idx() || init::is_skipped()) return;
+  NoGradGuard no_grad;
+  weight.select(0, *options.padding_idx()).zero_();
+}
+void EmbeddingBagImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::EmbeddingBag(num_embeddings=" << options.num_embeddings()
+         << ", embedding_dim=" << options.embedding_dim();
+  if (options.max_norm()) stream << ", max_norm=" << *options.max_norm();
+  if (options.norm_type() != 2) stream << ", norm_type=" << options.norm_type();
+  if (options.scale_grad_by_freq()) stream << ", scale_grad_by_freq=true";
+  if (options.sparse()) stream << ", sparse=true";
+  if (options.mode().max || options.mode().reduction != kMean)
+    stream << ", mode=" << (options.mode().max ? "kMax" : "kSum");
+  if (options.include_last_offset()) stream << ", include_last_offset=true";
+  if (options.padding_idx()) stream << ", padding_idx=" << *options.padding_idx();
+  stream << ")";
+}
+Tensor EmbeddingBagImpl::forward(const Tensor& input, const Tensor& offsets,
+                                 const Tensor& per_sample_weights) {
+  return functional::embedding_bag(input, weight,
+                                   functional::EmbeddingBagFuncOptions()
+                                       .offsets(offsets)
+                                       .max_norm(options.max_norm())
+                                       .norm_type(options.norm_type())
+                                       .scale_grad_by_freq(options.scale_grad_by_freq())
+                                       .mode(options.mode())
+                                       .sparse(options.sparse())
+                                       .per_sample_weights(per_sample_weights)
+                                       .include_last_offset(options.include_last_offset())
+                                       .padding_idx(options.padding_idx()));
+}
+EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings,
+                                           const EmbeddingBagFromPretrainedOptions& options) {
+  check(embeddings.dim() == 2, "EmbeddingBag: expected a weight [rows, columns], got ", embeddings);
+  EmbeddingBag layer(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1))
+                         ._weight(embeddings)
+                         .max_norm(options.max_norm())
+                         .norm_type(options.norm_type())
+                         .scale_grad_by_freq(options.scale_grad_by_freq())
+                         .mode(options.mode())
+                         .sparse(options.sparse())
+                         .include_last_offset(options.include_last_offset())
+                         .padding_idx(options.padding_idx()));
+  layer->weight.set_requires_grad(!options.freeze());
+  return layer;
 }
 
 }  // namespace tandem::nn

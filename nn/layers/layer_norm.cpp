@@ -1,4 +1,4 @@
-// LayerNorm and GroupNorm, and their functional forms.
+// LayerNorm, RMSNorm and GroupNorm, and their functional forms.
 #include "tandem/nn/layers/layer_norm.h"
 
 #include <ostream>
@@ -12,6 +12,10 @@ namespace tandem::nn::functional {
 Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
   return tandem::layer_norm(input, options.normalized_shape(), options.weight(), options.bias(),
                             options.eps());
+}
+
+Tensor rms_norm(const Tensor& input, const RMSNormFuncOptions& options) {
+  return tandem::rms_norm(input, options.normalized_shape(), options.weight(), options.eps());
 }
 
 Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
@@ -39,6 +43,29 @@ Tensor LayerNormImpl::forward(const Tensor& input) {
                                            .weight(weight)
                                            .bias(bias)
                                            .eps(options.eps()));
+}
+
+RMSNormImpl::RMSNormImpl(RMSNormOptions options) : options(std::move(options)) { RMSNormImpl::reset(); }
+void RMSNormImpl::reset() {
+  const bool affine = options.elementwise_affine();
+  weight =
+      register_parameter("weight", affine ? tandem::empty(options.normalized_shape()) : Tensor(), affine);
+  reset_parameters();
+}
+void RMSNormImpl::reset_parameters() {
+  if (weight.defined()) init::ones_(weight);
+}
+void RMSNormImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::RMSNorm(" << concat(options.normalized_shape()) << ", eps=";
+  if (options.eps())
+    stream << *options.eps();
+  else
+    stream << "None";
+  stream << ", elementwise_affine=" << (options.elementwise_affine() ? "true" : "false") << ")";
+}
+Tensor RMSNormImpl::forward(const Tensor& input) {
+  return functional::rms_norm(
+      input, functional::RMSNormFuncOptions(options.normalized_shape()).weight(weight).eps(options.eps()));
 }
 
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& options) : options(options) {

@@ -36,6 +36,33 @@ class TripletMarginLossImpl : public detail::Loss<TripletMarginLossImpl, Triplet
 };
 TANDEM_MODULE(TripletMarginLoss);
 
+class TripletMarginWithDistanceLossImpl
+    : public detail::Loss<TripletMarginWithDistanceLossImpl, TripletMarginWithDistanceLossOptions> {
+ public:
+  explicit TripletMarginWithDistanceLossImpl(TripletMarginWithDistanceLossOptions options = {})
+      : Loss(options) {}
+  Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(TripletMarginWithDistanceLoss);
+
+class MultiLabelMarginLossImpl : public detail::Loss<MultiLabelMarginLossImpl, MultiLabelMarginLossOptions> {
+ public:
+  explicit MultiLabelMarginLossImpl(const MultiLabelMarginLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& input, const Tensor& target);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(MultiLabelMarginLoss);
+
+class CTCLossImpl : public detail::Loss<CTCLossImpl, CTCLossOptions> {
+ public:
+  explicit CTCLossImpl(const CTCLossOptions& options = {}) : Loss(options) {}
+  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                 const Tensor& target_lengths);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(CTCLoss);
+
 class SoftMarginLossImpl : public detail::Loss<SoftMarginLossImpl, SoftMarginLossOptions> {
  public:
   explicit SoftMarginLossImpl(const SoftMarginLossOptions& options = {}) : Loss(options) {}

@@ -91,6 +91,13 @@ struct DropoutOptions {
 };
 using Dropout2dOptions = DropoutOptions;
 using Dropout3dOptions = DropoutOptions;
+using AlphaDropoutOptions = DropoutOptions;
+using FeatureAlphaDropoutOptions = DropoutOptions;
+struct RReLUOptions {
+  TANDEM_ARG(double, lower) = 1.0 / 8;
+  TANDEM_ARG(double, upper) = 1.0 / 3;
+  TANDEM_ARG(bool, inplace) = false;
+};
 
 namespace functional {
 using ReLUFuncOptions = ReLUOptions;
@@ -127,6 +134,18 @@ struct DropoutFuncOptions {
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
+struct AlphaDropoutFuncOptions {
+  TANDEM_ARG(double, p) = 0.5;
+  TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(bool, inplace) = false;
+};
+using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
+struct RReLUFuncOptions {
+  TANDEM_ARG(double, lower) = 1.0 / 8;
+  TANDEM_ARG(double, upper) = 1.0 / 3;
+  TANDEM_ARG(bool, training) = false;
+  TANDEM_ARG(bool, inplace) = false;
+};
 }  // namespace functional
 
 }  // namespace tandem::nn

@@ -1,5 +1,7 @@
 // Options of losses. reduction: kNone, kMean or kSum.
 #pragma once
+#include <functional>
+
 #include "tandem/core/arg.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/enums.h"
@@ -92,8 +94,30 @@ struct PoissonNLLLossOptions {
   TANDEM_ARG(double, eps) = 1e-8;
   TANDEM_ARG(Reduction, reduction) = kMean;
 };
+struct MultiLabelMarginLossOptions {
+  MultiLabelMarginLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
+  TANDEM_ARG(Reduction, reduction);
+};
+struct TripletMarginWithDistanceLossOptions {
+  using reduction_t = Reduction;
+  using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
+  /// pairwise_distance if not given.
+  TANDEM_ARG(optional<distance_function_t>, distance_function) = nullopt;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+  TANDEM_ARG(double, margin) = 1.0;
+  TANDEM_ARG(bool, swap) = false;
+};
+struct CTCLossOptions {
+  TANDEM_ARG(int64_t, blank) = 0;
+  TANDEM_ARG(Reduction, reduction) = kMean;
+  /// Infinite losses, of inputs that are too short, and their gradients become 0.
+  TANDEM_ARG(bool, zero_infinity) = false;
+};
 
 namespace functional {
+using MultilabelMarginLossFuncOptions = MultiLabelMarginLossOptions;
+using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOptions;
+using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 using HingeEmbeddingLossFuncOptions = HingeEmbeddingLossOptions;
 using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;

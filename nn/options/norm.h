@@ -54,7 +54,24 @@ struct LayerNormOptions {
   TANDEM_ARG(bool, elementwise_affine) = true;
 };
 
+struct RMSNormOptions {
+  RMSNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
+  RMSNormOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  /// The smallest number that changes 1 in the input's dtype, if not given.
+  TANDEM_ARG(optional<double>, eps) = nullopt;
+  TANDEM_ARG(bool, elementwise_affine) = true;
+};
+
 namespace functional {
+struct RMSNormFuncOptions {
+  RMSNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}
+  RMSNormFuncOptions(std::initializer_list<int64_t> normalized_shape) : normalized_shape_(normalized_shape) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);
+  TANDEM_ARG(Tensor, weight) = Tensor();
+  TANDEM_ARG(optional<double>, eps) = nullopt;
+};
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct GroupNormFuncOptions {
   GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}

@@ -5,6 +5,14 @@
 namespace tandem::testing {
 namespace {
 
+T bag(CT weight, CT indices, CT offsets, bool scale, I mode, bool sparse, CT weights, bool last,
+      optional<I> padding) {
+  return std::get<0>(embedding_bag(weight, indices, offsets, scale, mode, sparse, weights, last, padding));
+}
+T renormed(T weight, CT indices, double max_norm, double norm_type) {
+  return embedding_renorm_(weight, indices, max_norm, norm_type);
+}
+
 using namespace indexing;
 
 const std::vector<OpTest> kBrackets = {
@@ -90,6 +98,28 @@ std::vector<Operation> dimensions() {
        .examples = {{"one_hot", "x0, 6", {{integers({2, 3}, 0, 6)}}, false}}},
       {OPERATION(embedding, T(CT, CT, I, bool, bool)),
        .examples = {{"embedding", "x0, x1, -1, False, False", {{real({5, 3}), integers({2, 4}, 0, 5)}}}}},
+      {.name = "embedding_bag",
+       .overloads = GIVE(bag, T(CT, CT, CT, bool, I, bool, CT, bool, optional<I>)),
+       .torch = "lambda w, i, o, s, m, *rest: torch.embedding_bag(w, i, o, s, m, *rest)[0]",
+       .tests = {op("embedding_bag sum",
+                    "torch.embedding_bag(x0, x1, x2.cumsum(0), per_sample_weights=x3)[0]",
+                    [](const Tensors& x) {
+                      return bag(x[0], x[1], x[2].cumsum(0), false, 0, false, x[3], false, {});
+                    },
+                    {{real({5, 3}), integers({6}, 0, 5), integers({3}, 0, 1), real({6})}}),
+                 op("embedding_bag mean", "F.embedding_bag(x1, x0, padding_idx=2)",
+                    [](const Tensors& x) {
+                      return nn::functional::embedding_bag(
+                          x[1], x[0], nn::functional::EmbeddingBagFuncOptions().padding_idx(2));
+                    },
+                    {{real({5, 3}), integers({4, 2}, 0, 5)}}),
+                 op("embedding_bag max", "F.embedding_bag(x1, x0, mode='max')",
+                    [](const Tensors& x) {
+                      return nn::functional::embedding_bag(
+                          x[1], x[0], nn::functional::EmbeddingBagFuncOptions().mode(kMax));
+                    },
+                    {{distinct({5, 3}), integers({4, 3}, 0, 5)}})}},
+      {.name = "embedding_renorm", .in_place = GIVE(renormed, T(T, CT, double, double))},
   };
 }
 

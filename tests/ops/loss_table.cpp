@@ -17,6 +17,17 @@ T smooth_l1(CT x, CT y, Reduction r, double beta) {
   return nn::functional::smooth_l1_loss(x, y, nn::SmoothL1LossOptions(r).beta(beta));
 }
 
+// Its gradient has no gradient.
+OpTest ctc_test() {
+  OpTest test = op("ctc_loss", "F.ctc_loss(x0.log_softmax(2), x1.long(), (5, 4), (2, 1))",
+                   [](const Tensors& x) {
+                     return ctc_loss(x[0].log_softmax(2), x[1].to(kLong), {5, 4}, {2, 1});
+                   },
+                   {{real({5, 2, 4}), integers({2, 2}, 1, 4)}});
+  test.second_order = false;
+  return test;
+}
+
 std::vector<Operation> classes() {
   return {
       {.name = "cross_entropy",
@@ -45,6 +56,13 @@ std::vector<Operation> classes() {
        .examples = {{"multi_margin_loss",
                      "x0, x1, 1, 1.0, None, 'mean'",
                      {{distinct({5, 4}), integers({5}, 0, 4)}}}}},
+      {OPERATION(multilabel_margin_loss, T(CT, CT, Reduction)),
+       .torch = "lambda x, t, r: F.multilabel_margin_loss(x, t, reduction=r)",
+       .tests = {op("multilabel_margin_loss", "F.multilabel_margin_loss(x0, x1.long())",
+                    [](const Tensors& x) { return multilabel_margin_loss(x[0], x[1].to(kLong)); },
+                    {{distinct({5, 4}), integers({5, 4}, -1, 4)}})}},
+      {OPERATION(ctc_loss, T(CT, CT, Ints, Ints, I, Reduction, bool)),
+       .torch = "lambda x, t, i, n, b, r, z: F.ctc_loss(x, t, i, n, b, r, z)", .tests = {ctc_test()}},
       {OPERATION(multilabel_soft_margin_loss, T(CT, CT, CT, Reduction)),
        .torch = "lambda x, t, w, r: F.multilabel_soft_margin_loss(x, t, w, reduction=r)",
        .examples = {{"multilabel_soft_margin_loss",

@@ -58,6 +58,10 @@ std::vector<Operation> three() {
 
 T dropped(T x, double p, bool train) { return dropout_(x, p, train); }
 T feature_dropped(T x, double p, bool train) { return feature_dropout_(x, p, train); }
+T alpha_dropped(T x, double p, bool train) { return alpha_dropout_(x, p, train); }
+T feature_alpha_dropped(T x, double p, bool train) { return feature_alpha_dropout_(x, p, train); }
+T rectified(CT x, CS lower, CS upper) { return rrelu(x, lower, upper); }
+T rectify(T x, CS lower, CS upper) { return rrelu_(x, lower, upper); }
 
 std::vector<Operation> others() {
   return {
@@ -70,6 +74,13 @@ std::vector<Operation> others() {
       {OPERATION(equal, bool(CT, CT))},
       {OPERATION(result_type, ScalarType(CT, CT), ScalarType(CT, CS))},
       {OPERATION(dropout, T(CT, double, bool)), .in_place = GIVE(dropped, T(T, double, bool))},
+      {OPERATION(alpha_dropout, T(CT, double, bool)), .in_place = GIVE(alpha_dropped, T(T, double, bool))},
+      {OPERATION(feature_alpha_dropout, T(CT, double, bool)),
+       .in_place = GIVE(feature_alpha_dropped, T(T, double, bool))},
+      {.name = "rrelu",
+       .overloads = GIVE(rectified, T(CT, CS, CS)),
+       .in_place = GIVE(rectify, T(T, CS, CS)),
+       .examples = {{"rrelu", "x0, 0.1, 0.3", {{distinct({3, 4})}}}}},
       {OPERATION(feature_dropout, T(CT, double, bool)),
        .in_place = GIVE(feature_dropped, T(T, double, bool))},
   };

@@ -1,0 +1,64 @@
+// TripletMarginWithDistanceLoss, MultiLabelMarginLoss and CTCLoss, and their functional forms.
+#include "tandem/nn/layers/margin_loss.h"
+
+#include <ostream>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/ctc_loss.h"
+#include "tandem/autograd/ops/distance.h"
+#include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/margin_loss.h"
+#include "tandem/nn/functional/loss.h"
+
+namespace tandem::nn::functional {
+
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                         const TripletMarginWithDistanceLossFuncOptions& options) {
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return options.distance_function() ? (*options.distance_function())(a, b)
+                                       : tandem::pairwise_distance(a, b);
+  };
+  const Tensor near = distance(anchor, positive);
+  Tensor far = distance(anchor, negative);
+  if (options.swap()) far = minimum(far, distance(positive, negative));
+  return autograd::reduce_loss("triplet_margin_with_distance_loss",
+                               (near - far + options.margin()).clamp_min(Scalar(0)), options.reduction());
+}
+
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target,
+                              const MultilabelMarginLossFuncOptions& options) {
+  return tandem::multilabel_margin_loss(input, target, options.reduction());
+}
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CTCLossFuncOptions& options) {
+  return tandem::ctc_loss(log_probs, targets, input_lengths, target_lengths, options.blank(),
+                          options.reduction(), options.zero_infinity());
+}
+
+}  // namespace tandem::nn::functional
+
+namespace tandem::nn {
+
+Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Tensor& positive,
+                                                  const Tensor& negative) {
+  return functional::triplet_margin_with_distance_loss(anchor, positive, negative, options);
+}
+void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::TripletMarginWithDistanceLoss(margin=" << options.margin()
+         << ", swap=" << (options.swap() ? "true" : "false") << ")";
+}
+Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::multilabel_margin_loss(input, target, options);
+}
+void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::MultiLabelMarginLoss()";
+}
+Tensor CTCLossImpl::forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                            const Tensor& target_lengths) {
+  return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+}
+void CTCLossImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::CTCLoss()"; }
+
+}  // namespace tandem::nn
