@@ -1,4 +1,4 @@
-// Non-template parts of Sequential, ModuleList, ModuleDict and ParameterList.
+// Non-template parts of Sequential, ModuleList, ModuleDict, ParameterList and ParameterDict.
 #include <ostream>
 
 #include "tandem/nn/module_dict.h"
@@ -68,28 +68,64 @@ std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
   return module;
 }
 
-void ParameterListImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ParameterList(\n";
-  for (const auto& p : parameters_)
+namespace {
+
+Tensor copy_of(const Tensor& parameter, const optional<Device>& device) {
+  const Tensor copy = parameter.detach().clone();
+  return (device ? copy.to(*device) : copy).requires_grad_(parameter.requires_grad());
+}
+void print_parameters(std::ostream& stream, const char* name,
+                      const OrderedDict<std::string, Tensor>& parameters) {
+  stream << "tandem::nn::" << name << "(\n";
+  for (const auto& p : parameters)
     stream << "  (" << p.key() << "): Parameter containing: [" << p.value().describe() << "]\n";
   stream << ")";
 }
-void ParameterListImpl::reset() {
-  const auto before = parameters_.is_empty() ? values_ : parameters_.values();
-  values_ = before;
-  for (auto& value : values_) {
-    value = value.detach().clone().requires_grad_(value.requires_grad());
-    register_parameter(std::to_string(parameters_.size()), value, value.requires_grad());
-  }
+
+}  // namespace
+
+void ParameterListImpl::pretty_print(std::ostream& stream) const {
+  print_parameters(stream, "ParameterList", parameters_);
+}
+std::shared_ptr<Module> ParameterListImpl::clone(const optional<Device>& device) const {
+  auto copy = std::make_shared<ParameterListImpl>();
+  copy->train(is_training());
+  for (const auto& p : parameters_) copy->append(copy_of(p.value(), device));
+  return copy;
 }
 void ParameterListImpl::append(const Tensor& parameter) {
-  register_parameter(std::to_string(values_.size()), parameter, parameter.requires_grad());
-  values_.push_back(parameter);
+  register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
+}
+Tensor& ParameterListImpl::operator[](std::size_t index) {
+  check_index(index < size(), "ParameterList: index ", index, " is out of range for size ", size());
+  return parameters_[index].value();
 }
 const Tensor& ParameterListImpl::operator[](std::size_t index) const {
-  check_index(index < values_.size(), "ParameterList: index ", index, " is out of range for size ",
-              values_.size());
-  return values_[index];
+  return const_cast<ParameterListImpl&>(*this)[index];
+}
+
+void ParameterDictImpl::pretty_print(std::ostream& stream) const {
+  print_parameters(stream, "ParameterDict", parameters_);
+}
+std::shared_ptr<Module> ParameterDictImpl::clone(const optional<Device>& device) const {
+  auto copy = std::make_shared<ParameterDictImpl>();
+  copy->train(is_training());
+  for (const auto& p : parameters_) copy->insert(p.key(), copy_of(p.value(), device));
+  return copy;
+}
+Tensor& ParameterDictImpl::insert(const std::string& key, const Tensor& parameter) {
+  return register_parameter(key, parameter, parameter.requires_grad());
+}
+Tensor ParameterDictImpl::pop(const std::string& key) {
+  Tensor parameter = parameters_[key];
+  parameters_.erase(key);
+  return parameter;
+}
+void ParameterDictImpl::assign(const std::string& key, const Tensor& parameter) {
+  if (Tensor* found = parameters_.find(key))
+    *found = parameter;
+  else
+    insert(key, parameter);
 }
 
 }  // namespace tandem::nn

@@ -25,21 +25,30 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   void insert(const std::string& key, const ModuleHolder<M>& holder) {
     insert(key, std::shared_ptr<Module>(holder.ptr()));
   }
+  /// Inserts pairs of names and modules, or the items of an OrderedDict or of another ModuleDict.
   void update(const std::vector<Entry>& modules) {
     for (const auto& m : modules) insert(m.first, m.second);
   }
-  void update(const OrderedDict<std::string, std::shared_ptr<Module>>& modules) {
+  template <class Container>
+  requires requires(const Container& modules) { modules.begin()->key(); }
+  void update(const Container& modules) {
     for (const auto& m : modules) insert(m.key(), m.value());
   }
   /// Removes and returns the module. Throws Error if there is no module with that name.
   std::shared_ptr<Module> pop(const std::string& key);
   void clear() { children_.clear(); }
 
-  OrderedDict<std::string, std::shared_ptr<Module>> items() const { return children_; }
+  std::vector<Entry> items() const {
+    std::vector<Entry> out;
+    for (const auto& child : children_) out.emplace_back(child.key(), child.value());
+    return out;
+  }
   std::vector<std::string> keys() const { return children_.keys(); }
   std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
   auto begin() { return children_.begin(); }
   auto end() { return children_.end(); }
+  auto begin() const { return children_.begin(); }
+  auto end() const { return children_.end(); }
   std::size_t size() const noexcept { return children_.size(); }
   bool empty() const noexcept { return children_.is_empty(); }
   bool contains(const std::string& key) const noexcept { return children_.contains(key); }

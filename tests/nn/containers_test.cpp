@@ -156,6 +156,58 @@ TEST_CASE("ModuleList, ModuleDict, ParameterList") {
   CHECK((*copy)[0].is_same(copy->parameters()[0]));
 }
 
+TEST_CASE("ModuleDict: update and items") {
+  nn::ModuleDict dict, other;
+  dict->update({{"a", nn::Linear(1, 1).ptr()}, {"b", nn::Linear(1, 2).ptr()}});
+  other->insert("b", nn::Linear(1, 3));
+  dict->update(*other);
+  CHECK(dict->at<nn::LinearImpl>("b").options.out_features() == 3);
+  OrderedDict<std::string, std::shared_ptr<nn::Module>> more;
+  more.insert("c", nn::Linear(1, 4).ptr());
+  dict->update(more);
+  CHECK(dict->items().size() == 3);
+  CHECK(dict->items()[2].first == "c");
+}
+
+TEST_CASE("ParameterList of tensors, and its items") {
+  const Tensor p = ones({2}, requires_grad());
+  nn::ParameterList list(p, zeros({3}));
+  list->append(list->named_parameters()[0]);
+  list->extend(*nn::ParameterList(ones({1})));
+  CHECK(list->size() == 4);
+  CHECK((*list)[2].is_same(p));
+  std::string names;
+  for (const auto& item : *list) names += item.key();
+  CHECK(names == "0123");
+  list[0] = zeros({5}, requires_grad());
+  CHECK(list->parameters()[0].size(0) == 5);
+  CHECK_THROWS_AS(list->at(4), IndexError);
+}
+
+TEST_CASE("ParameterDict") {
+  const Tensor p = ones({2}, requires_grad());
+  nn::ParameterDict dict(OrderedDict<std::string, Tensor>{{"a", p}, {"b", zeros({3})}});
+  CHECK(dict->keys() == std::vector<std::string>{"a", "b"});
+  CHECK(dict["a"].is_same(p));
+  CHECK(!dict->get("b").requires_grad());
+  CHECK_THROWS_AS(dict->insert("a", p), Error);
+  CHECK_THROWS_AS(dict->get("c"), Error);
+  dict->update(OrderedDict<std::string, Tensor>{{"b", p}, {"c", ones({1})}});
+  CHECK(dict->size() == 3);
+  CHECK(dict->get("b").is_same(p));
+  auto copy = std::dynamic_pointer_cast<nn::ParameterDictImpl>(dict->clone());
+  CHECK(copy->get("a").requires_grad());
+  CHECK(!copy->get("a").is_same(p));
+  CHECK(dict->pop("a").is_same(p));
+  CHECK(!dict->contains("a"));
+  CHECK(copy->contains("a"));
+  std::ostringstream text;
+  text << dict;
+  CHECK(text.str().find("(c)") != std::string::npos);
+  dict->clear();
+  CHECK(dict->empty());
+}
+
 TEST_CASE("OrderedDict") {
   OrderedDict<std::string, int> dict{{"b", 1}, {"a", 2}};
   CHECK(dict[0].key() == "b");

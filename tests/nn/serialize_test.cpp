@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "tandem/autograd/ops/factories.h"
@@ -88,4 +90,108 @@ TEST_CASE("an optimizer resumes where it was saved") {
   CHECK_THROWS_WITH_AS(load(wrong, folder / "optimizer"), doctest::Contains("has shape"), Error);
   optim::Adam fewer({larger->weight});
   CHECK_THROWS_WITH_AS(load(fewer, folder / "optimizer"), doctest::Contains("with 2 parameters"), Error);
+}
+
+TEST_CASE("archives keep values of every kind") {
+  const Tensor t = arange(3);
+  Dict<std::string, Tensor> dict;
+  dict.insert("x", t);
+  const IValue nested(std::vector<IValue>{IValue(1), IValue("two; {}"), IValue(std::make_tuple(2.5, true)),
+                                          IValue(dict), IValue()});
+  serialize::OutputArchive out;
+  out.write("none", IValue());
+  out.write("int", IValue(int64_t{-7}));
+  out.write("double", IValue(0.1));
+  out.write("bool", IValue(true));
+  out.write("string", IValue("a:b"));
+  out.write("marked", std::string("ivalue:x"));
+  out.write("tensor", IValue(t));
+  out.write("tensors", std::vector<Tensor>{t, t * 2, Tensor()});
+  out.write("ints", IValue(std::vector<int64_t>{1, 2}));
+  out.write("doubles", IValue(std::vector<double>{0.5, -0.0}));
+  out.write("nested", nested);
+  serialize::OutputArchive part(out.compilation_unit());
+  part("count", IValue(3));
+  out.write("part", part);
+
+  std::string bytes;
+  out.save_to([&](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  serialize::InputArchive in;
+  in.load_from(
+      [&](uint64_t at, void* to, std::size_t) { return bytes.copy(static_cast<char*>(to), 100, at); },
+      [&] { return bytes.size(); });
+  const auto get = [&](const char* key) {
+    IValue value;
+    in.read(key, value);
+    return value;
+  };
+  CHECK(get("none").isNone());
+  CHECK(get("int").toInt() == -7);
+  CHECK(get("double").toDouble() == 0.1);
+  CHECK(get("bool").toBool());
+  CHECK(get("string").toStringRef() == "a:b");
+  CHECK(get("marked").toStringRef() == "ivalue:x");
+  CHECK(get("tensor").toTensor().equal(t));
+  CHECK(get("tensors").toTensorVector()[1].equal(t * 2));
+  CHECK(!get("tensors").toTensorVector()[2].defined());
+  CHECK(get("ints").toIntVector() == std::vector<int64_t>{1, 2});
+  CHECK(std::signbit(get("doubles").toDoubleVector()[1]));
+  const std::vector<IValue> list = get("nested").toList();
+  CHECK(list[0].toInt() == 1);
+  CHECK(list[1].toStringRef() == "two; {}");
+  CHECK(list[2].toTupleRef().elements()[0].toDouble() == 2.5);
+  CHECK(list[3].toGenericDict().at("x").toTensor().equal(t));
+  CHECK(list[4].isNone());
+  int64_t number = 0;
+  in.read("int", number);
+  CHECK(number == -7);
+  serialize::InputArchive inner, missing;
+  CHECK(in.try_read("part", inner));
+  CHECK(!in.try_read("other", missing));
+  IValue absent;
+  CHECK(!in.try_read("other", absent));
+  CHECK(inner.keys() == std::vector<std::string>{"count"});
+  std::vector<std::string> keys = in.keys();
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"bool", "double", "doubles", "int", "ints", "marked", "nested",
+                                         "none", "part", "string", "tensor", "tensors"});
+  CHECK_THROWS_AS(in.read("string", number), Error);
+}
+
+TEST_CASE("malformed values in archives") {
+  for (const char* text : {"ivalue:", "ivalue:i", "ivalue:i5", "ivalue:x", "ivalue:s9:ab",
+                           "ivalue:l99999999999999999999:", "ivalue:l4:nn", "ivalue:t0;", "ivalue:nn",
+                           "ivalue:I1:b1;", "ivalue:m1:n"}) {
+    OrderedDict<std::string, std::string> metadata;
+    metadata.insert("k", text);
+    serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);
+    IValue value;
+    CHECK_THROWS_AS(in.read("k", value), Error);
+  }
+  std::string deep = "ivalue:";
+  for (int i = 0; i < 100000; ++i) deep += "l1:";
+  OrderedDict<std::string, std::string> metadata;
+  metadata.insert("k", deep + "n");
+  serialize::InputArchive in(OrderedDict<std::string, Tensor>(), metadata);
+  IValue value;
+  CHECK_THROWS_AS(in.read("k", value), Error);
+}
+
+TEST_CASE("save and load with memory and functions") {
+  const Tensor t = arange(4);
+  std::string bytes;
+  save(t, [&](const void* data, std::size_t size) {
+    bytes.assign(static_cast<const char*>(data), size);
+    return size;
+  });
+  Tensor loaded;
+  load(loaded, bytes.data(), bytes.size(), Device(kCPU));
+  CHECK(loaded.equal(t));
+  CHECK_THROWS_AS(load(loaded, bytes.data(), bytes.size() - 1), Error);
+  CHECK_THROWS_AS(save(t, [](const void*, std::size_t) { return std::size_t{0}; }), Error);
+  const auto nothing = [](uint64_t, void*, std::size_t) { return std::size_t{0}; };
+  CHECK_THROWS_AS(load(loaded, nothing, [] { return std::size_t{8}; }), Error);
 }
