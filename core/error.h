@@ -22,9 +22,12 @@ struct SourceLocation {
 /// Thrown by every function of the library on a wrong argument, an invalid file or a failing backend.
 class Error : public std::runtime_error {
  public:
-  /// `backtrace` and `caller` are LibTorch's parameters, which have no effect: messages have no backtrace.
-  explicit Error(const std::string& message, const std::string& backtrace = {}, const void* caller = nullptr)
-      : std::runtime_error(message) {}
+  explicit Error(const std::string& message) : std::runtime_error(message) {}
+  // LibTorch's further parameters, which have no effect: messages have no backtrace.
+  Error(const std::string& message, const std::string& backtrace, const void* caller = nullptr)
+      : Error(message) {}
+  Error(const std::string& message, std::nullptr_t backtrace, const void* caller = nullptr)
+      : Error(message) {}
   /// The message does not name the location.
   Error(const SourceLocation& location, const std::string& message) : std::runtime_error(message) {}
 
