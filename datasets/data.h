@@ -7,6 +7,7 @@
 //   ImageLoader       8-bit images on the training device: one kernel makes a batch, without workers
 // DeviceFeeder is not a loader: it copies a BatchLoader's batches to a device ahead of their use.
 #pragma once
+#include "tandem/datasets/chunk_dataset.h"
 #include "tandem/datasets/data_loader.h"
 #include "tandem/datasets/device_feeder.h"
 #include "tandem/datasets/image_loader.h"

@@ -1,7 +1,9 @@
-// DataLoaderOptions: how a data loader makes batches. Setters chain: DataLoaderOptions(64).workers(2).
+// DataLoaderOptions: how a data loader makes batches. Setters chain, DataLoaderOptions(64).workers(2), or assign:
+// options.workers() = 2.
 #pragma once
 #include <chrono>
 
+#include "tandem/core/arg.h"
 #include "tandem/core/options.h"
 
 namespace tandem::data {
@@ -13,43 +15,22 @@ class DataLoaderOptions {
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
 
   /// Examples per batch.
-  DataLoaderOptions& batch_size(size_t value) { return set(batch_size_, value); }
+  TANDEM_ARG(size_t, batch_size) = 1;
   /// Threads that make batches in advance; 0: the consuming thread makes them.
-  DataLoaderOptions& workers(size_t value) { return set(workers_, value); }
+  TANDEM_ARG(size_t, workers) = 0;
   /// Batches requested in advance; default: 2 per worker.
-  DataLoaderOptions& max_jobs(optional<size_t> value) { return set(max_jobs_, value); }
+  TANDEM_ARG(optional<size_t>, max_jobs) = nullopt;
   /// How long to wait for a worker's batch before throwing Error; default: forever.
-  DataLoaderOptions& timeout(Timeout value) { return set(timeout_, value); }
+  TANDEM_ARG(Timeout, timeout) = nullopt;
   /// false: batches arrive in the order in which they are finished.
-  DataLoaderOptions& enforce_ordering(bool value) { return set(enforce_ordering_, value); }
+  TANDEM_ARG(bool, enforce_ordering) = true;
   /// Drops a last batch with fewer examples.
-  DataLoaderOptions& drop_last(bool value) { return set(drop_last_, value); }
+  TANDEM_ARG(bool, drop_last) = false;
   /// Seed of the sampler's order and of the random numbers that data sets and transforms draw from the
   /// default generator; default: drawn from the default generator.
-  DataLoaderOptions& seed(optional<uint64_t> value) { return set(seed_, value); }
+  TANDEM_ARG(optional<uint64_t>, seed) = nullopt;
   /// Puts batches in pinned memory, for copies to a GPU; ignored without a GPU.
-  DataLoaderOptions& pin_memory(bool value) { return set(pin_memory_, value); }
-
-  size_t batch_size() const { return batch_size_; }
-  size_t workers() const { return workers_; }
-  optional<size_t> max_jobs() const { return max_jobs_; }
-  Timeout timeout() const { return timeout_; }
-  bool enforce_ordering() const { return enforce_ordering_; }
-  bool drop_last() const { return drop_last_; }
-  optional<uint64_t> seed() const { return seed_; }
-  bool pin_memory() const { return pin_memory_; }
-
- private:
-  template <typename T>
-  DataLoaderOptions& set(T& option, T value) {
-    option = value;
-    return *this;
-  }
-  size_t batch_size_ = 1, workers_ = 0;
-  optional<size_t> max_jobs_;
-  Timeout timeout_;
-  bool enforce_ordering_ = true, drop_last_ = false, pin_memory_ = false;
-  optional<uint64_t> seed_;
+  TANDEM_ARG(bool, pin_memory) = false;
 };
 
 /// The options with all defaults filled in.
