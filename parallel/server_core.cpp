@@ -218,7 +218,8 @@ StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction lo
   const std::size_t used = computed.used.size();
   if (s.group && !computed.failed && s.options.not_finite == NotFinite::kSkip)
     result.skipped = s.group->any(result.skipped);
-  if (result.skipped && s.summing) s.group_sum->finish(1);  // before its buffer is used again
+  if (result.skipped && s.summing && !computed.failed)
+    s.group_sum->finish(1);  // before its buffer is used again
   const bool lost = result.skipped || computed.failed;
   if (lost) s.forget();
   if (s.shards() && s.has_buffers) {
