@@ -17,6 +17,8 @@ constinit const Backend table{
     .sort = cuda_impl::sort_kernels,
     .index = cuda_impl::index_kernels,
     .linalg = cuda_impl::linalg_kernels,
+    .decomposition = cuda_impl::decomposition_kernels,
+    .special = cuda_impl::special_kernels,
     .random = cuda_impl::random_kernels,
     .conv = cuda_impl::conv_kernels,
     .pool = cuda_impl::pool_kernels,

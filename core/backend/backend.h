@@ -19,6 +19,8 @@ struct SoftmaxKernels;
 struct SortKernels;
 struct IndexKernels;
 struct LinalgKernels;
+struct DecompositionKernels;
+struct SpecialKernels;
 struct RandomKernels;
 struct ConvKernels;
 struct PoolKernels;
@@ -42,6 +44,8 @@ struct Backend {
   const SortKernels& sort;
   const IndexKernels& index;
   const LinalgKernels& linalg;
+  const DecompositionKernels& decomposition;
+  const SpecialKernels& special;
   const RandomKernels& random;
   const ConvKernels& conv;
   const PoolKernels& pool;

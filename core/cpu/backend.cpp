@@ -15,6 +15,8 @@ constinit const Backend cpu_backend{
     .sort = cpu::sort_kernels,
     .index = cpu::index_kernels,
     .linalg = cpu::linalg_kernels,
+    .decomposition = cpu::decomposition_kernels,
+    .special = cpu::special_kernels,
     .random = cpu::random_kernels,
     .conv = cpu::conv_kernels,
     .pool = cpu::pool_kernels,

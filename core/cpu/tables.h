@@ -15,6 +15,8 @@ extern const SoftmaxKernels softmax_kernels;
 extern const SortKernels sort_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
+extern const DecompositionKernels decomposition_kernels;
+extern const SpecialKernels special_kernels;
 extern const RandomKernels random_kernels;
 extern const ConvKernels conv_kernels;
 extern const PoolKernels pool_kernels;

@@ -1,0 +1,14 @@
+// CPU kernels of the special functions.
+#include "tandem/core/backend/special.h"
+
+#include "tandem/core/cpu/binary_loop.h"
+#include "tandem/core/cpu/tables.h"
+#include "tandem/core/cpu/unary_loop.h"
+#include "tandem/core/formulas/special_ops.h"
+
+namespace tandem::cpu {
+constinit const SpecialKernels special_kernels{
+    .unary = decltype(SpecialKernels::unary)::from<UnaryMaker<UnaryLoops>>(),
+    .binary = decltype(SpecialKernels::binary)::from<BinaryMaker<BinaryLoops>>(),
+};
+}  // namespace tandem::cpu

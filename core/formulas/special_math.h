@@ -1,0 +1,226 @@
+// Special functions in double precision, for host and device. float32 results are computed in double and rounded.
+//
+// Relative errors are a few units in the last place of double where the functions have no zero nearby. Sources: A&S is
+// Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964; DLMF is the NIST Digital Library of Mathematical
+// Functions.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "tandem/core/host_device.h"
+
+namespace tandem::special_math {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity(),
+                        kNan = std::numeric_limits<double>::quiet_NaN(),
+                        kEpsilon = std::numeric_limits<double>::epsilon(), kPi = 3.14159265358979323846,
+                        kRootHalf = 0.70710678118654752440;
+
+/// log |Γ(x)|
+TANDEM_HD inline double lgamma(double x) {
+#ifdef __CUDA_ARCH__
+  return ::lgamma(x);
+#else
+  int sign = 0;  // std::lgamma would write it to a global variable
+  return ::lgamma_r(x, &sign);
+#endif
+}
+
+/// Γ'(x) / Γ(x): A&S 6.3.5 up to x = 10, the asymptotic series 6.3.18 there, and the reflection 6.3.7 below 0.
+TANDEM_HD inline double digamma(double x) {
+  if (x == 0) return std::copysign(kInfinity, -x);
+  double sum = 0;
+  if (x < 0) {
+    if (x == std::floor(x)) return kNan;
+    sum = -kPi / std::tan(kPi * (x - std::trunc(x)));
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) sum -= 1 / x;
+  const double z = 1 / (x * x);
+  const double tail =
+      z * (1. / 12 -
+           z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
+  return sum + std::log(x) - 0.5 / x - (x < 1e17 ? tail : 0);
+}
+
+/// y with erf(y) = x: Winitzki's approximation, improved by Halley's method on erf, or on erfc for |x| > 1/2.
+TANDEM_HD inline double erfinv(double x) {
+  const double a = std::fabs(x), rest = 1 - a;
+  if (!(a < 1)) return a == 1 ? std::copysign(kInfinity, x) : kNan;
+  const double l = std::log1p(-a * a), b = 4.3307467508 + 0.5 * l;
+  double y = std::sqrt(std::sqrt(b * b - l / 0.147) - b);
+  for (int i = 0; i < 3; ++i) {
+    const double error = a < 0.5 ? std::erf(y) - a : rest - std::erfc(y);
+    const double step = error * 0.88622692545275801 * std::exp(y * y);
+    y -= step / (1 + y * step);
+  }
+  return a < 1e-150 ? x * 0.88622692545275801 : std::copysign(y, x);
+}
+
+/// e^(x²) with the rounding error of x² corrected.
+TANDEM_HD inline double exp_square(double x) {
+  const double square = x * x;
+  return square > 709.8 ? kInfinity : std::exp(square) * (1 + std::fma(x, x, -square));
+}
+/// e^(x²) erfc(x): from 2 on, the continued fraction A&S 7.1.14.
+TANDEM_HD inline double erfcx(double x) {
+  if (x < 2) return x < -26.7 ? kInfinity : exp_square(x) * std::erfc(x);
+  if (x > 1e8) return 0.56418958354775629 / x;
+  double tail = x;
+  for (int k = 100; k > 0; --k) tail = x + 0.5 * k / tail;
+  return 0.56418958354775629 / tail;
+}
+
+/// y with Φ(y) = p: A&S 26.2.23 in the tails, improved by Halley's method.
+TANDEM_HD inline double ndtri(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNan;
+  if (p > 0.25 && p < 0.75) return erfinv(2 * p - 1) / kRootHalf;
+  const double tail = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * std::log(tail));
+  double y =
+      t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  for (int i = 0; i < 3; ++i) {
+    const double step = (0.5 * std::erfc(y * kRootHalf) - tail) * 2.5066282746310005 * std::exp(0.5 * y * y);
+    y += step / (1 - 0.5 * y * step);
+  }
+  return p < 0.5 ? -y : y;
+}
+
+/// e^-|x| I₀(x) for order 0 and e^-|x| I₁(|x|) for order 1: the power series A&S 9.6.10 up to 20, then the asymptotic
+/// series 9.7.1.
+TANDEM_HD inline double scaled_bessel_i(int order, double x) {
+  const double a = std::fabs(x);
+  double term = order == 0 ? 1 : 0.5 * a, sum = 0;
+  if (a <= 20) {
+    sum = term;
+    for (int k = 1; k < 100 && term > 0.1 * kEpsilon * sum; ++k) {
+      term *= 0.25 * a * a / (k * static_cast<double>(k + order));
+      sum += term;
+    }
+    return sum * std::exp(-a);
+  }
+  if (a == kInfinity) return 0;
+  sum = term = 1;
+  for (int k = 1; k < 40 && std::fabs(term) > 0.1 * kEpsilon; ++k) {
+    const double odd = 2 * k - 1;
+    term *= (odd * odd - 4 * order) / (8 * a * k);
+    sum += term;
+  }
+  return sum / std::sqrt(2 * kPi * a);
+}
+TANDEM_HD inline double bessel_i(int order, double x) {
+  const double half = std::exp(0.5 * std::fabs(x));
+  return std::fabs(x) == kInfinity ? kInfinity : half * scaled_bessel_i(order, x) * half;
+}
+
+/// The Hurwitz zeta function Σ (n + q)^-s, n >= 0, by Euler's and Maclaurin's formula (DLMF 25.11.28).
+TANDEM_HD inline double zeta(double s, double q) {
+  if (s == 1) return kInfinity;
+  if (!(s > 1) || q != q) return kNan;
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity;
+    if (s != std::floor(s)) return kNan;  // a power of a negative number
+  }
+  double sum = 0, w = q;
+  for (int n = 0; n < 10 || w < 10; ++n, w += 1) {
+    const double term = std::pow(w, -s);
+    sum += term;
+    if (w > 0 && term <= 0.1 * kEpsilon * std::fabs(sum) / (1 + w)) return sum;
+  }
+  const double last = std::pow(w, -s);
+  sum += last * w / (s - 1) + 0.5 * last;
+  // B₂ₖ / (2k)!
+  constexpr double numbers[] = {1. / 12,
+                                -1. / 720,
+                                1. / 30240,
+                                -1. / 1209600,
+                                1. / 47900160,
+                                -691. / 1307674368000.,
+                                1. / 74724249600.,
+                                -3617. / 10670622842880000.,
+                                43867. / 5109094217170944000.};
+  double factor = s * last / w;
+  for (int k = 0; k < 9; ++k) {
+    const double term = numbers[k] * factor;
+    sum += term;
+    if (std::fabs(term) < 0.1 * kEpsilon * std::fabs(sum)) break;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (w * w);
+  }
+  return sum;
+}
+
+/// log(1 + m) - m
+TANDEM_HD inline double log1p_minus(double m) {
+  if (std::fabs(m) > 0.3) return std::log1p(m) - m;
+  double power = m, sum = 0;
+  for (int k = 2; k < 60; ++k) {
+    power *= -m;
+    const double term = power / k;
+    sum += term;
+    if (std::fabs(term) <= 0.1 * kEpsilon * std::fabs(sum)) break;
+  }
+  return sum;
+}
+/// x^a e^-x / Γ(a + 1), by Stirling's series (A&S 6.1.41) from a = 10 on.
+TANDEM_HD inline double gamma_density(double a, double x) {
+  if (a < 10) return std::exp(a * std::log(x) - x - lgamma(a + 1));
+  const double z = 1 / (a * a);
+  const double correction =
+      (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * 691 / 360360))))) / a;
+  return std::exp(a * log1p_minus((x - a) / a) - correction) / std::sqrt(2 * kPi * a);
+}
+/// The regularised incomplete gamma functions: lower P(a, x), or upper Q(a, x) = 1 - P. Below a + 1 the series A&S 6.5.29,
+/// above it the continued fraction 6.5.31 by Lentz's method; for Q and small x, the series 6.5.33.
+TANDEM_HD inline double incomplete_gamma(double a, double x, bool upper) {
+  if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0)) return kNan;
+  if (a == kInfinity) return x == kInfinity ? kNan : upper ? 1 : 0;
+  if (x == 0) return upper ? 1 : 0;
+  if (a == 0 || x == kInfinity) return upper ? 0 : 1;
+  constexpr int kMost = 100000;
+  if (upper && x <= 1.1 && a < 1.1) {
+    double power = 1, sum = 0;
+    for (int n = 1; n < 60; ++n) {
+      power *= -x / n;
+      sum += power / (a + n);
+    }
+    const double logarithm = a * std::log(x) - lgamma(a + 1);
+    return -std::expm1(logarithm) - std::exp(logarithm) * a * sum;
+  }
+  if (x < a + 1) {
+    double term = 1, sum = 1;
+    for (int n = 1; n < kMost && term > 0.1 * kEpsilon * sum; ++n) {
+      term *= x / (a + n);
+      sum += term;
+    }
+    const double lower = gamma_density(a, x) * sum;
+    return upper ? 1 - lower : lower;
+  }
+  double b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
+  for (int n = 1; n < kMost; ++n) {
+    const double numerator = n * (a - n);
+    b += 2;
+    d = 1 / (b + numerator * d);
+    c = b + numerator / c;
+    const double factor = c * d;
+    fraction *= factor;
+    if (std::fabs(factor - 1) < kEpsilon) break;
+  }
+  const double rest = gamma_density(a, x) * a * fraction;
+  return upper ? rest : 1 - rest;
+}
+
+/// p₀ = 1, p₁ = first, pₖ₊₁ = next(k, pₖ, pₖ₋₁): member n of a family of polynomials (A&S 22.7). 0 for negative n.
+template <class Next>
+TANDEM_HD inline double recurrence(double n, double first, Next next) {
+  if (n != n) return kNan;
+  if (n < 0) return 0;
+  if (n < 1) return 1;
+  double before = 1, value = first;
+  for (double k = 1; k + 1 <= n && value == value; k += 1) {
+    const double after = next(k, value, before);
+    before = value;
+    value = after;
+  }
+  return value;
+}
+
+}  // namespace tandem::special_math
