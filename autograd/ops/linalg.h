@@ -46,7 +46,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
              const Scalar& alpha = 1);
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta = 1,
             const Scalar& alpha = 1);
-/// The n-th power of square matrices, n >= 0; power 0 is the identity.
+/// The n-th power of square matrices; power 0 is the identity, a negative power that of the inverse.
 Tensor matrix_power(const Tensor& self, int64_t n);
 /// x1ᵀ weight[i] x2 + bias[i] for each output i: x1 [..., a], x2 [..., b], weight [o, a, b], bias [o] or undefined.
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {});

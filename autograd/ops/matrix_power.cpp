@@ -1,6 +1,7 @@
 // matrix_power, by repeated squaring.
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/linalg_functions.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
@@ -8,7 +9,7 @@ namespace tandem {
 Tensor matrix_power(const Tensor& self, int64_t n) {
   check(self.dim() >= 2 && self.size(-1) == self.size(-2), "matrix_power: expected square matrices, got ",
         self);
-  check(n >= 0, "matrix_power: negative powers (inverses) are not supported, got ", n);
+  if (n < 0) return tandem::matrix_power(linalg_inv(self), -n);
   if (n == 0) return eye(self.size(-1), self.options()).expand(self.sizes()).clone();
   Tensor square = self, out;
   for (; n > 0; n >>= 1) {

@@ -1,0 +1,65 @@
+// Eigenvalues and eigenvectors of symmetric matrices, A V = V diag(L). Gradient (Giles, "Collected matrix derivative
+// results", 2008): gA = V (diag(gL) + (Vᵀ gV) / E) Vᵀ with E = Lⱼ - Lᵢ off the diagonal, where the quotient is 0 on it.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/decomposition_op.h"
+#include "tandem/autograd/ops/diag.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/linalg_functions.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/decomposition.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct EighBackward final : Node {
+  const char* name() const override { return "EighBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor v = vectors.unpack(*this), l = values.unpack(*this);
+    if (!g[1].defined()) {
+      out[0] = matmul(v * g[0].unsqueeze(-2), v.mT());
+      return;
+    }
+    const Tensor unit = identity(v, v.size(-1)), gap = l.unsqueeze(-2) - l.unsqueeze(-1) + unit;
+    Tensor inner = matmul(v.mT(), g[1]) / gap * (1 - unit);
+    if (g[0].defined()) inner = inner + g[0].diag_embed();
+    out[0] = matmul(v, matmul(inner, v.mT()));
+  }
+  void release() override {
+    values.release();
+    vectors.release();
+  }
+  SavedTensor values, vectors;
+};
+
+std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo,
+                                    bool with_vectors) {
+  check_square(operation, a);
+  check(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", operation,
+        ": UPLO must be 'L' or 'U', got '", uplo, "'");
+  Tensor values = empty_like_of(a, vector_sizes(batch_sizes(a), a.size(-1))), info = no_info(a);
+  Tensor vectors = with_vectors || recording(a) ? empty_like_of(a, a.sizes()) : Tensor();
+  const Tensor lower = uplo == "U" || uplo == "u" ? a.detach().mT() : a.detach();
+  if (a.numel() != 0) backend(a).decomposition.eigh(values, vectors, info, lower.contiguous());
+  check_info(operation, info,
+             "The algorithm failed to converge because the input matrix is ill-conditioned or not finite.");
+  if (auto* node = record_list<EighBackward>({values, vectors}, {a})) {
+    node->values.save_output(values, 0);
+    node->vectors.save_output(vectors, 1);
+  }
+  return {values, vectors};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, std::string_view UPLO) {
+  return spectrum("linalg.eigh", self, UPLO, true);
+}
+Tensor linalg_eigvalsh(const Tensor& self, std::string_view UPLO) {
+  return std::get<0>(spectrum("linalg.eigvalsh", self, UPLO, false));
+}
+
+}  // namespace tandem

@@ -1,0 +1,219 @@
+// Systems of linear equations, inverses and determinants, by LU decompositions.
+//
+// Gradients: X = A⁻¹ B: gB = A⁻ᵀ gX, gA = -gB Xᵀ. X = A⁻¹: gA = -Xᵀ gX Xᵀ. det A: gA = g det(A) A⁻ᵀ.
+// log |det A|: gA = g A⁻ᵀ.
+#include <limits>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/decomposition_op.h"
+#include "tandem/autograd/ops/diag.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/linalg_functions.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/sum_to.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+namespace {
+using namespace autograd;
+
+struct SolveBackward final : Node {
+  const char* name() const override { return "SolveBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    // Recorded, the solution must depend on A; else the decomposition is used again.
+    const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mT(), g[0]))
+                                             : solve_with_lu(lu, permutation, g[0], /*adjoint=*/true);
+    if (needs(1)) out[1] = sum_to_size(gb, b_sizes);
+    if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mT()).neg(), a_sizes);
+  }
+  void release() override {
+    a.release();
+    x.release();
+  }
+  SavedTensor a, x;
+  Tensor lu, permutation;
+  Dims a_sizes, b_sizes;
+};
+
+// A X = B for matrices B.
+Tensor solve_matrices(const Tensor& a, const Tensor& b, Tensor& info) {
+  const LuFactors f = lu_factors(a);
+  info = f.info;
+  const Tensor permutation = permutation_of(f.pivots, a.size(-1));
+  Tensor x;
+  {
+    const NoGradGuard no_grad;
+    x = solve_with_lu(f.lu, permutation, b, false);
+  }
+  if (auto* node = record<SolveBackward>(x, a, b)) {
+    node->a.save(a);
+    if (node->needs(0)) node->x.save_output(x);
+    node->lu = f.lu;
+    node->permutation = permutation;
+    node->a_sizes = a.sizes();
+    node->b_sizes = b.sizes();
+  }
+  return x;
+}
+
+// B is a batch of vectors if it has one dimension, or the shape of A without its last dimension.
+bool is_vector(const Tensor& a, const Tensor& b) {
+  return b.dim() == 1 || (b.dim() + 1 == a.dim() && b.sizes() == a.sizes().slice(0, a.sizes().size() - 1));
+}
+
+Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool left, Tensor& info) {
+  check_square(operation, a);
+  check_alike(operation, "A", a, "B", b);
+  const bool vector = is_vector(a, b);
+  check(left || !vector, operation, ": B of vectors needs left = true\n  A ", a, "\n  B ", b);
+  check(vector || b.dim() >= 2, operation, ": B must be vectors or matrices\n  A ", a, "\n  B ", b);
+  const Tensor matrices = vector ? b.unsqueeze(-1) : b;
+  check(matrices.size(left ? -2 : -1) == a.size(-1), operation, ": B must have ", a.size(-1),
+        left ? " rows" : " columns", "\n  A ", a, "\n  B ", b);
+  if (!left) return solve_matrices(a.mT(), matrices.mT(), info).mT();
+  const Tensor x = solve_matrices(a, matrices, info);
+  return vector ? x.squeeze(-1) : x;
+}
+
+struct InverseBackward final : Node {
+  const char* name() const override { return "InverseBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor xt = x.unpack(*this).mT();
+    out[0] = matmul(xt, matmul(g[0], xt)).neg();
+  }
+  void release() override { x.release(); }
+  SavedTensor x;
+};
+
+std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
+  check_square(operation, a);
+  Tensor x, info;
+  {
+    const NoGradGuard no_grad;
+    x = solve_matrices(a, identity(a, a.size(-1)), info);
+  }
+  if (auto* node = record<InverseBackward>(x, a)) node->x.save_output(x);
+  return {x, info};
+}
+
+const char* const kSingularInverse =
+    "The diagonal element % is zero, the inversion could not be completed because the input matrix is "
+    "singular.";
+const char* const kSingular = "The solver failed because the input matrix is singular.";
+
+// 1 or -1 for an even or odd number of exchanges.
+Tensor parity(const Tensor& pivots, ScalarType dtype) {
+  const Tensor own = arange(1, pivots.size(-1) + 1, TensorOptions(kInt).device(pivots.device()));
+  return 1 - 2 * (pivots != own).sum({-1}).remainder(2).to(dtype);
+}
+Tensor main_diagonal(const Tensor& a) { return a.diagonal(0, -2, -1); }
+// value [batch] times the identity.
+Tensor scaled_identity(const Tensor& value, const Tensor& a) {
+  return value.unsqueeze(-1).unsqueeze(-1) * identity(a, a.size(-1));
+}
+
+struct DetBackward final : Node {
+  const char* name() const override { return "DetBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    const Tensor matrix = a.unpack(*this);
+    if (GradMode::is_enabled()) {
+      const Tensor scaled = scaled_identity(g[0] * det.unpack(*this), matrix);
+      out[0] = std::get<0>(linalg_solve_ex(matrix.mT(), scaled));
+      return;
+    }
+    // The adjugate is continuous: a pivot of 0 is replaced by a number near it.
+    const double epsilon = matrix.dtype() == kFloat ? std::numeric_limits<float>::epsilon()
+                                                    : std::numeric_limits<double>::epsilon();
+    const Tensor shift = (main_diagonal(factors.lu) == 0).to(matrix.dtype()) * epsilon;
+    const Tensor lu = factors.lu + shift.diag_embed();
+    const Tensor value = main_diagonal(lu).prod(-1) * parity(factors.pivots, matrix.dtype());
+    out[0] = solve_with_lu(lu, permutation_of(factors.pivots, matrix.size(-1)),
+                           scaled_identity(g[0] * value, matrix),
+                           /*adjoint=*/true);
+  }
+  void release() override {
+    a.release();
+    det.release();
+  }
+  SavedTensor a, det;
+  LuFactors factors;
+};
+
+struct SlogdetBackward final : Node {
+  const char* name() const override { return "SlogdetBackward"; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    if (!g[0].defined()) return;
+    const Tensor matrix = a.unpack(*this), scaled = scaled_identity(g[0], matrix);
+    out[0] = GradMode::is_enabled()
+                 ? std::get<0>(linalg_solve_ex(matrix.mT(), scaled))
+                 : solve_with_lu(factors.lu, permutation_of(factors.pivots, matrix.size(-1)), scaled,
+                                 /*adjoint=*/true);
+  }
+  void release() override { a.release(); }
+  SavedTensor a;
+  LuFactors factors;
+};
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors) {
+  Tensor info;
+  const Tensor x = solve_any("linalg.solve_ex", A, B, left, info);
+  if (check_errors) check_info("linalg.solve_ex", info, kSingular);
+  return {x, info};
+}
+Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left) {
+  Tensor info;
+  const Tensor x = solve_any("linalg.solve", A, B, left, info);
+  check_info("linalg.solve", info, kSingular);
+  return x;
+}
+
+std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A, bool check_errors) {
+  const auto result = inverse_of("linalg.inv_ex", A);
+  if (check_errors) check_info("linalg.inv_ex", std::get<1>(result), kSingularInverse);
+  return result;
+}
+Tensor linalg_inv(const Tensor& A) {
+  const auto [x, info] = inverse_of("linalg.inv", A);
+  check_info("linalg.inv", info, kSingularInverse);
+  return x;
+}
+
+Tensor linalg_det(const Tensor& A) {
+  check_square("linalg.det", A);
+  const LuFactors f = lu_factors(A);
+  const Tensor out = main_diagonal(f.lu).prod(-1) * parity(f.pivots, A.dtype());
+  if (auto* node = record<DetBackward>(out, A)) {
+    node->a.save(A);
+    node->det.save_output(out);
+    node->factors = f;
+  }
+  return out;
+}
+
+std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
+  check_square("linalg.slogdet", A);
+  const LuFactors f = lu_factors(A);
+  const Tensor pivots = main_diagonal(f.lu);
+  const Tensor sign = pivots.sign().prod(-1) * parity(f.pivots, A.dtype()),
+               logarithm = pivots.abs().log().sum({-1});
+  if (auto* node = record<SlogdetBackward>(logarithm, A)) {
+    node->a.save(A);
+    node->factors = f;
+  }
+  return {sign, logarithm};
+}
+
+Tensor logdet(const Tensor& self) {
+  const auto [sign, logarithm] = linalg_slogdet(self);
+  return where(sign < 0, Scalar(std::numeric_limits<double>::quiet_NaN()), logarithm);
+}
+
+}  // namespace tandem
