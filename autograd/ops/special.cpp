@@ -64,7 +64,7 @@ Tensor pair(const Tensor& a, const Tensor& b) {
   const ScalarType type = float_type(result_type(a, b));
   check_same_device(Op::name, a, b);
   const Device device = device_of(a, b);
-  const Prepared x(a.detach(), type, device), y(b.detach(), type, device);
+  const Prepared x(a, type, device), y(b, type, device);
   Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), type, device);
   backend(out).special.binary.get<Op>()(out, x, y, 0);
   return out;

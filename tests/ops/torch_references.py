@@ -45,6 +45,26 @@ def write(path, tensors, metadata=None):
         file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
 
 
+def unit(x):
+    return torch.eye(x.shape[-1], dtype=x.dtype)
+
+
+def spd(x):
+    return x @ x.mT + unit(x) * 2
+
+
+def far(x):
+    return x + unit(x) * 5
+
+
+def sym(x):
+    return x + x.mT
+
+
+def lower(x):
+    return x.tril(-1) + unit(x) * 2
+
+
 def writes(x0, x1):
     y = x0 * 1
     y.select(0, 1).mul_(x1)
