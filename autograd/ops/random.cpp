@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/fill.h"
+#include "tandem/autograd/ops/mersenne_draws.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/random.h"
@@ -18,10 +19,24 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
+bool as_pytorch(Device device) {
+  return generator_mode() == GeneratorMode::kPyTorch && device.type() == kCPU;
+}
+
+template <class Op>
+void draw_as_pytorch(const Tensor& out, const Generator& generator, const RandomParameters& p) {
+  if (out.is_contiguous()) return mersenne_fill<Op>(out, generator, p);
+  Tensor row_major = empty_raw(out.sizes(), out.dtype(), out.device());
+  mersenne_fill<Op>(row_major, generator, p);
+  copy_raw(out, row_major);
+}
+
 // Kernels write row-major; other layouts go through a copy, so that element numbers are logical.
 template <class Op>
-void draw_into(const Tensor& out, OptionalGenerator generator, const RandomParameters& p) {
-  const Generator::Draw draw = (generator ? *generator : default_generator()).next();
+void draw_into(const Tensor& out, OptionalGenerator optional_generator, const RandomParameters& p) {
+  const Generator& generator = optional_generator ? *optional_generator : default_generator();
+  if (as_pytorch(out.device())) return draw_as_pytorch<Op>(out, generator, p);
+  const Generator::Draw draw = generator.next();
   if (out.numel() == 0) return;
   if (out.is_contiguous()) {
     backend(out).random.fill.get<Op>()(out, draw, p);
@@ -166,6 +181,12 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   check_magnitude("randperm", "n =", n);
   const TensorOptions typed = options.has_dtype() ? options : options.dtype(kLong);
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
+  const Device device = resolve(typed.device());
+  if (as_pytorch(device)) {
+    Tensor out = mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
+    if (options.requires_grad()) out.requires_grad_();
+    return out;
+  }
   Tensor order = arange(n, TensorOptions(kLong).device(Device(kCPU, 0)));
   Tensor bits = empty_raw({n}, kLong, Device(kCPU, 0));
   draw_into<ops::RandomInteger>(bits, generator, {.range = uint64_t{1} << 63});
@@ -175,7 +196,6 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
     const auto left = static_cast<uint64_t>(n - i);
     std::swap(o[i], o[i + static_cast<int64_t>(ops::detail::multiply_high(uint64_t(r[i]) << 1, left))]);
   }
-  const Device device = resolve(typed.device());
   Tensor out = order.to(device, typed.dtype());
   if (options.requires_grad()) out.requires_grad_();
   return out;
@@ -209,13 +229,43 @@ Tensor bernoulli(const Tensor& self, OptionalGenerator generator) {
   const Tensor p = self.detach().to(kDouble);
   check(((p < 0).sum() + (p > 1).sum() + (p != p).sum()).item<int64_t>() == 0,
         "bernoulli: probabilities must be in [0, 1]");
-  Tensor out = (rand(p.sizes(), generator, p.options()) < p).to(self.dtype());
+  Tensor out;
+  if (as_pytorch(self.device())) {
+    const Tensor computed = self.dtype() == kDouble ? p : p.to(kFloat);
+    out = mersenne_bernoulli(computed.contiguous(), generator ? *generator : default_generator())
+              .to(self.dtype());
+  } else {
+    out = (rand(p.sizes(), generator, p.options()) < p).to(self.dtype());
+  }
   if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
   return out;
 }
 Tensor bernoulli(const Tensor& self, double p, OptionalGenerator generator) {
   return empty_like(self).bernoulli_(p, generator);
 }
+
+namespace {
+// Weights over exponential numbers: the largest is drawn first (P. Efraimidis, P. Spirakis, 2006).
+Tensor multinomial_as_pytorch(const Tensor& weights, int64_t samples, bool replacement,
+                              OptionalGenerator generator) {
+  const Tensor computed = weights.dtype() == kDouble ? weights : weights.to(kFloat);
+  if (replacement && samples > 1)
+    return mersenne_multinomial(computed, samples, generator ? *generator : default_generator());
+  Tensor times = empty(computed.sizes(), computed.options());
+  times.exponential_(1, generator);
+  const Tensor keys = computed / times;
+  return samples == 1 ? keys.argmax(-1, true) : std::get<1>(keys.topk(samples));
+}
+
+// Throws Error for weights that the kernel would refuse.
+void check_weights(const Tensor& weights, int64_t samples, bool replacement) {
+  check(weights.isfinite().all().item<bool>() && (weights >= 0).all().item<bool>(),
+        "multinomial: weights must be finite and not negative");
+  const int64_t fewest = (weights > 0).sum(IntArrayRef(-1)).min().item<int64_t>();
+  check(fewest >= (replacement ? 1 : samples), "multinomial: ", samples, " samples, but a row has ", fewest,
+        " positive weights");
+}
+}  // namespace
 
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, OptionalGenerator generator) {
   check_real("multinomial", self.dtype());
@@ -225,6 +275,12 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Op
   check(columns > 0, "multinomial: expected at least one weight, got ", self);
   check(replacement || num_samples <= columns, "multinomial: ", num_samples,
         " samples without replacement from ", columns, " weights");
+  if (as_pytorch(self.device()) && rows > 0) {
+    const Tensor plain = self.detach().contiguous().view({rows, columns});
+    check_weights(plain, num_samples, replacement);
+    const Tensor drawn = multinomial_as_pytorch(plain, num_samples, replacement, generator);
+    return self.dim() == 2 ? drawn : drawn.view({num_samples});
+  }
   const Tensor weights = self.detach().to(kDouble).contiguous().view({rows, columns});
   Tensor out = empty_raw({rows, num_samples}, kLong, self.device());
   const Generator::Draw draw = (generator ? *generator : default_generator()).next();

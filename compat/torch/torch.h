@@ -68,6 +68,14 @@
 #define TORCH_ARG(T, name) TANDEM_ARG(T, name)
 
 // Further LibTorch names.
+namespace torch {
+using tandem::CPUGeneratorImpl;
+using tandem::CUDAGeneratorImpl;
+namespace detail {
+using tandem::detail::createCPUGenerator;
+using tandem::detail::getDefaultCPUGenerator;
+}  // namespace detail
+}  // namespace torch
 namespace torch::autograd {
 using tandem::AutoGradMode;
 using tandem::GradMode;
