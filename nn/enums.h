@@ -7,7 +7,8 @@
 namespace tandem {
 namespace nn {
 
-enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular, kConstant };
+/// kBorder and kReflection are of grid_sample, the others of padding.
+enum class PaddingMode : int8_t { kZeros, kReflect, kReplicate, kCircular, kConstant, kBorder, kReflection };
 enum class InterpolationMode : int8_t {
   kNearest,
   kNearestExact,
@@ -42,7 +43,8 @@ enum class Nonlinearity : int8_t {
 inline constexpr nn::PaddingMode kZeros = nn::PaddingMode::kZeros, kReflect = nn::PaddingMode::kReflect,
                                  kReplicate = nn::PaddingMode::kReplicate,
                                  kCircular = nn::PaddingMode::kCircular,
-                                 kConstant = nn::PaddingMode::kConstant;
+                                 kConstant = nn::PaddingMode::kConstant, kBorder = nn::PaddingMode::kBorder,
+                                 kReflection = nn::PaddingMode::kReflection;
 inline constexpr nn::InterpolationMode kNearest = nn::InterpolationMode::kNearest,
                                        kNearestExact = nn::InterpolationMode::kNearestExact,
                                        kBilinear = nn::InterpolationMode::kBilinear,

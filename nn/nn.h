@@ -27,6 +27,8 @@
 #include "tandem/nn/layers/rnn_cell.h"
 #include "tandem/nn/layers/shrink.h"
 #include "tandem/nn/layers/transformer.h"
+#include "tandem/nn/layers/pooling3d.h"
+#include "tandem/nn/layers/unpooling.h"
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"
 #include "tandem/nn/packed_sequence.h"

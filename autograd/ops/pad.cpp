@@ -111,11 +111,17 @@ Tensor reflection_pad1d(const Tensor& self, IntArrayRef padding) {
 Tensor reflection_pad2d(const Tensor& self, IntArrayRef padding) {
   return by_positions("reflection_pad2d", Mode::kReflect, self, padding);
 }
+Tensor reflection_pad3d(const Tensor& self, IntArrayRef padding) {
+  return by_positions("reflection_pad3d", Mode::kReflect, self, padding);
+}
 Tensor replication_pad1d(const Tensor& self, IntArrayRef padding) {
   return by_positions("replication_pad1d", Mode::kReplicate, self, padding);
 }
 Tensor replication_pad2d(const Tensor& self, IntArrayRef padding) {
   return by_positions("replication_pad2d", Mode::kReplicate, self, padding);
+}
+Tensor replication_pad3d(const Tensor& self, IntArrayRef padding) {
+  return by_positions("replication_pad3d", Mode::kReplicate, self, padding);
 }
 
 }  // namespace tandem

@@ -15,7 +15,9 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constan
            optional<double> value = nullopt);
 Tensor reflection_pad1d(const Tensor& self, IntArrayRef padding);
 Tensor reflection_pad2d(const Tensor& self, IntArrayRef padding);
+Tensor reflection_pad3d(const Tensor& self, IntArrayRef padding);
 Tensor replication_pad1d(const Tensor& self, IntArrayRef padding);
 Tensor replication_pad2d(const Tensor& self, IntArrayRef padding);
+Tensor replication_pad3d(const Tensor& self, IntArrayRef padding);
 
 }  // namespace tandem

@@ -1,10 +1,11 @@
-// Convolutions: functional forms, Conv1d, Conv2d, ConvTranspose2d.
+// Convolutions: functional forms and modules.
 #include "tandem/nn/layers/conv.h"
 
 #include <cmath>
 #include <ostream>
 
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/conv3d.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/nn/functional/conv.h"
@@ -31,9 +32,27 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions
                         *options.dilation(), options.groups());
 }
 
+Tensor conv3d(const Tensor& input, const Tensor& weight, const Conv3dFuncOptions& options) {
+  if (options.padding().is_same())
+    return tandem::conv3d(input, weight, options.bias(), *options.stride(), "same", *options.dilation(),
+                          options.groups());
+  return tandem::conv3d(input, weight, options.bias(), *options.stride(), *options.padding().values(),
+                        *options.dilation(), options.groups());
+}
+
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight,
+                        const ConvTranspose1dFuncOptions& options) {
+  return tandem::conv_transpose1d(input, weight, options.bias(), *options.stride(), *options.padding(),
+                                  *options.output_padding(), options.groups(), *options.dilation());
+}
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
                         const ConvTranspose2dFuncOptions& options) {
   return tandem::conv_transpose2d(input, weight, options.bias(), *options.stride(), *options.padding(),
+                                  *options.output_padding(), options.groups(), *options.dilation());
+}
+Tensor conv_transpose3d(const Tensor& input, const Tensor& weight,
+                        const ConvTranspose3dFuncOptions& options) {
+  return tandem::conv_transpose3d(input, weight, options.bias(), *options.stride(), *options.padding(),
                                   *options.output_padding(), options.groups(), *options.dilation());
 }
 
@@ -86,7 +105,7 @@ const char* name_of(PaddingMode mode) {
 
 template <std::size_t D, class Derived>
 ConvNdImpl<D, Derived>::ConvNdImpl(const ConvOptions<D>& options) : options(options) {
-  const char* layer = D == 1 ? "Conv1d" : "Conv2d";
+  const char* layer = D == 1 ? "Conv1d" : D == 2 ? "Conv2d" : "Conv3d";
   check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
   check_positive(layer, "kernel_size", options.kernel_size());
   check_positive(layer, "stride", options.stride());
@@ -148,6 +167,7 @@ ConvPadding<D> ConvNdImpl<D, Derived>::remaining_padding() const {
 
 template class ConvNdImpl<1, Conv1dImpl>;
 template class ConvNdImpl<2, Conv2dImpl>;
+template class ConvNdImpl<3, Conv3dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
   return functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias));
@@ -157,30 +177,41 @@ Tensor Conv2dImpl::forward(const Tensor& input) {
   return functional::conv2d(padded(input), weight, function_options(options, remaining_padding(), bias));
 }
 
-ConvTranspose2dImpl::ConvTranspose2dImpl(const ConvTranspose2dOptions& options) : options(options) {
-  check_channels("ConvTranspose2d", options.in_channels(), options.out_channels(), options.groups());
-  check_positive("ConvTranspose2d", "kernel_size", options.kernel_size());
-  check_positive("ConvTranspose2d", "stride", options.stride());
-  check_positive("ConvTranspose2d", "dilation", options.dilation());
-  if (options.padding_mode() != kZeros)
-    throw NotImplementedError("ConvTranspose2d: only padding_mode kZeros is implemented");
-  ConvTranspose2dImpl::reset();
+Tensor Conv3dImpl::forward(const Tensor& input) {
+  return functional::conv3d(padded(input), weight, function_options(options, remaining_padding(), bias));
 }
-void ConvTranspose2dImpl::reset() {
-  weight =
-      register_parameter("weight", empty({options.in_channels(), options.out_channels() / options.groups(),
-                                          options.kernel_size()[0], options.kernel_size()[1]}));
-  bias = options.bias() ? register_parameter("bias", empty({options.out_channels()}))
-                        : register_parameter("bias", {}, false);
+
+template <std::size_t D, class Derived>
+ConvTransposeNdImpl<D, Derived>::ConvTransposeNdImpl(const ConvTransposeOptions<D>& options)
+    : options(options) {
+  const char* layer = D == 1 ? "ConvTranspose1d" : D == 2 ? "ConvTranspose2d" : "ConvTranspose3d";
+  check_channels(layer, options.in_channels(), options.out_channels(), options.groups());
+  check_positive(layer, "kernel_size", options.kernel_size());
+  check_positive(layer, "stride", options.stride());
+  check_positive(layer, "dilation", options.dilation());
+  if (options.padding_mode() != kZeros)
+    throw NotImplementedError(concat(layer, ": only padding_mode kZeros is implemented"));
+  ConvTransposeNdImpl::reset();
+}
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::reset() {
+  std::vector<int64_t> sizes{options.in_channels(), options.out_channels() / options.groups()};
+  for (const int64_t k : *options.kernel_size()) sizes.push_back(k);
+  weight = this->register_parameter("weight", tandem::empty(sizes));
+  bias = options.bias() ? this->register_parameter("bias", empty({options.out_channels()}))
+                        : this->register_parameter("bias", {}, false);
   reset_parameters();
 }
-void ConvTranspose2dImpl::reset_parameters() {
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
   init::kaiming_uniform_(weight, std::sqrt(5.0));
   init_bias(weight, bias);
 }
-void ConvTranspose2dImpl::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::ConvTranspose2d(" << options.in_channels() << ", " << options.out_channels()
-         << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride();
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::ConvTranspose" << D << "d(" << options.in_channels() << ", "
+         << options.out_channels() << ", kernel_size=" << options.kernel_size()
+         << ", stride=" << options.stride();
   if (!options.padding().all(0)) stream << ", padding=" << options.padding();
   if (!options.dilation().all(1)) stream << ", dilation=" << options.dilation();
   if (!options.output_padding().all(0)) stream << ", output_padding=" << options.output_padding();
@@ -188,15 +219,48 @@ void ConvTranspose2dImpl::pretty_print(std::ostream& stream) const {
   if (!options.bias()) stream << ", bias=false";
   stream << ")";
 }
-Tensor ConvTranspose2dImpl::forward(const Tensor& input) {
-  return functional::conv_transpose2d(input, weight,
-                                      functional::ConvTranspose2dFuncOptions()
-                                          .bias(bias)
-                                          .stride(options.stride())
-                                          .padding(options.padding())
-                                          .output_padding(options.output_padding())
-                                          .groups(options.groups())
-                                          .dilation(options.dilation()));
+template <std::size_t D, class Derived>
+functional::ConvTransposeFuncOptions<D> ConvTransposeNdImpl<D, Derived>::function_options(
+    const Tensor& input, const optional<IntArrayRef>& output_size) const {
+  ExpandingArray<D> extra = options.output_padding();
+  if (output_size) {
+    const std::size_t count = output_size->size();
+    check(count == D || count == D + 2, "ConvTranspose: output_size must have ", D, " or ", D + 2,
+          " numbers, got ", *output_size);
+    check(input.dim() >= static_cast<int64_t>(D), "ConvTranspose: expected ", D, " or more dimensions, got ",
+          input);
+    for (std::size_t d = 0; d < D; ++d) {
+      const int64_t in = input.size(static_cast<int64_t>(d) - static_cast<int64_t>(D)),
+                    wanted = (*output_size)[count - D + d];
+      const int64_t least = (in - 1) * options.stride()[d] - 2 * options.padding()[d] +
+                            options.dilation()[d] * (options.kernel_size()[d] - 1) + 1;
+      check(wanted >= least && wanted < least + options.stride()[d], "ConvTranspose: output_size ",
+            *output_size, " is impossible: dimension ", d, " must be from ", least, " to ",
+            least + options.stride()[d] - 1);
+      extra[d] = wanted - least;
+    }
+  }
+  return functional::ConvTransposeFuncOptions<D>()
+      .bias(bias)
+      .stride(options.stride())
+      .padding(options.padding())
+      .output_padding(extra)
+      .groups(options.groups())
+      .dilation(options.dilation());
+}
+
+template class ConvTransposeNdImpl<1, ConvTranspose1dImpl>;
+template class ConvTransposeNdImpl<2, ConvTranspose2dImpl>;
+template class ConvTransposeNdImpl<3, ConvTranspose3dImpl>;
+
+Tensor ConvTranspose1dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose1d(input, weight, function_options(input, output_size));
+}
+Tensor ConvTranspose2dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose2d(input, weight, function_options(input, output_size));
+}
+Tensor ConvTranspose3dImpl::forward(const Tensor& input, const optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose3d(input, weight, function_options(input, output_size));
 }
 
 }  // namespace tandem::nn

@@ -1,12 +1,13 @@
-// Conv1d, Conv2d, ConvTranspose2d.
+// Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d.
 #pragma once
+#include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/conv.h"
 
 namespace tandem::nn {
 
-/// Base of Conv1d and Conv2d: weight [out, in / groups, kernel…], bias [out]; both are initialised uniformly
+/// Base of Conv1d, Conv2d and Conv3d: weight [out, in / groups, kernel…], bias [out]; both are initialised uniformly
 /// in ±1/√(in / groups · kernel). The constructor throws Error on invalid options.
 template <std::size_t D, class Derived>
 class ConvNdImpl : public Cloneable<Derived> {
@@ -46,21 +47,73 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
 };
 TANDEM_MODULE(Conv2d);
 
-/// The transpose of a convolution: weight [in, out / groups, kernel…], bias [out].
-class ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
+class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
  public:
-  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-      : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
-  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& options);
+  Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
+      : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit Conv3dImpl(const Conv3dOptions& options) : ConvNdImpl(options) {}
+  /// [N, in, D, H, W] or [in, D, H, W].
+  Tensor forward(const Tensor& input);
+};
+TANDEM_MODULE(Conv3d);
+
+/// Base of ConvTranspose1d, ConvTranspose2d and ConvTranspose3d, the transposes of convolutions: weight
+/// [in, out / groups, kernel…], bias [out], initialised as in ConvNdImpl.
+template <std::size_t D, class Derived>
+class ConvTransposeNdImpl : public Cloneable<Derived> {
+ public:
+  explicit ConvTransposeNdImpl(const ConvTransposeOptions<D>& options);
   void reset() override;
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
-  /// [N, in, H, W] or [in, H, W].
-  Tensor forward(const Tensor& input);
 
-  ConvTranspose2dOptions options;
+  ConvTransposeOptions<D> options;
   Tensor weight, bias;
+
+ protected:
+  /// The options of the functional form for an output of output_size: its last D sizes, or all of them; nullopt:
+  /// options.output_padding(). Throws Error for a size that no output_padding below the stride yields.
+  functional::ConvTransposeFuncOptions<D> function_options(const Tensor& input,
+                                                           const optional<IntArrayRef>& output_size) const;
+};
+
+class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
+ public:
+  ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
+      : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& options) : ConvTransposeNdImpl(options) {}
+  /// [N, in, L] or [in, L].
+  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
+};
+TANDEM_MODULE(ConvTranspose1d);
+
+class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
+ public:
+  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
+      : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& options) : ConvTransposeNdImpl(options) {}
+  /// [N, in, H, W] or [in, H, W].
+  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
 };
 TANDEM_MODULE(ConvTranspose2d);
+
+class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
+ public:
+  ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
+      : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
+  explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& options) : ConvTransposeNdImpl(options) {}
+  /// [N, in, D, H, W] or [in, D, H, W].
+  Tensor forward(const Tensor& input, const optional<IntArrayRef>& output_size = nullopt);
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(optional<IntArrayRef>())})
+};
+TANDEM_MODULE(ConvTranspose3d);
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// InstanceNorm1d and InstanceNorm2d, and the functional form.
+// InstanceNorm1d, InstanceNorm2d and InstanceNorm3d, and the functional form.
 #include "tandem/nn/layers/instance_norm.h"
 
 #include <ostream>
@@ -18,6 +18,14 @@ Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options
 }  // namespace tandem::nn::functional
 
 namespace tandem::nn {
+namespace {
+/// Spatial dimensions.
+template <class Derived>
+constexpr int64_t spatial() {
+  if (std::is_same_v<Derived, InstanceNorm1dImpl>) return 1;
+  return std::is_same_v<Derived, InstanceNorm2dImpl> ? 2 : 3;
+}
+}  // namespace
 
 template <class Derived>
 InstanceNormImplBase<Derived>::InstanceNormImplBase(const InstanceNormOptions& options) : options(options) {
@@ -37,15 +45,14 @@ void InstanceNormImplBase<Derived>::reset_parameters() {
 }
 template <class Derived>
 void InstanceNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
-  stream << "tandem::nn::"
-         << (std::is_same_v<Derived, InstanceNorm1dImpl> ? "InstanceNorm1d" : "InstanceNorm2d") << "("
-         << options.num_features() << ", eps=" << options.eps() << ", momentum=" << options.momentum()
+  stream << "tandem::nn::InstanceNorm" << spatial<Derived>() << "d(" << options.num_features()
+         << ", eps=" << options.eps() << ", momentum=" << options.momentum()
          << ", affine=" << (options.affine() ? "true" : "false")
          << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
 }
 template <class Derived>
 Tensor InstanceNormImplBase<Derived>::forward(const Tensor& input) {
-  constexpr int64_t rank = std::is_same_v<Derived, InstanceNorm1dImpl> ? 3 : 4;
+  constexpr int64_t rank = spatial<Derived>() + 2;
   check(input.dim() == rank || input.dim() == rank - 1, "InstanceNorm: input must have ", rank, " or ",
         rank - 1, " dimensions, got ", input);
   if (input.dim() == rank - 1) return forward(input.unsqueeze(0)).squeeze(0);
@@ -60,5 +67,6 @@ Tensor InstanceNormImplBase<Derived>::forward(const Tensor& input) {
 }
 template class InstanceNormImplBase<InstanceNorm1dImpl>;
 template class InstanceNormImplBase<InstanceNorm2dImpl>;
+template class InstanceNormImplBase<InstanceNorm3dImpl>;
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// InstanceNorm1d and InstanceNorm2d.
+// InstanceNorm1d, InstanceNorm2d and InstanceNorm3d.
 #pragma once
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/module_holder.h"
@@ -6,7 +6,7 @@
 
 namespace tandem::nn {
 
-/// Base of both: normalises each channel of each sample separately (D. Ulyanov et al., arXiv:1607.08022).
+/// Base of the three: normalises each channel of each sample separately (D. Ulyanov et al., arXiv:1607.08022).
 /// With track_running_stats, evaluation mode uses the running statistics.
 template <class Derived>
 class InstanceNormImplBase : public Cloneable<Derived> {
@@ -31,5 +31,11 @@ class InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
   explicit InstanceNorm2dImpl(const InstanceNorm2dOptions& options) : InstanceNormImplBase(options) {}
 };
 TANDEM_MODULE(InstanceNorm2d);
+/// [N, C, D, H, W] or [C, D, H, W].
+class InstanceNorm3dImpl : public InstanceNormImplBase<InstanceNorm3dImpl> {
+ public:
+  explicit InstanceNorm3dImpl(const InstanceNorm3dOptions& options) : InstanceNormImplBase(options) {}
+};
+TANDEM_MODULE(InstanceNorm3d);
 
 }  // namespace tandem::nn

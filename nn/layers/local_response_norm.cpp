@@ -1,9 +1,14 @@
-// LocalResponseNorm, and the functional form.
+// LocalResponseNorm with its functional form, and CrossMapLRN2d.
 #include "tandem/nn/layers/local_response_norm.h"
 
 #include <ostream>
 
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/normalization.h"
+#include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/view.h"
 #include "tandem/nn/functional/norm.h"
 
 namespace tandem::nn::functional {
@@ -21,6 +26,23 @@ Tensor LocalResponseNormImpl::forward(const Tensor& input) {
 }
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::LocalResponseNorm(" << options.size() << ", alpha=" << options.alpha()
+         << ", beta=" << options.beta() << ", k=" << options.k() << ")";
+}
+
+Tensor CrossMapLRN2dImpl::forward(const Tensor& input) {
+  check(input.dim() == 4, "CrossMapLRN2d: expected [N, C, H, W], got ", input);
+  check(options.size() > 0, "CrossMapLRN2d: size must be positive, got ", options.size());
+  const int64_t side = (options.size() - 1) / 2, rest = input.size(1) - side - 1;
+  const Tensor squares = input * input;
+  Tensor sums =
+      constant_pad_nd(squares, {0, 0, 0, 0, side, side}).unfold(1, 2 * side + 1, 1).sum(IntArrayRef(-1));
+  if (rest > 0)  // as in PyTorch, the first channel stays in every later window
+    sums = cat({sums.narrow(1, 0, side + 1), sums.narrow(1, side + 1, rest) + squares.narrow(1, 0, 1)}, 1);
+  const double scale = options.alpha() / static_cast<double>(options.size());
+  return input / (sums * scale + static_cast<double>(options.k())).pow(Scalar(options.beta()));
+}
+void CrossMapLRN2dImpl::pretty_print(std::ostream& stream) const {
+  stream << "tandem::nn::CrossMapLRN2d(" << options.size() << ", alpha=" << options.alpha()
          << ", beta=" << options.beta() << ", k=" << options.k() << ")";
 }
 

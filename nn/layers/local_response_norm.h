@@ -1,4 +1,4 @@
-// LocalResponseNorm.
+// LocalResponseNorm and CrossMapLRN2d.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/options/norm.h"
@@ -13,5 +13,16 @@ class LocalResponseNormImpl : public detail::Optioned<LocalResponseNormImpl, Loc
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(LocalResponseNorm);
+
+/// The same for [N, C, H, W], except that the window has (size - 1) / 2 channels on either side, for even sizes too, and
+/// that windows which have left the first channel behind still contain it, as in PyTorch.
+class CrossMapLRN2dImpl : public detail::Optioned<CrossMapLRN2dImpl, CrossMapLRN2dOptions> {
+ public:
+  CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
+  explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(CrossMapLRN2d);
 
 }  // namespace tandem::nn

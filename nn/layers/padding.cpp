@@ -25,6 +25,12 @@ Tensor ReflectionPad2dImpl::forward(const Tensor& input) {
 void ReflectionPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReflectionPad2d", options.padding());
 }
+Tensor ReflectionPad3dImpl::forward(const Tensor& input) {
+  return tandem::pad(input, *options.padding(), "reflect");
+}
+void ReflectionPad3dImpl::pretty_print(std::ostream& stream) const {
+  print(stream, "ReflectionPad3d", options.padding());
+}
 Tensor ReplicationPad1dImpl::forward(const Tensor& input) {
   return tandem::pad(input, *options.padding(), "replicate");
 }
@@ -36,6 +42,12 @@ Tensor ReplicationPad2dImpl::forward(const Tensor& input) {
 }
 void ReplicationPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ReplicationPad2d", options.padding());
+}
+Tensor ReplicationPad3dImpl::forward(const Tensor& input) {
+  return tandem::pad(input, *options.padding(), "replicate");
+}
+void ReplicationPad3dImpl::pretty_print(std::ostream& stream) const {
+  print(stream, "ReplicationPad3d", options.padding());
 }
 Tensor ZeroPad1dImpl::forward(const Tensor& input) {
   return tandem::pad(input, *options.padding(), "constant");
@@ -49,6 +61,12 @@ Tensor ZeroPad2dImpl::forward(const Tensor& input) {
 void ZeroPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ZeroPad2d", options.padding());
 }
+Tensor ZeroPad3dImpl::forward(const Tensor& input) {
+  return tandem::pad(input, *options.padding(), "constant");
+}
+void ZeroPad3dImpl::pretty_print(std::ostream& stream) const {
+  print(stream, "ZeroPad3d", options.padding());
+}
 Tensor ConstantPad1dImpl::forward(const Tensor& input) {
   return constant_pad_nd(input, *options.padding(), options.value());
 }
@@ -60,6 +78,12 @@ Tensor ConstantPad2dImpl::forward(const Tensor& input) {
 }
 void ConstantPad2dImpl::pretty_print(std::ostream& stream) const {
   print(stream, "ConstantPad2d", options.padding());
+}
+Tensor ConstantPad3dImpl::forward(const Tensor& input) {
+  return constant_pad_nd(input, *options.padding(), options.value());
+}
+void ConstantPad3dImpl::pretty_print(std::ostream& stream) const {
+  print(stream, "ConstantPad3d", options.padding());
 }
 
 }  // namespace tandem::nn

@@ -1,5 +1,6 @@
-// Padding layers: ReflectionPad, ReplicationPad, ZeroPad and ConstantPad for the last one or two dimensions.
-// Padding is (left, right) or (left, right, top, bottom), or one number for all sides.
+// Padding layers: ReflectionPad, ReplicationPad, ZeroPad and ConstantPad for the last one, two or
+// three dimensions. Padding is (left, right), (left, right, top, bottom) or (left, right, top, bottom, front, back), or one
+// number for all sides.
 #pragma once
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/options/padding.h"
@@ -24,6 +25,15 @@ class ReflectionPad2dImpl : public detail::Optioned<ReflectionPad2dImpl, Reflect
 };
 TANDEM_MODULE(ReflectionPad2d);
 
+class ReflectionPad3dImpl : public detail::Optioned<ReflectionPad3dImpl, ReflectionPad3dOptions> {
+ public:
+  ReflectionPad3dImpl(ExpandingArray<6> padding) : ReflectionPad3dImpl(ReflectionPad3dOptions(padding)) {}
+  explicit ReflectionPad3dImpl(const ReflectionPad3dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReflectionPad3d);
+
 class ReplicationPad1dImpl : public detail::Optioned<ReplicationPad1dImpl, ReplicationPad1dOptions> {
  public:
   ReplicationPad1dImpl(ExpandingArray<2> padding) : ReplicationPad1dImpl(ReplicationPad1dOptions(padding)) {}
@@ -42,6 +52,15 @@ class ReplicationPad2dImpl : public detail::Optioned<ReplicationPad2dImpl, Repli
 };
 TANDEM_MODULE(ReplicationPad2d);
 
+class ReplicationPad3dImpl : public detail::Optioned<ReplicationPad3dImpl, ReplicationPad3dOptions> {
+ public:
+  ReplicationPad3dImpl(ExpandingArray<6> padding) : ReplicationPad3dImpl(ReplicationPad3dOptions(padding)) {}
+  explicit ReplicationPad3dImpl(const ReplicationPad3dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ReplicationPad3d);
+
 class ZeroPad1dImpl : public detail::Optioned<ZeroPad1dImpl, ZeroPad1dOptions> {
  public:
   ZeroPad1dImpl(ExpandingArray<2> padding) : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
@@ -59,6 +78,15 @@ class ZeroPad2dImpl : public detail::Optioned<ZeroPad2dImpl, ZeroPad2dOptions> {
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(ZeroPad2d);
+
+class ZeroPad3dImpl : public detail::Optioned<ZeroPad3dImpl, ZeroPad3dOptions> {
+ public:
+  ZeroPad3dImpl(ExpandingArray<6> padding) : ZeroPad3dImpl(ZeroPad3dOptions(padding)) {}
+  explicit ZeroPad3dImpl(const ZeroPad3dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ZeroPad3d);
 
 class ConstantPad1dImpl : public detail::Optioned<ConstantPad1dImpl, ConstantPad1dOptions> {
  public:
@@ -79,5 +107,15 @@ class ConstantPad2dImpl : public detail::Optioned<ConstantPad2dImpl, ConstantPad
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(ConstantPad2d);
+
+class ConstantPad3dImpl : public detail::Optioned<ConstantPad3dImpl, ConstantPad3dOptions> {
+ public:
+  ConstantPad3dImpl(ExpandingArray<6> padding, double value)
+      : ConstantPad3dImpl(ConstantPad3dOptions(padding, value)) {}
+  explicit ConstantPad3dImpl(const ConstantPad3dOptions& options) : Optioned(options) {}
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
+};
+TANDEM_MODULE(ConstantPad3d);
 
 }  // namespace tandem::nn

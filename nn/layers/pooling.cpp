@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/ops/pool2d.h"
 #include "tandem/nn/functional/pooling.h"
+#include "tandem/nn/functional/pooling3d.h"
 #include "tandem/nn/layers/pooling1d.h"
 
 namespace tandem::nn::functional {
@@ -93,6 +94,9 @@ void AvgPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AvgPool1d(kernel_size=" << concat(options.kernel_size()) << ")";
 }
 Tensor MaxPool1dImpl::forward(const Tensor& input) { return functional::max_pool1d(input, options); }
+std::tuple<Tensor, Tensor> MaxPool1dImpl::forward_with_indices(const Tensor& input) {
+  return functional::max_pool1d_with_indices(input, options);
+}
 void MaxPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::MaxPool1d(kernel_size=" << concat(options.kernel_size()) << ")";
 }
@@ -104,6 +108,9 @@ void AdaptiveAvgPool1dImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor AdaptiveMaxPool1dImpl::forward(const Tensor& input) {
   return functional::adaptive_max_pool1d(input, options);
+}
+std::tuple<Tensor, Tensor> AdaptiveMaxPool1dImpl::forward_with_indices(const Tensor& input) {
+  return functional::adaptive_max_pool1d_with_indices(input, options);
 }
 void AdaptiveMaxPool1dImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::AdaptiveMaxPool1d(output_size=" << concat(options.output_size()) << ")";

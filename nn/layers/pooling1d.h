@@ -19,6 +19,8 @@ class MaxPool1dImpl : public detail::Optioned<MaxPool1dImpl, MaxPool1dOptions> {
   MaxPool1dImpl(ExpandingArray<1> kernel_size) : MaxPool1dImpl(MaxPool1dOptions(kernel_size)) {}
   explicit MaxPool1dImpl(const MaxPool1dOptions& options) : Optioned(options) {}
   Tensor forward(const Tensor& input);
+  /// Also returns the positions of the maxima.
+  std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(MaxPool1d);
@@ -39,6 +41,8 @@ class AdaptiveMaxPool1dImpl : public detail::Optioned<AdaptiveMaxPool1dImpl, Ada
       : AdaptiveMaxPool1dImpl(AdaptiveMaxPool1dOptions(output_size)) {}
   explicit AdaptiveMaxPool1dImpl(const AdaptiveMaxPool1dOptions& options) : Optioned(options) {}
   Tensor forward(const Tensor& input);
+  /// Also returns the positions of the maxima.
+  std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
 TANDEM_MODULE(AdaptiveMaxPool1d);

@@ -43,6 +43,7 @@ struct ConvOptions {
 };
 using Conv1dOptions = ConvOptions<1>;
 using Conv2dOptions = ConvOptions<2>;
+using Conv3dOptions = ConvOptions<3>;
 
 template <std::size_t D>
 struct ConvTransposeOptions {
@@ -60,7 +61,9 @@ struct ConvTransposeOptions {
   /// Only kZeros is supported.
   TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
 };
+using ConvTranspose1dOptions = ConvTransposeOptions<1>;
 using ConvTranspose2dOptions = ConvTransposeOptions<2>;
+using ConvTranspose3dOptions = ConvTransposeOptions<3>;
 
 namespace functional {
 template <std::size_t D>
@@ -73,15 +76,20 @@ struct ConvFuncOptions {
 };
 using Conv1dFuncOptions = ConvFuncOptions<1>;
 using Conv2dFuncOptions = ConvFuncOptions<2>;
+using Conv3dFuncOptions = ConvFuncOptions<3>;
 
-struct ConvTranspose2dFuncOptions {
+template <std::size_t D>
+struct ConvTransposeFuncOptions {
   TANDEM_ARG(Tensor, bias) = Tensor();
-  TANDEM_ARG(ExpandingArray<2>, stride) = 1;
-  TANDEM_ARG(ExpandingArray<2>, padding) = 0;
-  TANDEM_ARG(ExpandingArray<2>, output_padding) = 0;
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;
+  TANDEM_ARG(ExpandingArray<D>, padding) = 0;
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;
   TANDEM_ARG(int64_t, groups) = 1;
-  TANDEM_ARG(ExpandingArray<2>, dilation) = 1;
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
 };
+using ConvTranspose1dFuncOptions = ConvTransposeFuncOptions<1>;
+using ConvTranspose2dFuncOptions = ConvTransposeFuncOptions<2>;
+using ConvTranspose3dFuncOptions = ConvTransposeFuncOptions<3>;
 }  // namespace functional
 
 }  // namespace tandem::nn

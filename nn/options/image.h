@@ -60,6 +60,14 @@ struct InterpolateFuncOptions {
   /// Computes positions from the ratio of sizes rather than from the given factors.
   TANDEM_ARG(optional<bool>, recompute_scale_factor) = nullopt;
 };
+struct GridSampleFuncOptions {
+  /// kBilinear, kNearest or, for 4-D input, kBicubic.
+  TANDEM_ARG(InterpolationMode, mode) = kBilinear;
+  /// kZeros, kBorder or kReflection.
+  TANDEM_ARG(PaddingMode, padding_mode) = kZeros;
+  /// nullopt: false.
+  TANDEM_ARG(optional<bool>, align_corners) = nullopt;
+};
 using PixelShuffleFuncOptions = PixelShuffleOptions;
 using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
 using UnfoldFuncOptions = UnfoldOptions;

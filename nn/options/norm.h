@@ -28,6 +28,7 @@ struct InstanceNormOptions {
 };
 using InstanceNorm1dOptions = InstanceNormOptions;
 using InstanceNorm2dOptions = InstanceNormOptions;
+using InstanceNorm3dOptions = InstanceNormOptions;
 
 struct GroupNormOptions {
   GroupNormOptions(int64_t num_groups, int64_t num_channels)
@@ -44,6 +45,14 @@ struct LocalResponseNormOptions {
   TANDEM_ARG(double, alpha) = 1e-4;
   TANDEM_ARG(double, beta) = 0.75;
   TANDEM_ARG(double, k) = 1;
+};
+
+struct CrossMapLRN2dOptions {
+  CrossMapLRN2dOptions(int64_t size) : size_(size) {}
+  TANDEM_ARG(int64_t, size);
+  TANDEM_ARG(double, alpha) = 1e-4;
+  TANDEM_ARG(double, beta) = 0.75;
+  TANDEM_ARG(int64_t, k) = 1;
 };
 
 struct LayerNormOptions {

@@ -13,12 +13,21 @@ struct PadOptions {
   PadOptions(ExpandingArray<2 * D> padding) : padding_(padding) {}
   TANDEM_ARG(ExpandingArray<2 * D>, padding);
 };
-using ReflectionPad1dOptions = PadOptions<1>;
-using ReflectionPad2dOptions = PadOptions<2>;
-using ReplicationPad1dOptions = PadOptions<1>;
-using ReplicationPad2dOptions = PadOptions<2>;
-using ZeroPad1dOptions = PadOptions<1>;
-using ZeroPad2dOptions = PadOptions<2>;
+template <std::size_t D>
+using ReflectionPadOptions = PadOptions<D>;
+using ReflectionPad1dOptions = ReflectionPadOptions<1>;
+using ReflectionPad2dOptions = ReflectionPadOptions<2>;
+using ReflectionPad3dOptions = ReflectionPadOptions<3>;
+template <std::size_t D>
+using ReplicationPadOptions = PadOptions<D>;
+using ReplicationPad1dOptions = ReplicationPadOptions<1>;
+using ReplicationPad2dOptions = ReplicationPadOptions<2>;
+using ReplicationPad3dOptions = ReplicationPadOptions<3>;
+template <std::size_t D>
+using ZeroPadOptions = PadOptions<D>;
+using ZeroPad1dOptions = ZeroPadOptions<1>;
+using ZeroPad2dOptions = ZeroPadOptions<2>;
+using ZeroPad3dOptions = ZeroPadOptions<3>;
 
 template <std::size_t D>
 struct ConstantPadOptions {
@@ -28,6 +37,7 @@ struct ConstantPadOptions {
 };
 using ConstantPad1dOptions = ConstantPadOptions<1>;
 using ConstantPad2dOptions = ConstantPadOptions<2>;
+using ConstantPad3dOptions = ConstantPadOptions<3>;
 
 namespace functional {
 struct PadFuncOptions {
