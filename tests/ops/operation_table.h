@@ -44,6 +44,7 @@ std::vector<Operation> ternary_operations();
 std::vector<Operation> factory_operations();
 std::vector<Operation> numeric_operations();
 std::vector<Operation> nn_operations();
+std::vector<Operation> volume_operations();
 std::vector<Operation> loss_operations();
 std::vector<Operation> recurrent_operations();
 std::vector<Operation> attention_operations();
