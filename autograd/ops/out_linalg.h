@@ -1,9 +1,11 @@
 // Functions that write to a given tensor (out_write.h): products of matrices and joins.
 #pragma once
+#include "tandem/autograd/ops/addbmm.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/linalg_names.h"
+#include "tandem/autograd/ops/matrix_functions.h"
 #include "tandem/autograd/ops/out_write.h"
-#include "tandem/autograd/ops/products.h"
 
 namespace tandem {
 

@@ -127,19 +127,6 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayR
   return max_pool(self, p, ceil_mode);
 }
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride, IntArrayRef padding,
-                                                   IntArrayRef dilation, bool ceil_mode) {
-  check(self.dim() == 2 || self.dim() == 3, "max_pool1d_with_indices: expected [N, C, L] or [C, L], got ",
-        self);
-  check(kernel_size.size() == 1 && stride.size() <= 1 && padding.size() == 1 && dilation.size() == 1,
-        "max_pool1d_with_indices: kernel_size, stride, padding and dilation must have one number each");
-  const int64_t step = stride.empty() ? kernel_size[0] : stride[0];
-  const auto [values, indices] = max_pool2d_with_indices(self.unsqueeze(-2), {1, kernel_size[0]}, {1, step},
-                                                         {0, padding[0]}, {1, dilation[0]}, ceil_mode);
-  return {values.squeeze(-2), indices.squeeze(-2)};
-}
-
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
   check_volume("adaptive_avg_pool3d", self);
   const Triple out = triple("adaptive_avg_pool3d", "output_size", output_size, 0);

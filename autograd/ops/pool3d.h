@@ -19,10 +19,6 @@ Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size,
                                                    IntArrayRef stride = {}, IntArrayRef padding = 0,
                                                    IntArrayRef dilation = 1, bool ceil_mode = false);
-/// Input [N, C, L] or [C, L], lists of one number: max_pool1d, and the position of each maximum.
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
-                                                   IntArrayRef stride = {}, IntArrayRef padding = 0,
-                                                   IntArrayRef dilation = 1, bool ceil_mode = false);
 /// Pooling to output_size. Window i of an axis is [floor(i in / out), ceil((i + 1) in / out)).
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size);
 /// The maxima of these windows, and their positions.

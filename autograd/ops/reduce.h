@@ -87,6 +87,9 @@ Tensor norm(const Tensor& self, const Scalar& p = 2);
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim = false,
             optional<ScalarType> dtype = nullopt);
 Tensor norm(const Tensor& self, const optional<Scalar>& p, ScalarType dtype);
+/// A copy of self in which each slice along `dim` whose p-norm is larger than maxnorm is scaled down to it.
+Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm);
+Tensor& renorm_(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm);
 /// log Σ exp(x). Floating point (other dtypes are converted to the default dtype); -infinity for an empty
 /// tensor.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);

@@ -183,21 +183,8 @@ std::vector<Operation> products() {
        .examples = {{"addbmm", "x0, x1, x2, 0.5, 2", {{real({3, 5}), real({2, 3, 4}), real({2, 4, 5})}}}}},
       {OPERATION(chain_matmul, T(TensorList)), .torch = "lambda x: torch.chain_matmul(*x)",
        .examples = {{"chain_matmul", "[x0, x1, x2]", {{real({2, 5}), real({5, 3}), real({3, 4})}}}}},
-      // PyTorch's gradient fails, so its power replaces it.
-      {OPERATION(vander, T(CT, optional<I>, bool)),
-       .torch = "lambda x, n, i: x.unsqueeze(1) ** (lambda e: e if i else e.flip(0))(torch.arange(len(x) if "
-                "n is None "
-                "else n))",
-       .examples = {{"vander", "x0, 4, False", {{real({3})}}},
-                    {"vander increasing", "x0, None, True", {{real({3})}}}}},
       {OPERATION(renorm, T(CT, CS, I, CS)), WRITE_FREE(renorm, T(T, CS, I, CS)),
        .examples = {{"renorm", "x0, 2, 0, 1.5", {{real({3, 4})}}}}},
-      {OPERATION(frobenius_norm, T(CT, Ints, bool)), .torch = "lambda x, n, k: torch.norm(x, 'fro', n, k)",
-       .examples = {{"frobenius_norm", "x0, [0, 1], False", {{real({3, 4})}}}}},
-      {OPERATION(max_pool1d_with_indices, Two(CT, Ints, Ints, Ints, Ints, bool)),
-       .torch = "lambda *a: F.max_pool1d_with_indices(*a)",
-       .examples =
-           {{"max_pool1d_with_indices", "x0, [3], [2], [1], [1], True", {{distinct({2, 3, 8})}}, true, 0}}},
   };
 }
 

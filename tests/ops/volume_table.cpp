@@ -65,7 +65,9 @@ std::vector<Operation> pools() {
       {OPERATION(max_pool3d_with_indices, Pair(CT, Ints, Ints, Ints, Ints, bool)),
        .torch = "lambda x, k, s, *rest: F.max_pool3d_with_indices(x, k, s or None, *rest)"},
       {OPERATION(max_pool1d_with_indices, Pair(CT, Ints, Ints, Ints, Ints, bool)),
-       .torch = "lambda x, k, s, *rest: F.max_pool1d_with_indices(x, k, s or None, *rest)"},
+       .torch = "lambda x, k, s, *rest: F.max_pool1d_with_indices(x, k, s or None, *rest)",
+       .examples =
+           {{"max_pool1d_with_indices", "x0, [3], [2], [1], [1], True", {{distinct({2, 3, 8})}}, true, 0}}},
       {OPERATION(adaptive_avg_pool3d, T(CT, Ints)),
        .torch = "lambda x, n: F.adaptive_avg_pool3d(x, n * 3 if len(n) == 1 else n)",
        .examples = {{"adaptive_avg_pool3d", "x0, [2, 3, 1]", {{real({1, 2, 3, 4, 2})}}}}},

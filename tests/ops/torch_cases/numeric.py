@@ -138,12 +138,8 @@ def products():
         sizes, t = [d.size(1) for _ in range(d.whole(2, 5))], d.float()
         return [[d.tensor([a, b], t, "finite") for a, b in zip(sizes, sizes[1:])]]
     case("chain_matmul", chain, tolerance=10)
-    case("vander", lambda d: [d.tensor([d.size()], d.pick(*FLOATS) if d.chance(0.7) else d.pick(*INTEGERS), "unit"),
-                              d.pick(None, 0, 1, 3, 5), d.chance(0.5)], tolerance=10)
     both("renorm", lambda d, make: (lambda s: [make(s, d.float(), "nonzero"), d.pick(1, 2, 3), d.dim(len(s)),
                                                d.pick(0.5, 1, 3)])(d.shape(2, 4, 1)), tolerance=30)
-    case("frobenius_norm", lambda d: (lambda s: [d.tensor(s, d.float(), "nonzero"), [0], d.chance(0.5)])(d.shape(1, 4, 1)),
-         tolerance=10)
 
 
 def windows():

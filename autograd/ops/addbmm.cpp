@@ -1,0 +1,40 @@
+// beta self + alpha Σ batch1[i] batch2[i].
+#include "tandem/autograd/ops/addbmm.h"
+
+#include <limits>
+#include <vector>
+
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/view.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+// The batch becomes a part of the inner dimension of one product.
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  check(batch1.dim() == 3 && batch2.dim() == 3 && batch1.size(0) == batch2.size(0) &&
+            batch1.size(2) == batch2.size(1),
+        "addbmm: expected [B, M, K] and [B, K, N]\n  batch1 ", batch1, "\n  batch2 ", batch2);
+  const int64_t inner = batch2.size(0) * batch2.size(1);
+  return addmm(self, batch1.transpose(0, 1).reshape({batch1.size(1), inner}),
+               batch2.reshape({inner, batch2.size(2)}), beta, alpha);
+}
+Tensor& addbmm_(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                const Scalar& alpha) {
+  return inplace_of(
+      self, "addbmm_", [&](const Tensor& x) { return addbmm(x, batch1, batch2, beta, alpha); }, batch1,
+      batch2);
+}
+
+}  // namespace tandem

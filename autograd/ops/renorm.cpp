@@ -1,0 +1,28 @@
+// Slices scaled down to a largest norm.
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/where.h"
+
+namespace tandem {
+using namespace autograd;
+
+Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  check_floating_point("renorm", self);
+  check(self.dim() >= 2, "renorm: expected at least 2 dimensions, got ", self);
+  check(p.toDouble() > 0, "renorm: p must be positive, got ", p);
+  check(maxnorm.toDouble() >= 0, "renorm: maxnorm must not be negative, got ", maxnorm);
+  dim = wrap_dim(dim, self.dim());
+  Dims others;
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  const Tensor size = norm(self, p, others, true), factor = maxnorm / (size + 1e-7);
+  return self * where(size > maxnorm, factor, Scalar(1.0));
+}
+Tensor& renorm_(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  return inplace_of(self, "renorm_", [&](const Tensor& x) { return renorm(x, p, dim, maxnorm); });
+}
+
+}  // namespace tandem
