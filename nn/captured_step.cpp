@@ -11,6 +11,10 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/capture.h"
 #include "tandem/core/profile.h"
+#include "tandem/nn/optim/adadelta.h"
+#include "tandem/nn/optim/adamax.h"
+#include "tandem/nn/optim/nadam.h"
+#include "tandem/nn/optim/radam.h"
 #include "tandem/nn/step_signature.h"
 #include "tandem/nn/step_state.h"
 
@@ -186,9 +190,18 @@ Graph* CapturedStep::State::find(StepSignature&& signature) {
   return last = graphs.back().get();
 }
 
+// Whether step() computes factors from the rate and the step count on the host, which a graph would repeat.
+static bool counts_on_host(const optim::Optimizer* o) {
+  return dynamic_cast<const optim::Adadelta*>(o) != nullptr ||
+         dynamic_cast<const optim::Adamax*>(o) != nullptr ||
+         dynamic_cast<const optim::NAdam*>(o) != nullptr || dynamic_cast<const optim::RAdam*>(o) != nullptr;
+}
+
 // Determines the entry state of each gradient. Returns the reason if the recording cannot be used.
 std::string CapturedStep::State::look_over(Graph& g, const CaptureResult& result,
                                            const std::vector<Tensor>& before) const {
+  if (std::ranges::any_of(optimizers, counts_on_host))
+    return "steps an optimizer without a kernel of its own (Adadelta, Adamax, NAdam or RAdam)";
   std::unordered_set<const void*> own, read;
   each_parameter([&](const Tensor& p) { own.insert(p.impl()); });
   for (const OptimizerCall& call : result.calls) {
