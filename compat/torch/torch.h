@@ -55,6 +55,7 @@
 #include "torch/detail/core.h"
 #include "torch/detail/dispatch.h"
 #include "torch/detail/tensor_arg.h"
+#include "torch/detail/enumtype.h"
 #include "torch/detail/util.h"
 #include "torch/namespaces.h"
 
@@ -83,12 +84,37 @@ using tensor_list = std::vector<Tensor>;
 using variable_list = std::vector<Tensor>;
 }  // namespace torch::autograd
 namespace torch::data {
+namespace datasets {
+using tandem::data::datasets::ChunkDataReader;
+using tandem::data::datasets::ChunkDataset;
+using tandem::data::datasets::ChunkDatasetOptions;
+}  // namespace datasets
+namespace example {
+using tandem::data::example::NoTarget;
+}
 using datasets::BatchDataset;
 using datasets::Dataset;
 }  // namespace torch::data
+namespace torch::nn {
+using tandem::nn::ParameterDict;
+using tandem::nn::ParameterDictImpl;
+}  // namespace torch::nn
 namespace torch::optim {
-using ReduceLROnPlateauScheduler = tandem::optim::ReduceLROnPlateau;
+using tandem::optim::LBFGS;
+using tandem::optim::LBFGSOptions;
+using tandem::optim::LBFGSParamState;
+using tandem::optim::OptimizerCloneableParamState;
+using tandem::optim::ReduceLROnPlateauScheduler;
+}  // namespace torch::optim
+namespace c10 {
+using tandem::Dict;
+namespace ivalue {
+using tandem::ivalue::Tuple;
 }
+}  // namespace c10
 namespace torch {
 using autograd::variable_list;
+namespace jit {
+using tandem::serialize::CompilationUnit;
 }
+}  // namespace torch
