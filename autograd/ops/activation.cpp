@@ -27,8 +27,12 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   return unary<ops::Softplus>(self, {beta, threshold});
 }
-Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale) {
-  return unary<ops::Elu>(self, {alpha, scale});
+Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  if (input_scale.toDouble() == 1) return unary<ops::Elu>(self, {alpha, scale});
+  // Positive inputs take the branch without the exponential, whose overflow would turn gradients into NaN.
+  const Tensor positive = self > 0;
+  const Tensor negative = expm1(self.masked_fill(positive, 0).mul(input_scale)).mul(alpha);
+  return where(positive, self, negative).mul(scale);
 }
 Tensor selu(const Tensor& self) { return elu(self, 1.6732632423543772, 1.0507009873554805); }
 Tensor celu(const Tensor& self, const Scalar& alpha) {
