@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/cpu/gemv.h"
 #include "tandem/core/cpu/microkernel.h"
@@ -48,8 +49,21 @@ Cut cut_for(const GemmArgs<T>& g) {
   return {vectors, rows, vectors * kLanes<T>, ceil_div(g.k, ceil_div(g.k, max_depth))};
 }
 
-// Packs `count` entries (of `width`) by `depth` into [depth][width], zero past count. With
-// `contiguous_depth`, source entry e is at from + e * ld with contiguous depth; otherwise depth p is at from
+// Copies `depth` rows of W entries, ld apart. The constant width makes each row a few vector moves.
+template <class T, int W>
+void copy_rows(const T* from, int64_t ld, int64_t depth, T* to) {
+  for (int64_t p = 0; p < depth; ++p) __builtin_memcpy(to + p * W, from + p * ld, W * sizeof(T));
+}
+template <class T>
+using CopyRows = void (*)(const T* from, int64_t ld, int64_t depth, T* to);
+template <class T, int... W>
+CopyRows<T> pick_copy(int64_t width, std::integer_sequence<int, W...>) {
+  static constexpr CopyRows<T> copies[] = {copy_rows<T, W + 1>...};
+  return copies[width - 1];
+}
+
+// Packs `count` entries (of `width`, the rows or columns of a tile) by `depth` into [depth][width], zero past count.
+// With `contiguous_depth`, source entry e is at from + e * ld with contiguous depth; otherwise depth p is at from
 // + p * ld with contiguous entries.
 template <class T>
 void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count, int64_t width, int64_t depth,
@@ -60,6 +74,9 @@ void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count,
       for (int64_t p = 0; p < depth; ++p) std::fill(to + p * width + count, to + (p + 1) * width, T(0));
     return;
   }
+  constexpr int kWidest = std::max(2 * kLanes<T>, kMaxTileRows[1]);
+  if (count == width)
+    return pick_copy<T>(width, std::make_integer_sequence<int, kWidest>{})(from, ld, depth, to);
   for (int64_t p = 0; p < depth; ++p, to += width) {
     const T* row = from + p * ld;
     for (int64_t e = 0; e < count; ++e) to[e] = row[e];
@@ -67,10 +84,10 @@ void pack_panel(const T* from, int64_t ld, bool contiguous_depth, int64_t count,
   }
 }
 
+// The last panel of A may have fewer rows than the others; its tiles have as many.
 template <class T>
-void pack_a_panel(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t rows, int64_t p, int64_t depth,
-                  T* to) {
-  pack_panel(g.a + (g.trans_a ? p * g.lda + i : i * g.lda + p), g.lda, !g.trans_a, rows, cut.rows, depth, to);
+void pack_a_panel(const GemmArgs<T>& g, int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+  pack_panel(g.a + (g.trans_a ? p * g.lda + i : i * g.lda + p), g.lda, !g.trans_a, rows, rows, depth, to);
 }
 template <class T>
 void pack_b_panel(const GemmArgs<T>& g, const Cut& cut, int64_t j, int64_t columns, int64_t p, int64_t depth,
@@ -91,7 +108,6 @@ struct Block {
 template <class T>
 void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, int64_t row_panel,
                    int64_t column_panel) {
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(cut.rows), cut.vectors);
   T* edge = scratch<T>(Scratch::kGemmTile, cut.rows * cut.columns);
   const int64_t column_end = std::min(column_panel + kTaskPanels, ceil_div(block.n, cut.columns));
   const int64_t row_end = std::min(row_panel + kTaskPanels, ceil_div(block.m, cut.rows));
@@ -100,8 +116,9 @@ void multiply_task(const GemmArgs<T>& g, const Cut& cut, const Block<T>& block, 
       const int64_t i = ip * cut.rows, j = jp * cut.columns;
       const int64_t rows = std::min(cut.rows, block.m - i), columns = std::min(cut.columns, block.n - j);
       const TileSegment<T> segment{block.a + i * block.depth, block.b + j * block.depth, block.depth};
+      const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(rows), cut.vectors);
       T* c = block.c + i * g.ldc + j;
-      if (rows == cut.rows && columns == cut.columns) {
+      if (columns == cut.columns) {
         kernel({&segment, 1, cut.columns, c, g.ldc, g.alpha, block.accumulate});
         continue;
       }
@@ -130,8 +147,7 @@ void multiply_block(const GemmArgs<T>& g, const Cut& cut, int64_t i, int64_t j, 
     for (int64_t q = begin; q < end; ++q) {
       if (q < row_panels) {
         const int64_t r = q * cut.rows;
-        pack_a_panel(g, cut, i + r, std::min(cut.rows, block.m - r), p, block.depth,
-                     packed_a + r * block.depth);
+        pack_a_panel(g, i + r, std::min(cut.rows, block.m - r), p, block.depth, packed_a + r * block.depth);
       } else {
         const int64_t r = (q - row_panels) * cut.columns;
         pack_b_panel(g, cut, j + r, std::min(cut.columns, block.n - r), p, block.depth,

@@ -12,9 +12,7 @@ namespace {
 // Calls f(j) for j < n. Elements are independent; a compiler cannot see that from a dozen pointers.
 template <class F>
 inline __attribute__((always_inline)) void for_elements(int64_t n, F f) {
-#ifdef __clang__
-#pragma clang loop vectorize(assume_safety)
-#else
+#ifndef __clang__
 #pragma GCC ivdep
 #endif
   for (int64_t j = 0; j < n; ++j) f(j);
