@@ -8,8 +8,7 @@ namespace {
 using Pair = std::tuple<T, T>;
 using Triple = std::tuple<T, T, T>;
 
-// A network's tensors: input, states, and the parameters of `layers` (layers and directions). `wide` layers after the
-// first `directions` read the output of two directions.
+// A network's tensors: input, states, and the parameters of `layers`, where each direction counts as a layer.
 std::vector<InputSpec> network(std::vector<int64_t> input, int64_t states, int64_t gates, int64_t size,
                                int64_t layers, int64_t directions, bool biases = true,
                                int64_t projection = 0) {
@@ -118,6 +117,21 @@ std::vector<Operation> cells() {
 }
 
 std::vector<Operation> sequences() {
+  // Lengths and batch sizes are on the CPU, wherever the data is.
+  const OpTest pack{.name = "pack_padded_sequence",
+                    .torch = concat("torch._pack_padded_sequence(x0, ", kShrinking, ", False)[0]"),
+                    .fn =
+                        [](const Tensors& x) {
+                          return Tensors{std::get<0>(_pack_padded_sequence(x[0], shrinking(), false))};
+                        },
+                    .cases = {{real({3, 3, 2})}, {real({4, 3})}}};
+  const OpTest pad{.name = "pad_packed_sequence",
+                   .torch = concat("torch._pad_packed_sequence(x0, ", kShrinking, ", True, 0.5, 4)[0]"),
+                   .fn =
+                       [](const Tensors& x) {
+                         return Tensors{std::get<0>(_pad_packed_sequence(x[0], shrinking(), true, 0.5, 4))};
+                       },
+                   .cases = {{real({6, 2})}, {real({6})}}};
   return {
       {OPERATION(pad_sequence, T(TensorList, bool, double, std::string_view)),
        .torch = "torch.nn.utils.rnn.pad_sequence",
@@ -125,6 +139,8 @@ std::vector<Operation> sequences() {
                      "[x0, x1, x2], False, 0.5, 'right'",
                      {{real({2, 2}), real({3, 2}), real({0, 2})}, {real({2}), real({1}), real({3})}}},
                     {"pad_sequence left", "[x0, x1], True, 0.0, 'left'", {{real({1, 2}), real({3, 2})}}}}},
+      {OPERATION(_pack_padded_sequence, Pair(CT, CT, bool)), .tests = {pack}},
+      {OPERATION(_pad_packed_sequence, Pair(CT, CT, bool, CS, I)), .tests = {pad}},
   };
 }
 

@@ -6,6 +6,13 @@ from torch_cases.case import case
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
+def counts(d, values):
+    tensor = d.constant([len(values)], torch.int64, (0, 1))
+    tensor.pack()
+    tensor.storage[:] = torch.tensor(values)
+    return tensor
+
+
 def networks():
     def draw(d, name, packed):
         t, gates = d.float(), GATES[name]
@@ -29,15 +36,10 @@ def networks():
                 parameters += [d.tensor([gates * size], t, "finite") for _ in range(2 * biases)]
                 parameters += [d.tensor([out, size], t, "unit")] if out != size else []
         states = [state(out), state(size)] if name == "lstm" else state(out)
-        sizes = [torch_int64(d, rows)] if packed else []
+        sizes = [counts(d, rows)] if packed else []
         rest = [] if packed else [first]
         return [x, *sizes, states, parameters, biases, layers, 0.0, d.chance(0.5), directions == 2, *rest]
 
-    def torch_int64(d, values):
-        tensor = d.constant([len(values)], torch.int64, (0, 1))
-        tensor.pack()
-        tensor.storage[:] = torch.tensor(values)
-        return tensor
     for name in GATES:
         case(name, lambda d, name=name: draw(d, name, False), tolerance=30)
         case(name, lambda d, name=name: draw(d, name, True), label="packed", tolerance=30)
@@ -62,6 +64,22 @@ def sequences():
         tensors = [d.tensor([d.whole(0, 5)] + rest, t) for _ in range(d.whole(1, 4))]
         return [tensors, d.chance(0.5), d.pick(0.0, 0.5, -1.0), d.pick("left", "right")]
     case("pad_sequence", draw)
+
+    def falling(d, low):
+        return sorted((d.whole(low, 5) for _ in range(d.whole(1, 5))), reverse=True)
+
+    def pack(d):
+        lengths, first = falling(d, 0 if d.wrong else 1), d.chance(0.5)
+        steps, batch = lengths[0] + d.whole(0, 2), len(lengths)
+        x = d.tensor(([batch, steps] if first else [steps, batch]) + d.shape(0, 2, 1))
+        return [x, counts(d, lengths), first]
+    case("_pack_padded_sequence", pack)
+
+    def pad(d):
+        rows = falling(d, 1)
+        x = d.tensor([sum(rows) + d.wrong] + d.shape(0, 2, 1), d.float())
+        return [x, counts(d, rows), d.chance(0.5), d.pick(0.0, 0.5, -1.0), len(rows) + d.whole(0, 2)]
+    case("_pad_packed_sequence", pad)
 
 
 networks()
