@@ -11,6 +11,7 @@
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/unary.h"
@@ -92,8 +93,15 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   return {mantissa, exponent.to(kInt)};
 }
 
-Tensor ldexp(const Tensor& self, const Tensor& other) { return self * pow(Scalar(2.0), other); }
-Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(pow(Scalar(2.0), other)); }
+namespace {
+// 2^other; for integers in the dtype of self.
+Tensor power_for(const Tensor& self, const Tensor& other) {
+  const bool whole = is_integral(other.dtype(), true);
+  return pow(Scalar(2.0), whole ? other.to(as_float(self.detach()).dtype()) : other);
+}
+}  // namespace
+Tensor ldexp(const Tensor& self, const Tensor& other) { return self * power_for(self, other); }
+Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }
 
 Tensor real(const Tensor& self) { return self; }
 Tensor conj(const Tensor& self) { return self; }
@@ -106,8 +114,9 @@ Tensor imag(const Tensor& self) { fail("imag: a real tensor has no imaginary par
 Tensor angle(const Tensor& self) {
   const Tensor x = as_float(self);
   const Tensor value = where(x.detach() < 0, full({}, std::numbers::pi, x.options()), zeros({}, x.options()));
-  // NaN stays, and the result has self's history with a gradient of zeros.
-  return where(x.isnan(), x, value);
+  Tensor out = where(x.detach().isnan(), x.detach(), value);
+  if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
+  return out;
 }
 
 Tensor isreal(const Tensor& self) { return ones_like(self, kBool); }

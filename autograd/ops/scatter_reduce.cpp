@@ -305,13 +305,12 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Tensor&
 }
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  check(index.dtype() == kLong || index.dtype() == kInt, "put: expected an int64 or int32 index, got ",
-        index);
+  check(index.dtype() == kLong, "put: expected an int64 index, got ", index);
   check(source.dtype() == self.dtype(), "put: dtypes differ\n  self   ", self, "\n  source ", source);
   check(source.numel() == index.numel(), "put: expected as many elements as positions\n  index  ", index,
         "\n  source ", source);
   const Tensor flat = self.reshape({-1});
-  if (index.numel() == 0) return self.clone();
+  if (self.numel() == 0 && index.numel() == 0) return self.clone();
   return index_write(flat, along("put", flat, 0, index.reshape({-1}), true), source.reshape({-1}), accumulate)
       .reshape(self.sizes());
 }

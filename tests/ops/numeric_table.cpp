@@ -132,7 +132,6 @@ std::vector<Operation> folds() {
                     },
                     {{real({5, 2})}})}},
       {OPERATION(put, T(CT, CT, CT, bool)), WRITE_FREE(put, T(T, CT, CT, bool)),
-       .torch = "lambda x, i, s, a: x.put(i, s, a)",
        .examples = {{"put accumulate",
                      "x0, x1, x2, True",
                      {{real({3, 4}), integers({5}, -12, 12), real({5})}}}}},
@@ -202,8 +201,7 @@ std::vector<Operation> whole_tensors() {
   return {
       {.name = "alias", .overloads = GIVE(tandem::alias, T(CT)), .torch = "torch.ops.aten.alias"},
       {OPERATION(detach, T(CT)), .examples = {{"detach", "x0", {{constant({3, 4})}}, false}}},
-      {OPERATION(copy, T(CT, CT)), .torch = "torch.ops.aten.copy",
-       .examples = {{"copy", "x0, x1", {{constant({3, 4}), constant({4})}}, false}}},
+      {OPERATION(copy, T(CT, CT))},
       {OPERATION(resize, T(CT, Ints)), .torch = "torch.ops.aten.resize",
        .examples = {{"resize", "x0, [2, 3]", {{constant({3, 4})}}, false}}},
       {OPERATION(resize_as, T(CT, CT)), .torch = "torch.ops.aten.resize_as",
