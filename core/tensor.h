@@ -609,8 +609,10 @@ class Tensor {
   Tensor sum_to_size(IntArrayRef size) const;
   Tensor dist(const Tensor& other, const Scalar& p = 2) const;
   Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
-  Tensor quantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false) const;
-  Tensor quantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false) const;
+  Tensor quantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear") const;
+  Tensor quantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                  std::string_view interpolation = "linear") const;
   Tensor logsumexp(IntArrayRef dim, bool keepdim = false) const;
   Tensor softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const;
   Tensor log_softmax(int64_t dim, optional<ScalarType> dtype = nullopt) const;
@@ -735,6 +737,71 @@ class Tensor {
   Tensor& index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const;
   Tensor take_along_dim(const Tensor& index, optional<int64_t> dim = nullopt) const;
   Tensor take(const Tensor& index) const;
+
+  // ---- numbers.h, running.h, histogram.h, scatter_reduce.h, products.h, distributions.h, whole_tensor.h
+  Tensor gcd(const Tensor& other) const;
+  Tensor& gcd_(const Tensor& other) const;
+  Tensor lcm(const Tensor& other) const;
+  Tensor& lcm_(const Tensor& other) const;
+  Tensor nextafter(const Tensor& other) const;
+  Tensor& nextafter_(const Tensor& other) const;
+  std::tuple<Tensor, Tensor> frexp() const;
+  Tensor ldexp(const Tensor& other) const;
+  Tensor& ldexp_(const Tensor& other) const;
+  Tensor angle() const;
+  Tensor isreal() const;
+  Tensor conj_physical() const;
+  Tensor& conj_physical_() const;
+  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
+  Tensor logcumsumexp(int64_t dim) const;
+  Tensor cov(int64_t correction = 1) const;
+  Tensor corrcoef() const;
+  Tensor nanmedian() const;
+  std::tuple<Tensor, Tensor> nanmedian(int64_t dim, bool keepdim = false) const;
+  Tensor nanquantile(double q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                     std::string_view interpolation = "linear") const;
+  Tensor nanquantile(const Tensor& q, optional<int64_t> dim = nullopt, bool keepdim = false,
+                     std::string_view interpolation = "linear") const;
+  std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const Tensor& weight = {},
+                                       bool density = false) const;
+  std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, optional<ArrayRef<double>> range = nullopt,
+                                       const Tensor& weight = {}, bool density = false) const;
+  Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self = true) const;
+  Tensor& scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                          bool include_self = true) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const;
+  Tensor index_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                      bool include_self = true) const;
+  Tensor& index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                        bool include_self = true) const;
+  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false) const;
+  Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false) const;
+  Tensor addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                const Scalar& alpha = 1) const;
+  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                  const Scalar& alpha = 1) const;
+  Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& cauchy_(double median = 0, double sigma = 1, optional<Generator> generator = nullopt) const;
+  Tensor& log_normal_(double mean = 1, double std = 2, optional<Generator> generator = nullopt) const;
+  Tensor& geometric_(double p, optional<Generator> generator = nullopt) const;
+  Tensor& set_() const;
+  Tensor& set_(const Tensor& source) const;
+  const Tensor& as_strided_(IntArrayRef size, IntArrayRef stride,
+                            optional<int64_t> storage_offset = nullopt) const;
+  Tensor new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options = {}) const;
+  std::vector<Tensor> nonzero_numpy() const;
+  Tensor nonzero_static(int64_t size, int64_t fill_value = -1) const;
+  Tensor as_strided_scatter(const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                            optional<int64_t> storage_offset = nullopt) const;
+  Tensor& heaviside_(const Tensor& values) const;
+  Tensor& float_power_(const Tensor& exponent) const;
+  Tensor& float_power_(const Scalar& exponent) const;
 
   // ---- linalg.h
   Tensor mm(const Tensor& other) const;

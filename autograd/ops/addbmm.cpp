@@ -37,4 +37,13 @@ Tensor& addbmm_(const Tensor& self, const Tensor& batch1, const Tensor& batch2, 
       batch2);
 }
 
+Tensor Tensor::addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                      const Scalar& alpha) const {
+  return tandem::addbmm(*this, batch1, batch2, beta, alpha);
+}
+Tensor& Tensor::addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                        const Scalar& alpha) const {
+  return tandem::addbmm_(tandem::detail::mutable_handle(*this), batch1, batch2, beta, alpha);
+}
+
 }  // namespace tandem

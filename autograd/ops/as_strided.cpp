@@ -157,4 +157,9 @@ Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, optional<int64_t
   return tandem::as_strided(*this, size, stride, storage_offset);
 }
 
+Tensor Tensor::as_strided_scatter(const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                                  optional<int64_t> storage_offset) const {
+  return tandem::as_strided_scatter(*this, src, size, stride, storage_offset);
+}
+
 }  // namespace tandem

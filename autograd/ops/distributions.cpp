@@ -115,4 +115,14 @@ Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator gener
   return out;
 }
 
+Tensor& Tensor::cauchy_(double median, double sigma, optional<Generator> generator) const {
+  return tandem::cauchy_(tandem::detail::mutable_handle(*this), median, sigma, generator);
+}
+Tensor& Tensor::log_normal_(double mean, double std, optional<Generator> generator) const {
+  return tandem::log_normal_(tandem::detail::mutable_handle(*this), mean, std, generator);
+}
+Tensor& Tensor::geometric_(double p, optional<Generator> generator) const {
+  return tandem::geometric_(tandem::detail::mutable_handle(*this), p, generator);
+}
+
 }  // namespace tandem

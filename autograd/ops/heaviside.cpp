@@ -1,6 +1,7 @@
 // heaviside, composed of comparisons. It has no gradient.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -14,5 +15,9 @@ Tensor heaviside(const Tensor& self, const Tensor& values) {
 }
 
 Tensor Tensor::heaviside(const Tensor& values) const { return tandem::heaviside(*this, values); }
+
+Tensor& Tensor::heaviside_(const Tensor& values) const {
+  return inplace_of(*this, "heaviside_", [&](const Tensor& x) { return tandem::heaviside(x, values); });
+}
 
 }  // namespace tandem

@@ -131,4 +131,12 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& self, TensorLi
   return {counted("histogramdd", points, edges, weight, density), edges};
 }
 
+std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, bool density) const {
+  return tandem::histogram(*this, bins, weight, density);
+}
+std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, optional<ArrayRef<double>> range,
+                                             const Tensor& weight, bool density) const {
+  return tandem::histogram(*this, bins, range, weight, density);
+}
+
 }  // namespace tandem

@@ -70,6 +70,10 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   return binary_raw<ops::Nextafter>(self.detach(), other.detach(), type);
 }
 
+Tensor& nextafter_(Tensor& self, const Tensor& other) {
+  return inplace_of(self, "nextafter_", [&](const Tensor& x) { return nextafter(x, other); });
+}
+
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   check_floating_point("frexp", self);
   if (self.dtype() == kHalf || self.dtype() == kBFloat16) {
@@ -124,6 +128,30 @@ Tensor isreal(const Tensor& self) { return ones_like(self, kBool); }
 Tensor adjoint(const Tensor& self) {
   check(self.dim() != 1, "adjoint: expected a matrix or a batch of matrices, got ", self);
   return self.dim() == 0 ? self : self.transpose(-2, -1);
+}
+
+Tensor Tensor::gcd(const Tensor& other) const { return tandem::gcd(*this, other); }
+Tensor& Tensor::gcd_(const Tensor& other) const {
+  return tandem::gcd_(tandem::detail::mutable_handle(*this), other);
+}
+Tensor Tensor::lcm(const Tensor& other) const { return tandem::lcm(*this, other); }
+Tensor& Tensor::lcm_(const Tensor& other) const {
+  return tandem::lcm_(tandem::detail::mutable_handle(*this), other);
+}
+Tensor Tensor::nextafter(const Tensor& other) const { return tandem::nextafter(*this, other); }
+Tensor& Tensor::nextafter_(const Tensor& other) const {
+  return tandem::nextafter_(tandem::detail::mutable_handle(*this), other);
+}
+std::tuple<Tensor, Tensor> Tensor::frexp() const { return tandem::frexp(*this); }
+Tensor Tensor::ldexp(const Tensor& other) const { return tandem::ldexp(*this, other); }
+Tensor& Tensor::ldexp_(const Tensor& other) const {
+  return tandem::ldexp_(tandem::detail::mutable_handle(*this), other);
+}
+Tensor Tensor::angle() const { return tandem::angle(*this); }
+Tensor Tensor::isreal() const { return tandem::isreal(*this); }
+Tensor Tensor::conj_physical() const { return tandem::conj_physical(*this); }
+Tensor& Tensor::conj_physical_() const {
+  return tandem::conj_physical_(tandem::detail::mutable_handle(*this));
 }
 
 }  // namespace tandem

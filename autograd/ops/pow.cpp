@@ -100,4 +100,19 @@ Tensor float_power(const Scalar& self, const Tensor& exponent) {
 Tensor Tensor::float_power(const Tensor& exponent) const { return tandem::float_power(*this, exponent); }
 Tensor Tensor::float_power(const Scalar& exponent) const { return tandem::float_power(*this, exponent); }
 
+namespace {
+// The result is float64, which no other dtype holds.
+template <class E>
+Tensor& float_power_into(const Tensor& self, const E& exponent) {
+  check(self.dtype() == kDouble, "float_power_: the result is float64 and does not fit in ", self);
+  return self.pow_(exponent);
+}
+}  // namespace
+Tensor& Tensor::float_power_(const Tensor& exponent) const {
+  return float_power_into(*this, exponent.to(kDouble));
+}
+Tensor& Tensor::float_power_(const Scalar& exponent) const {
+  return float_power_into(*this, Scalar(exponent.toDouble()));
+}
+
 }  // namespace tandem

@@ -25,4 +25,11 @@ Tensor& renorm_(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& 
   return inplace_of(self, "renorm_", [&](const Tensor& x) { return renorm(x, p, dim, maxnorm); });
 }
 
+Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  return tandem::renorm(*this, p, dim, maxnorm);
+}
+Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  return tandem::renorm_(tandem::detail::mutable_handle(*this), p, dim, maxnorm);
+}
+
 }  // namespace tandem

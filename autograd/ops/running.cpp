@@ -217,4 +217,8 @@ std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, optional<in
   return gradient(self, spacing, dims_of(self, dim), edge_order);
 }
 
+std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return tandem::cummax(*this, dim); }
+std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return tandem::cummin(*this, dim); }
+Tensor Tensor::logcumsumexp(int64_t dim) const { return tandem::logcumsumexp(*this, dim); }
+
 }  // namespace tandem

@@ -319,4 +319,42 @@ Tensor& put_(const Tensor& self, const Tensor& index, const Tensor& source, bool
       self, "put_", [&](const Tensor& x) { return put(x, index, source, accumulate); }, source);
 }
 
+Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                              bool include_self) const {
+  return tandem::scatter_reduce(*this, dim, index, src, reduce, include_self);
+}
+Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                                bool include_self) const {
+  return tandem::scatter_reduce_(tandem::detail::mutable_handle(*this), dim, index, src, reduce,
+                                 include_self);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+  return tandem::scatter(*this, dim, index, src, reduce);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const {
+  return tandem::scatter(*this, dim, index, value, reduce);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+  return tandem::scatter_(tandem::detail::mutable_handle(*this), dim, index, src, reduce);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value,
+                         std::string_view reduce) const {
+  return tandem::scatter_(tandem::detail::mutable_handle(*this), dim, index, value, reduce);
+}
+Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                            bool include_self) const {
+  return tandem::index_reduce(*this, dim, index, source, reduce, include_self);
+}
+Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                              bool include_self) const {
+  return tandem::index_reduce_(tandem::detail::mutable_handle(*this), dim, index, source, reduce,
+                               include_self);
+}
+Tensor Tensor::put(const Tensor& index, const Tensor& source, bool accumulate) const {
+  return tandem::put(*this, index, source, accumulate);
+}
+Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate) const {
+  return tandem::put_(tandem::detail::mutable_handle(*this), index, source, accumulate);
+}
+
 }  // namespace tandem

@@ -210,14 +210,30 @@ Tensor Tensor::dist(const Tensor& other, const Scalar& p) const { return tandem:
 Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
   return tandem::histc(*this, bins, min, max);
 }
-Tensor Tensor::quantile(double q, optional<int64_t> dim, bool keepdim) const {
-  return tandem::quantile(*this, q, dim, keepdim);
+Tensor Tensor::quantile(double q, optional<int64_t> dim, bool keepdim, std::string_view interpolation) const {
+  return tandem::quantile(*this, q, dim, keepdim, interpolation);
 }
-Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim) const {
-  return tandem::quantile(*this, q, dim, keepdim);
+Tensor Tensor::quantile(const Tensor& q, optional<int64_t> dim, bool keepdim,
+                        std::string_view interpolation) const {
+  return tandem::quantile(*this, q, dim, keepdim, interpolation);
 }
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, bool keepdim) const {
   return tandem::mode(*this, dim, keepdim);
+}
+
+Tensor Tensor::cov(int64_t correction) const { return tandem::cov(*this, correction); }
+Tensor Tensor::corrcoef() const { return tandem::corrcoef(*this); }
+Tensor Tensor::nanmedian() const { return tandem::nanmedian(*this); }
+std::tuple<Tensor, Tensor> Tensor::nanmedian(int64_t dim, bool keepdim) const {
+  return tandem::nanmedian(*this, dim, keepdim);
+}
+Tensor Tensor::nanquantile(double q, optional<int64_t> dim, bool keepdim,
+                           std::string_view interpolation) const {
+  return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
+}
+Tensor Tensor::nanquantile(const Tensor& q, optional<int64_t> dim, bool keepdim,
+                           std::string_view interpolation) const {
+  return tandem::nanquantile(*this, q, dim, keepdim, interpolation);
 }
 
 }  // namespace tandem

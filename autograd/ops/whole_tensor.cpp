@@ -156,4 +156,20 @@ std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tenso
   return out;
 }
 
+Tensor& Tensor::set_() const { return tandem::set_(tandem::detail::mutable_handle(*this)); }
+Tensor& Tensor::set_(const Tensor& source) const {
+  return tandem::set_(tandem::detail::mutable_handle(*this), source);
+}
+const Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride,
+                                  optional<int64_t> storage_offset) const {
+  return tandem::as_strided_(*this, size, stride, storage_offset);
+}
+Tensor Tensor::new_empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) const {
+  return tandem::new_empty_strided(*this, size, stride, options);
+}
+std::vector<Tensor> Tensor::nonzero_numpy() const { return tandem::nonzero_numpy(*this); }
+Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
+  return tandem::nonzero_static(*this, size, fill_value);
+}
+
 }  // namespace tandem

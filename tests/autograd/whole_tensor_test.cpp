@@ -59,3 +59,27 @@ TEST_CASE("scatter with a fold") {
   CHECK_THROWS_AS(scatter_reduce(x, 0, tensor({4}), tensor({2.0}), "prod"), IndexError);
   CHECK_THROWS_AS(scatter_reduce(x, 0, tensor({1}), tensor({2.0}), "max"), Error);
 }
+
+TEST_CASE("members give what the functions give") {
+  const Tensor x = tensor({{1.0, 5.0, 3.0}, {4.0, 2.0, 6.0}}), n = tensor({12, 18}), index = tensor({0, 0});
+  CHECK(equal(n.gcd(tensor({8, 27})), tensor({4, 9})));
+  CHECK(equal(n.lcm(tensor({8, 27})), tensor({24, 54})));
+  CHECK(equal(n.clone().gcd_(tensor({8, 27})), tensor({4, 9})));
+  CHECK(equal(std::get<0>(x.cummax(1)), tensor({{1.0, 5.0, 5.0}, {4.0, 4.0, 6.0}})));
+  CHECK(equal(std::get<1>(x.cummin(1)), tensor({{0, 0, 0}, {0, 1, 1}})));
+  CHECK(equal(std::get<1>(tensor({8.0, 0.0}).frexp()), tensor({4, 0}, kInt)));
+  CHECK(equal(x.ldexp(tensor({1})), x * 2));
+  CHECK(x.nanmedian().item<float>() == 3);
+  CHECK(x.nanquantile(1, nullopt, false, "lower").item<float>() == 6);
+  CHECK(x.quantile(0.3, nullopt, false, "lower").item<float>() == 2);
+  CHECK(equal(x.clone().scatter_(1, tensor({{0}, {1}}), 10, "add"),
+              tensor({{11.0, 5.0, 3.0}, {4.0, 12.0, 6.0}})));
+  CHECK(equal(x.index_reduce(0, index, x, "amax"), tensor({{4.0, 5.0, 6.0}, {4.0, 2.0, 6.0}})));
+  CHECK(equal(x.clone().put_(tensor({-1}), tensor({9.0})).select(0, 1), tensor({4.0, 2.0, 9.0})));
+  CHECK(x.nonzero_numpy().size() == 2);
+  CHECK(x.cov().sizes() == IntArrayRef({2, 2}));
+  CHECK(equal(tensor({-1.0, 0.0}).heaviside_(tensor({5.0, 5.0})), tensor({0.0, 5.0})));
+  CHECK(equal(tensor({3.0}, kDouble).float_power_(2), tensor({9.0}, kDouble)));
+  CHECK_THROWS_AS(tensor({3.0}).float_power_(2), Error);
+  CHECK(empty({3}).set_().numel() == 0);
+}

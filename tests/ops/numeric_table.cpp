@@ -20,7 +20,7 @@ std::vector<Operation> numbers() {
        .examples = {{"gcd", "x0, x1", {{integers({3, 4}, -30, 30), integers({4}, -30, 30)}}, false}}},
       {OPERATION(lcm, T(CT, CT)), WRITE_FREE(lcm, T(T, CT)),
        .examples = {{"lcm", "x0, x1", {{integers({3, 4}, -30, 30), integers({4}, -30, 30)}}, false}}},
-      {OPERATION(nextafter, T(CT, CT)),
+      {OPERATION(nextafter, T(CT, CT)), WRITE_FREE(nextafter, T(T, CT)),
        .examples = {{"nextafter", "x0, x1", {{constant({3, 4}), constant({4})}}, false}}},
       {OPERATION(frexp, Two(CT)), .examples = {{"frexp",
                                                 "x0",
