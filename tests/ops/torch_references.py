@@ -79,12 +79,16 @@ def put(x0, x1):
     return y
 
 
+# What expressions may call.
+HELPERS = {f.__name__: f for f in (unit, spd, far, sym, lower, writes, put)}
+
+
 def evaluate(key, expression, tensors, results):
     wanted, expression = expression.split(" ", 1)
     inputs = {f"x{i}": tensors[f"{key}/x{i}"] for i in range(len(wanted))}
     for i, flag in enumerate(wanted):
         inputs[f"x{i}"].requires_grad_(flag == "1")
-    out = eval(expression, {"torch": torch, "F": F, "writes": writes, "put": put}, inputs)
+    out = eval(expression, {"torch": torch, "F": F, **HELPERS}, inputs)
     outputs = list(out) if isinstance(out, (tuple, list)) else [out]
     for i, tensor in enumerate(outputs):
         results[f"{key}/output{i}"] = tensor
