@@ -822,6 +822,44 @@ class Tensor {
   Tensor kron(const Tensor& other) const;
   Tensor cross(const Tensor& other, optional<int64_t> dim = nullopt) const;
   Tensor matrix_power(int64_t n) const;
+
+  // ---- decompositions and functions of matrices (autograd/ops/linalg_functions.h)
+  Tensor adjoint() const;
+  Tensor det() const;
+  Tensor logdet() const;
+  std::tuple<Tensor, Tensor> slogdet() const;
+  Tensor inverse() const;
+  Tensor pinverse(double rcond = 1e-15) const;
+  Tensor matrix_exp() const;
+  Tensor cholesky(bool upper = false) const;
+  Tensor cholesky_inverse(bool upper = false) const;
+  Tensor cholesky_solve(const Tensor& input2, bool upper = false) const;
+  Tensor lu_solve(const Tensor& LU_data, const Tensor& LU_pivots) const;
+  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& A, bool upper = true, bool transpose = false,
+                                              bool unitriangular = false) const;
+  std::tuple<Tensor, Tensor, Tensor> svd(bool some = true, bool compute_uv = true) const;
+  std::tuple<Tensor, Tensor> qr(bool some = true) const;
+  std::tuple<Tensor, Tensor> geqrf() const;
+  Tensor orgqr(const Tensor& input2) const;
+  Tensor ormqr(const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false) const;
+
+  // ---- special functions (autograd/ops/special.h)
+  Tensor lgamma() const;
+  Tensor& lgamma_() const;
+  Tensor digamma() const;
+  Tensor& digamma_() const;
+  Tensor polygamma(int64_t n) const;
+  Tensor& polygamma_(int64_t n) const;
+  Tensor mvlgamma(int64_t p) const;
+  Tensor& mvlgamma_(int64_t p) const;
+  Tensor erfinv() const;
+  Tensor& erfinv_() const;
+  Tensor i0() const;
+  Tensor& i0_() const;
+  Tensor igamma(const Tensor& other) const;
+  Tensor& igamma_(const Tensor& other) const;
+  Tensor igammac(const Tensor& other) const;
+  Tensor& igammac_(const Tensor& other) const;
   Tensor hardshrink(const Scalar& lambda = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
