@@ -130,9 +130,11 @@ struct DetBackward final : Node {
     // The adjugate is continuous: a pivot of 0 is replaced by a number near it.
     const double epsilon = matrix.dtype() == kFloat ? std::numeric_limits<float>::epsilon()
                                                     : std::numeric_limits<double>::epsilon();
-    const Tensor shift = (main_diagonal(factors.lu) == 0).to(matrix.dtype()) * epsilon;
+    const Tensor zero = main_diagonal(factors.lu) == 0, shift = zero.to(matrix.dtype()) * epsilon;
     const Tensor lu = factors.lu + shift.diag_embed();
-    const Tensor value = main_diagonal(lu).prod(-1) * parity(factors.pivots, matrix.dtype());
+    // With two of them, the adjugate is 0.
+    const Tensor value = where(zero.sum({-1}) > 1, Scalar(0.0),
+                               main_diagonal(lu).prod(-1) * parity(factors.pivots, matrix.dtype()));
     out[0] = solve_with_lu(lu, permutation_of(factors.pivots, matrix.size(-1)),
                            scaled_identity(g[0] * value, matrix),
                            /*adjoint=*/true);

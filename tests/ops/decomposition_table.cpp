@@ -50,7 +50,7 @@ Tensor zero_in_batch(Device device) { return stack({eye(2), zeros({2, 2})}).to(d
 
 std::vector<Operation> factorizations() {
   return {
-      {OPERATION(linalg_cholesky, T(CT, bool)), .torch = "torch.linalg.cholesky",
+      {OPERATION(linalg_cholesky, T(CT, bool)), .torch = "lambda a, u: torch.linalg.cholesky(a, upper=u)",
        .tests = {refused(test(
                              "linalg_cholesky", "torch.linalg.cholesky(spd(x0))",
                              [](const Tensors& x) { return Tensors{linalg_cholesky(spd(x[0]))}; }, kSquare),
@@ -59,7 +59,8 @@ std::vector<Operation> factorizations() {
                  test(
                      "linalg_cholesky upper", "torch.linalg.cholesky(spd(x0), upper=True)",
                      [](const Tensors& x) { return Tensors{linalg_cholesky(spd(x[0]), true)}; }, kFull)}},
-      {OPERATION(linalg_cholesky_ex, Two(CT, bool, bool)), .torch = "torch.linalg.cholesky_ex",
+      {OPERATION(linalg_cholesky_ex, Two(CT, bool, bool)),
+       .torch = "lambda a, u, c: torch.linalg.cholesky_ex(a, upper=u, check_errors=c)",
        .tests = {test(
            "linalg_cholesky_ex", "torch.linalg.cholesky_ex(spd(x0))",
            [](const Tensors& x) { return list(linalg_cholesky_ex(spd(x[0]))); }, kFull)}},
@@ -136,7 +137,8 @@ std::vector<Operation> spectra() {
        .tests = {test(
            "linalg_eigvalsh", "torch.linalg.eigvalsh(sym(x0))",
            [](const Tensors& x) { return Tensors{linalg_eigvalsh(sym(x[0]))}; }, kFull)}},
-      {OPERATION(linalg_svd, Three(CT, bool, optional<sv>)), .torch = "torch.linalg.svd",
+      {OPERATION(linalg_svd, Three(CT, bool, optional<sv>)),
+       .torch = "lambda a, f, d: torch.linalg.svd(a, f, driver=d)",
        .tests = {test(
                      "linalg_svd",
                      "[(lambda u, s, vh: (u * u, s, vh * vh))(*torch.linalg.svd(x0, False))][0]",
@@ -162,7 +164,8 @@ std::vector<Operation> spectra() {
                                           x[0].detach()};
                      },
                      kAnyShape))}},
-      {OPERATION(linalg_svdvals, T(CT, optional<sv>)), .torch = "torch.linalg.svdvals",
+      {OPERATION(linalg_svdvals, T(CT, optional<sv>)),
+       .torch = "lambda a, d: torch.linalg.svdvals(a, driver=d)",
        .tests = {test(
            "linalg_svdvals", "torch.linalg.svdvals(x0)",
            [](const Tensors& x) { return Tensors{linalg_svdvals(x[0])}; }, kAnyShape)}},
@@ -181,7 +184,10 @@ std::vector<Operation> spectra() {
                      [](const Tensors& x) { return Tensors{linalg_pinv(x[0])}; }, kAnyShape),
                  test(
                      "linalg_pinv hermitian", "torch.linalg.pinv(sym(x0), hermitian=True)",
-                     [](const Tensors& x) { return Tensors{linalg_pinv(sym(x[0]), optional<double>(), optional<double>(), true)}; }, kFull)}},
+                     [](const Tensors& x) {
+                       return Tensors{linalg_pinv(sym(x[0]), optional<double>(), optional<double>(), true)};
+                     },
+                     kFull)}},
       {OPERATION(linalg_matrix_rank, T(CT, optional<double>, optional<double>, bool)),
        .torch = "lambda a, p, q, h: torch.linalg.matrix_rank(a, atol=p, rtol=q, hermitian=h)",
        .tests = {without_gradient(test(
@@ -290,7 +296,8 @@ std::vector<Operation> solutions() {
        .tests = {test(
            "linalg_inv_ex", "torch.linalg.inv_ex(far(x0))",
            [](const Tensors& x) { return list(linalg_inv_ex(far(x[0]))); }, kFull)}},
-      {OPERATION(linalg_lstsq, Four(CT, CT, optional<double>, optional<sv>)), .torch = "torch.linalg.lstsq",
+      {OPERATION(linalg_lstsq, Four(CT, CT, optional<double>, optional<sv>)),
+       .torch = "lambda a, b, r, d: torch.linalg.lstsq(a, b, rcond=r, driver=d)",
        .tests = {test("linalg_lstsq", "torch.linalg.lstsq(x0, x1).solution",
                       [](const Tensors& x) { return Tensors{std::get<0>(linalg_lstsq(x[0], x[1]))}; },
                       {{real({5, 3}), real({5, 2})},
