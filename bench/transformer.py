@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-LAYERS, WIDTH, HEADS, TOKENS, BATCH, REPETITIONS = 6, 512, 8, 128, 8, 9
+LAYERS, WIDTH, HEADS, TOKENS, BATCH, REPETITIONS = 6, 512, 8, 128, 8, 5
 
 
 def torch_worker(threads, dropout):

@@ -41,10 +41,9 @@ int main(int argc, char** argv) {
   step();
   std::vector<double> times;
   for (int64_t i = 0; i < number(2); ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
     step();
-    times.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    times.push_back(now() - begin);
   }
   std::sort(times.begin(), times.end());
   std::printf("%.2f %.2f\n", times.front(), times[times.size() / 2]);
