@@ -40,8 +40,10 @@ std::tuple<Tensor, Tensor> pool(const char* operation, const Tensor& x, ArrayRef
   Dims sizes{x.size(0), x.size(1)};
   for (int64_t d = 0; d < rank; ++d) {
     const auto k = static_cast<std::size_t>(d);
-    check(kernel[k] <= x.size(d + 2) && out[k] + kernel[k] - 1 <= x.size(d + 2), operation, ": ", out[k],
-          " windows of ", kernel[k], " do not fit into dimension ", d + 2, " of ", x);
+    // As in PyTorch, the windows of volumes need an element more.
+    const int64_t least = add_sizes(operation, out[k], kernel[k]) - (rank == 3 ? 0 : 1);
+    check(x.size(d + 2) >= least, operation, ": ", out[k], " windows of ", kernel[k], " need ", least,
+          " elements in dimension ", d + 2, " of ", x);
     Dims shape(static_cast<std::size_t>(2 + 2 * rank), 1);
     shape[0] = x.size(0);
     shape[1] = x.size(1);

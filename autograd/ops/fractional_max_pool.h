@@ -13,7 +13,7 @@ namespace tandem {
 std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& self, IntArrayRef kernel_size,
                                                  IntArrayRef output_size, const Tensor& random_samples);
 /// Input [N, C, D, H, W] or [C, D, H, W]; random_samples [N, C, 3] for depth, height and width, in this order; positions
-/// (d * height + h) * width + w.
+/// (d * height + h) * width + w. Every size must be at least output_size + kernel_size, as in PyTorch.
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& self, IntArrayRef kernel_size,
                                                  IntArrayRef output_size, const Tensor& random_samples);
 

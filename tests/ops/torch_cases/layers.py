@@ -55,7 +55,7 @@ def convolutions():
         t, groups = d.float(), d.pick(1, 1, 2, 3)
         channels, out = groups * d.pick(1, 2, 5), d.pick(1, 2, 6)
         stride, dilation, kernel = one_or(d, rank, 1, 3), one_or(d, rank, 1, 3), [d.whole(1, 4) for _ in range(rank)]
-        image = [side(d, 2) if rank < 3 else d.whole(2, 6) for _ in range(rank)]
+        image = [side(d, 2) if rank < 3 else d.whole(5, 7) for _ in range(rank)]  # PyTorch's 3D result may be empty
         return [d.tensor(d.pick([], [d.whole(1, 4)]) + [channels] + image, t, "finite"),
                 d.tensor([channels, out] + kernel, t, "finite"), d.pick(None, d.tensor([out * groups], t, "finite")), stride,
                 one_or(d, rank, 0, 2), [d.whole(0, min(stride) - 1)], groups, dilation]
@@ -69,6 +69,8 @@ def pooling():
         pads = [d.whole(0, k // 2) for k in kernel]
         image = [side(d, 12) if rank < 3 else d.whole(6, 9) for _ in range(rank)]
         x = d.tensor(d.pick([], [d.whole(1, 4)]) + [d.whole(1, 6)] + image, d.float(), kind)
+        if rank == 3:
+            x.pack()  # PyTorch rejects some strides
         return [x, kernel, d.pick([], one_or(d, rank, 1, 4)), pads]
     for name, rank in (("max_pool1d", 1), ("max_pool2d", 2), ("max_pool2d_with_indices", 2),
                        ("max_pool1d_with_indices", 1), ("max_pool3d", 3), ("max_pool3d_with_indices", 3)):
@@ -91,7 +93,7 @@ def pooling():
     def fractional(d, rank):
         t, front = d.float(), [d.whole(1, 3), d.whole(1, 3)]
         kernel, out = [d.whole(1, 3) for _ in range(rank)], [d.whole(1, 4) for _ in range(rank)]
-        image = [k + n - 1 + d.whole(0, 4) for k, n in zip(kernel, out)]
+        image = [k + n + d.whole(0 if rank == 3 else -1, 4) for k, n in zip(kernel, out)]
         d.second = False  # PyTorch has no second derivatives
         return [d.tensor(front + image, t, "distinct"), kernel, out, d.constant(front + [rank], t, "unit")]
     layer("fractional_max_pool2d", lambda d: fractional(d, 2))
