@@ -183,7 +183,8 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   check_integers("randperm", 0, std::max<int64_t>(n - 1, 0), typed.dtype());
   const Device device = resolve(typed.device());
   if (as_pytorch(device)) {
-    Tensor out = mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
+    Tensor out =
+        mersenne_permutation(n, generator ? *generator : default_generator()).to(device, typed.dtype());
     if (options.requires_grad()) out.requires_grad_();
     return out;
   }
