@@ -824,7 +824,6 @@ class Tensor {
   Tensor matrix_power(int64_t n) const;
 
   // ---- decompositions and functions of matrices (autograd/ops/linalg_functions.h)
-  Tensor adjoint() const;
   Tensor det() const;
   Tensor logdet() const;
   std::tuple<Tensor, Tensor> slogdet() const;
@@ -935,8 +934,6 @@ class Tensor {
   // What complex numbers and GPUs need elsewhere: the tensor itself.
   Tensor positive() const { return *this; }
   Tensor conj() const { return *this; }
-  Tensor conj_physical() const { return *this; }
-  Tensor& conj_physical_() const { return detail::mutable_handle(*this); }
   Tensor resolve_conj() const { return *this; }
   Tensor resolve_neg() const { return *this; }
   Tensor& share_memory_() const { return detail::mutable_handle(*this); }

@@ -6,7 +6,6 @@
 namespace tandem {
 using namespace autograd;
 
-Tensor Tensor::adjoint() const { return tandem::adjoint(*this); }
 Tensor Tensor::det() const { return tandem::det(*this); }
 Tensor Tensor::logdet() const { return tandem::logdet(*this); }
 std::tuple<Tensor, Tensor> Tensor::slogdet() const { return tandem::slogdet(*this); }

@@ -54,8 +54,8 @@
 #include "torch/detail/check.h"
 #include "torch/detail/core.h"
 #include "torch/detail/dispatch.h"
-#include "torch/detail/tensor_arg.h"
 #include "torch/detail/enumtype.h"
+#include "torch/detail/tensor_arg.h"
 #include "torch/detail/util.h"
 #include "torch/namespaces.h"
 
