@@ -24,12 +24,10 @@ class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
   // LibTorch's further parameters, which have no effect: messages have no backtrace.
-  Error(const std::string& message, const std::string& backtrace, const void* caller = nullptr)
-      : Error(message) {}
-  Error(const std::string& message, std::nullptr_t backtrace, const void* caller = nullptr)
-      : Error(message) {}
+  Error(const std::string& message, const std::string&, const void* = nullptr) : Error(message) {}
+  Error(const std::string& message, std::nullptr_t, const void* = nullptr) : Error(message) {}
   /// The message does not name the location.
-  Error(const SourceLocation& location, const std::string& message) : std::runtime_error(message) {}
+  Error(const SourceLocation&, const std::string& message) : std::runtime_error(message) {}
 
   // LibTorch's names for the parts of a message, of which there is only the message itself.
   std::string msg() const { return what(); }

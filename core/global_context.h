@@ -43,7 +43,7 @@ class Context {
     warn_only_.store(value && warn_only, std::memory_order_relaxed);
   }
   bool deterministicAlgorithmsWarnOnly() const { return warn_only_.load(std::memory_order_relaxed); }
-  const Generator& defaultGenerator(Device device) const { return default_generator(); }
+  const Generator& defaultGenerator(Device) const { return default_generator(); }
 
  private:
   std::atomic<bool> tf32_blas_{false}, tf32_dnn_{false}, benchmark_{false}, deterministic_{true},

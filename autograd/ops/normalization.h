@@ -37,20 +37,20 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight = {}, const Tenso
 // LibTorch's last parameter, which has no effect.
 inline Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                          const Tensor& running_mean, const Tensor& running_var, bool training,
-                         double momentum, double eps, bool cudnn_enabled) {
+                         double momentum, double eps, bool /*cudnn_enabled*/) {
   return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 inline Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight,
-                         const Tensor& bias, double eps, bool cudnn_enable) {
+                         const Tensor& bias, double eps, bool /*cudnn_enable*/) {
   return layer_norm(input, normalized_shape, weight, bias, eps);
 }
 inline Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
-                         double eps, bool cudnn_enabled) {
+                         double eps, bool /*cudnn_enabled*/) {
   return group_norm(input, num_groups, weight, bias, eps);
 }
 inline Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                             const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
-                            double momentum, double eps, bool cudnn_enabled) {
+                            double momentum, double eps, bool /*cudnn_enabled*/) {
   return instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps);
 }
 

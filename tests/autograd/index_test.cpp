@@ -267,7 +267,7 @@ TEST_CASE("indexing: first and second gradients, strides, threads") {
            [=](const Tensors& x) {
              return weigh(index_put(x[0], {indices({1, 0})}, x[1]));
            },
-       .cases = {{real({2, 3}), real({3})}, {real({2, 3}), real({2, 1})}, {real({2, 3}), real({})}}},
+       .cases = {{real({2, 3}), real({3})}, {real({2, 3}), real({2, 1})}, {real({2, 3}), testing::real({})}}},
       {.name = "index_put accumulate",
        .torch = "x0.index_put((torch.tensor([1, 1]),), x1, True)",
        .fn =

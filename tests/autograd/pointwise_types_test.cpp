@@ -161,7 +161,8 @@ TEST_CASE("invalid arguments throw") {
   CHECK_THROWS_WITH_AS(ones({2}) & ones({2}), doctest::Contains("not defined for float32"), Error);
   CHECK_THROWS_WITH_AS(div(ones({2}), 2, "round"), doctest::Contains("rounding_mode"), Error);
   CHECK_THROWS_WITH_AS(ones({2}) - ones({3}), doctest::Contains("[2]"), Error);
-  CHECK_THROWS_WITH_AS(clamp(ones({2}), nullopt, nullopt), doctest::Contains("at least one"), Error);
+  CHECK_THROWS_WITH_AS(clamp(ones({2}), optional<Scalar>(), nullopt), doctest::Contains("at least one"),
+                       Error);
   CHECK_THROWS_WITH_AS(where(ones({2}), 1, 2), doctest::Contains("must be bool"), Error);
   CHECK_THROWS_WITH_AS(masked_fill(arange(2).to(kByte), mask_of({0, 1}), 300),
                        doctest::Contains("range of uint8"), Error);
