@@ -201,7 +201,7 @@ template <class Run>
 void for_kinds(TensorList params, const char* operation, const Run& run) {
   std::vector<std::pair<Device, ScalarType>> done;
   for (const Tensor& p : params) {
-    const std::pair kind(p.device(), p.dtype());
+    const std::pair kind(p.device(), p.scalar_type());
     if (std::find(done.begin(), done.end(), kind) != done.end()) continue;
     done.push_back(kind);
     dispatch(p.dtype(), FloatTypes{}, operation, [&]<class T>(Type<T> type) { run(p.device(), type); });
