@@ -123,8 +123,10 @@ struct DetBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor matrix = a.unpack(*this);
     if (GradMode::is_enabled()) {
-      const Tensor scaled = scaled_identity(g[0] * det.unpack(*this), matrix);
-      out[0] = std::get<0>(linalg_solve_ex(matrix.mT(), scaled));
+      // Singular matrices get the gradient 0, as in PyTorch: their right-hand side is 0.
+      const Tensor value = det.unpack(*this), singular = (value == 0).unsqueeze(-1).unsqueeze(-1);
+      const Tensor regular = where(singular, identity(matrix, matrix.size(-1)), matrix);
+      out[0] = std::get<0>(linalg_solve_ex(regular.mT(), scaled_identity(g[0] * value, matrix)));
       return;
     }
     // The adjugate is continuous: a pivot of 0 is replaced by a number near it.
