@@ -100,9 +100,9 @@ TEST_CASE("checks, guards and aliases") {
 }
 
 TEST_CASE("devices and layouts without tensors are refused by name") {
-  CHECK_THROWS_WITH_AS(torch::Device(torch::kMPS), doctest::Contains("type mps"), c10::NotImplementedError);
+  CHECK_THROWS_WITH_AS(torch::Device{torch::kMPS}, doctest::Contains("type mps"), c10::NotImplementedError);
   CHECK_THROWS_AS(torch::zeros({2}, torch::TensorOptions().device(torch::kXLA, 0)), c10::NotImplementedError);
-  CHECK_THROWS_AS(torch::TensorOptions(torch::kSparse), c10::NotImplementedError);
+  CHECK_THROWS_AS(torch::TensorOptions{torch::kSparse}, c10::NotImplementedError);
   CHECK_THROWS_WITH(torch::ones({2}).to("gpu"), doctest::Contains("did you mean cuda"));
   CHECK_FALSE(torch::mps::is_available());
 }
