@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/linalg_names.h"
 #include "tandem/autograd/ops/matrix_functions.h"
 #include "tandem/autograd/ops/out_write.h"
+#include "tandem/autograd/ops/reduce.h"
 
 namespace tandem {
 
