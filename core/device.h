@@ -102,9 +102,11 @@ class DeviceGuard {
 
 }  // namespace tandem
 
+/// @cond  Doxygen does not know namespace std.
 template <>
 struct std::hash<tandem::Device> {
   std::size_t operator()(const tandem::Device& device) const noexcept {
     return static_cast<std::size_t>(device.type()) * 256 + static_cast<uint8_t>(device.index());
   }
 };
+/// @endcond
