@@ -1,10 +1,7 @@
 // Adadelta, composed of operations.
 #include "tandem/nn/optim/adadelta.h"
 
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/profile.h"
-#include "tandem/nn/optim/update_lists.h"
+#include "tandem/nn/optim/composed_step.h"
 
 namespace tandem::optim {
 namespace {
@@ -13,8 +10,7 @@ void update(Tensor p, const AdadeltaOptions& o, AdadeltaParamState& state) {
   ensure_state(state.square_avg(), p);
   ensure_state(state.acc_delta(), p);
   ++state.step();
-  Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
-  if (o.weight_decay() != 0) gradient = gradient.add(p, o.weight_decay());
+  const Tensor gradient = decayed_gradient(p, o);
   Tensor &square = state.square_avg(), &sum = state.acc_delta();
   square.mul_(o.rho()).addcmul_(gradient, gradient, 1 - o.rho());
   const Tensor delta = sum.add(o.eps()).sqrt_().div_(square.add(o.eps()).sqrt_()).mul_(gradient);
@@ -44,15 +40,10 @@ std::vector<Field> AdadeltaParamState::fields() {
 }
 
 Tensor Adadelta::step(LossClosure closure) {
-  const profiler::Record span("Adadelta::step", "optimizer");
-  const NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups_) {
-    const auto& options = static_cast<const AdadeltaOptions&>(group.options());
-    for (const Tensor& p : group.params())
-      if (has_gradient(name(), p)) update(p, options, state_of<AdadeltaParamState>(p));
-  }
-  return loss;
+  return composed_step<AdadeltaOptions>("Adadelta::step", name(), param_groups_, closure,
+                                        [&](const Tensor& p, const AdadeltaOptions& options) {
+                                          update(p, options, state_of<AdadeltaParamState>(p));
+                                        });
 }
 
 }  // namespace tandem::optim

@@ -3,10 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/profile.h"
-#include "tandem/nn/optim/update_lists.h"
+#include "tandem/nn/optim/composed_step.h"
 
 namespace tandem::optim {
 namespace {
@@ -15,8 +12,7 @@ void update(Tensor p, const AdamaxOptions& o, AdamaxParamState& state) {
   ensure_state(state.exp_avg(), p);
   ensure_state(state.exp_inf(), p);
   ++state.step();
-  Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
-  if (o.weight_decay() != 0) gradient = gradient.add(p, o.weight_decay());
+  const Tensor gradient = decayed_gradient(p, o);
   const auto [beta1, beta2] = o.betas();
   state.exp_avg().lerp_(gradient, 1 - beta1);
   state.exp_inf().copy_(maximum(state.exp_inf().mul(beta2), gradient.abs().add_(o.eps())));
@@ -48,15 +44,10 @@ std::vector<Field> AdamaxParamState::fields() {
 }
 
 Tensor Adamax::step(LossClosure closure) {
-  const profiler::Record span("Adamax::step", "optimizer");
-  const NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups_) {
-    const auto& options = static_cast<const AdamaxOptions&>(group.options());
-    for (const Tensor& p : group.params())
-      if (has_gradient(name(), p)) update(p, options, state_of<AdamaxParamState>(p));
-  }
-  return loss;
+  return composed_step<AdamaxOptions>("Adamax::step", name(), param_groups_, closure,
+                                      [&](const Tensor& p, const AdamaxOptions& options) {
+                                        update(p, options, state_of<AdamaxParamState>(p));
+                                      });
 }
 
 }  // namespace tandem::optim

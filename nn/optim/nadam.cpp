@@ -3,10 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/profile.h"
-#include "tandem/nn/optim/update_lists.h"
+#include "tandem/nn/optim/composed_step.h"
 
 namespace tandem::optim {
 namespace {
@@ -15,18 +12,13 @@ void update(Tensor p, const NAdamOptions& o, NAdamParamState& state) {
   ensure_state(state.exp_avg(), p);
   ensure_state(state.exp_avg_sq(), p);
   ++state.step();
-  Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
-  if (o.weight_decay() != 0 && o.decoupled_weight_decay())
-    p.mul_(1 - o.lr() * o.weight_decay());
-  else if (o.weight_decay() != 0)
-    gradient = gradient.add(p, o.weight_decay());
+  const Tensor gradient = decayed_gradient(p, o);
   const auto [beta1, beta2] = o.betas();
   const auto step = static_cast<double>(state.step());
   const double mu = beta1 * (1 - 0.5 * std::pow(0.96, step * o.momentum_decay()));
   const double next_mu = beta1 * (1 - 0.5 * std::pow(0.96, (step + 1) * o.momentum_decay()));
   state.mu_product() *= mu;
-  state.exp_avg().lerp_(gradient, 1 - beta1);
-  state.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+  update_averages(state, gradient, beta1, beta2);
   const Tensor scale = state.exp_avg_sq().div(1 - std::pow(beta2, step)).sqrt_().add_(o.eps());
   p.addcdiv_(gradient, scale, -o.lr() * (1 - mu) / (1 - state.mu_product()));
   p.addcdiv_(state.exp_avg(), scale, -o.lr() * next_mu / (1 - state.mu_product() * next_mu));
@@ -60,15 +52,10 @@ std::vector<Field> NAdamParamState::fields() {
 }
 
 Tensor NAdam::step(LossClosure closure) {
-  const profiler::Record span("NAdam::step", "optimizer");
-  const NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups_) {
-    const auto& options = static_cast<const NAdamOptions&>(group.options());
-    for (const Tensor& p : group.params())
-      if (has_gradient(name(), p)) update(p, options, state_of<NAdamParamState>(p));
-  }
-  return loss;
+  return composed_step<NAdamOptions>("NAdam::step", name(), param_groups_, closure,
+                                     [&](const Tensor& p, const NAdamOptions& options) {
+                                       update(p, options, state_of<NAdamParamState>(p));
+                                     });
 }
 
 }  // namespace tandem::optim

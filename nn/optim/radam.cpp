@@ -3,10 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/profile.h"
-#include "tandem/nn/optim/update_lists.h"
+#include "tandem/nn/optim/composed_step.h"
 
 namespace tandem::optim {
 namespace {
@@ -15,15 +12,10 @@ void update(Tensor p, const RAdamOptions& o, RAdamParamState& state) {
   ensure_state(state.exp_avg(), p);
   ensure_state(state.exp_avg_sq(), p);
   ++state.step();
-  Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
-  if (o.weight_decay() != 0 && o.decoupled_weight_decay())
-    p.mul_(1 - o.lr() * o.weight_decay());
-  else if (o.weight_decay() != 0)
-    gradient = gradient.add(p, o.weight_decay());
+  const Tensor gradient = decayed_gradient(p, o);
   const auto [beta1, beta2] = o.betas();
   const auto step = static_cast<double>(state.step());
-  state.exp_avg().lerp_(gradient, 1 - beta1);
-  state.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+  update_averages(state, gradient, beta1, beta2);
   const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
   const double most = 2 / (1 - beta2) - 1;  // the length of the average in the limit
   const double length = most - 2 * step * std::pow(beta2, step) / correction2;
@@ -61,15 +53,10 @@ std::vector<Field> RAdamParamState::fields() {
 }
 
 Tensor RAdam::step(LossClosure closure) {
-  const profiler::Record span("RAdam::step", "optimizer");
-  const NoGradGuard no_grad;
-  Tensor loss = run_closure(closure);
-  for (auto& group : param_groups_) {
-    const auto& options = static_cast<const RAdamOptions&>(group.options());
-    for (const Tensor& p : group.params())
-      if (has_gradient(name(), p)) update(p, options, state_of<RAdamParamState>(p));
-  }
-  return loss;
+  return composed_step<RAdamOptions>("RAdam::step", name(), param_groups_, closure,
+                                     [&](const Tensor& p, const RAdamOptions& options) {
+                                       update(p, options, state_of<RAdamParamState>(p));
+                                     });
 }
 
 }  // namespace tandem::optim

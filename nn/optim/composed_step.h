@@ -1,0 +1,46 @@
+// Shared parts of the optimizers that are composed of operations.
+#pragma once
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/profile.h"
+#include "tandem/nn/optim/update_lists.h"
+
+namespace tandem::optim {
+
+/// p's gradient, negated to maximize, with the weight decay of the options. Decoupled decay shrinks p instead.
+template <class Options>
+Tensor decayed_gradient(Tensor& p, const Options& o) {
+  const Tensor gradient = o.maximize() ? p.grad().neg() : p.grad().detach();
+  if (o.weight_decay() == 0) return gradient;
+  if constexpr (requires { o.decoupled_weight_decay(); }) {
+    if (o.decoupled_weight_decay()) {
+      p.mul_(1 - o.lr() * o.weight_decay());
+      return gradient;
+    }
+  }
+  return gradient.add(p, o.weight_decay());
+}
+
+/// Adds a gradient to the running averages of gradients and of their squares.
+template <class State>
+void update_averages(State& state, const Tensor& gradient, double beta1, double beta2) {
+  state.exp_avg().lerp_(gradient, 1 - beta1);
+  state.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+}
+
+/// A step: calls update(parameter, options) for each parameter with a gradient. Returns the closure's loss.
+template <class Options, class Update>
+Tensor composed_step(const char* span, const char* optimizer, std::vector<OptimizerParamGroup>& groups,
+                     const LossClosure& closure, const Update& update) {
+  const profiler::Record record(span, "optimizer");
+  const NoGradGuard no_grad;
+  Tensor loss = run_closure(closure);
+  for (auto& group : groups) {
+    const auto& options = static_cast<const Options&>(group.options());
+    for (const Tensor& p : group.params())
+      if (has_gradient(optimizer, p)) update(p, options);
+  }
+  return loss;
+}
+
+}  // namespace tandem::optim
