@@ -30,14 +30,8 @@ outside() {
 check "a program outside the tree" outside
 
 alone() {
-  cd "$to/root$include" 2>/dev/null || cd "$include"
-  # Many headers of LibTorch's names contain only `#include <torch/torch.h>`.
-  grep -rl --include='*.h' '^// Forwards to torch/torch.h.$' . | sed 's|^\./tandem/compat/|#include <|; s|$|>|' >"$to/forwards.cpp"
-  $CXX -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I. -Itandem/compat "$to/forwards.cpp" && [ -s "$to/forwards.cpp" ] || return 1
   # shellcheck disable=SC2086
-  grep -rL --include='*.h' '^// Forwards to torch/torch.h.$' . | sed 's|^\./||' | xargs -P "$(nproc)" -I{} sh -c \
-    'echo "#include <$1>" | $0 -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I. -Itandem/compat - || { echo "$1"; exit 1; }' "$CXX" {} || return 1
-  ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' .
+  python3 "${0%/*}/headers.py" "$to/root$include" $CXX && ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' "$to/root$include"
 }
 check "each header alone" alone
 
