@@ -66,23 +66,62 @@ std::string absent_ranks(const Findings& found, const std::string& label) {
   return out;
 }
 
-std::string explain_message(const Statuses& statuses, const Status& own) {
-  const int peer = own.call.root;
-  const bool known = peer >= 0 && peer < static_cast<int>(statuses.size());
-  const auto status = known ? statuses[static_cast<std::size_t>(peer)] : nullopt;
-  std::string out = concat(own.call.label(), ": ", own.call.description(), ": ");
-  const bool lost = std::find(own.lost.begin(), own.lost.end(), peer) != own.lost.end();
-  if (status && status->left)
-    out += concat("rank ", peer, " left the group (it destroyed the group or exited)");
-  else if (status)
-    out += concat("rank ", peer, " waits in ", status->call.label(), ", ", status->call.description());
-  else if (lost)
-    out += concat("rank ", peer, " ended without a word (its connections are closed)");
-  else
-    out += concat("rank ", peer, " made no matching call within ", one_decimal(own.seconds),
-                  "; tag, dtype and number of elements must agree");
-  if (!own.error.empty() && !lost && !status) out += "; " + own.error;
+const optional<Status>& status_of(const Statuses& statuses, int rank) {
+  static const optional<Status> none;
+  return rank >= 0 && rank < static_cast<int>(statuses.size()) ? statuses[static_cast<std::size_t>(rank)]
+                                                               : none;
+}
+
+// The ranks on which a message of `rank` waits: its peer, the peer of that rank's message, and so on. The last one is
+// in a collective call, or its call is unknown.
+std::vector<int> message_chain(const Statuses& statuses, int rank) {
+  std::vector<int> out;
+  for (int at = rank;;) {
+    const auto& status = status_of(statuses, at);
+    if (!status || status->left || !status->call.point_to_point()) return out;
+    at = status->call.root;
+    if (at == rank || std::find(out.begin(), out.end(), at) != out.end()) return out;
+    out.push_back(at);
+  }
+}
+
+std::string explain_message(const Statuses& statuses, int rank) {
+  const Status& own = *status_of(statuses, rank);
+  std::string out = concat(own.call.label(), ": ", own.call.description());
+  for (const int peer : message_chain(statuses, rank)) {
+    const auto& status = status_of(statuses, peer);
+    const bool lost = std::find(own.lost.begin(), own.lost.end(), peer) != own.lost.end();
+    if (status && status->left) {
+      out += concat(": rank ", peer, " left the group (it destroyed the group or exited)");
+    } else if (status) {
+      out += concat(": rank ", peer, " waits in ", status->call.label(), ", ", status->call.description());
+      if (status->call.point_to_point()) continue;
+      const std::string absent = absent_ranks(sort_ranks(statuses), status->call.label());
+      if (!absent.empty()) out += "; " + absent;
+    } else if (lost) {
+      out += concat(": rank ", peer, " ended without a word (its connections are closed)");
+    } else {
+      out += concat(": rank ", peer, " made no matching call within ", one_decimal(own.seconds),
+                    "; tag, dtype and number of elements must agree");
+      if (!own.error.empty()) out += "; " + own.error;
+    }
+  }
   return out;
+}
+
+// Whether the statuses tell what `rank` waits for.
+bool complete(const Statuses& statuses, int rank, const std::vector<int>& lost) {
+  const auto known = [&](int other) {
+    return status_of(statuses, other) || std::find(lost.begin(), lost.end(), other) != lost.end();
+  };
+  const std::vector<int> chain = message_chain(statuses, rank);
+  const int last = chain.empty() ? rank : chain.back();
+  const auto& status = status_of(statuses, last);
+  if (!status) return known(last);
+  if (status->left || status->call.point_to_point()) return true;
+  for (int other = 0; other < static_cast<int>(statuses.size()); ++other)
+    if (!known(other)) return false;
+  return true;
 }
 
 std::vector<int> parse_ranks(const std::string& text) {
@@ -109,7 +148,7 @@ std::string rank_list(std::vector<int> ranks) {
 
 std::string explain(const Statuses& statuses, int rank) {
   const Status& own = *statuses[static_cast<std::size_t>(rank)];
-  if (own.call.point_to_point()) return explain_message(statuses, own);
+  if (own.call.point_to_point()) return explain_message(statuses, rank);
   const Findings found = sort_ranks(statuses);
   const std::string label = own.call.label();
   const std::string absent = absent_ranks(found, label);
@@ -175,20 +214,17 @@ bool Board::wait_for_failure(Milliseconds timeout) {
 
 // Waits until every rank that the failed call needs, except those known to have ended, has published its status.
 void Board::collect(const Status& own, Statuses& statuses) {
-  const auto status_key = [&](int rank) { return key(concat("status/", rank)); };
-  std::vector<std::string> needed;
-  for (int rank = 0; rank < size_; ++rank) {
-    const bool lost = std::find(own.lost.begin(), own.lost.end(), rank) != own.lost.end();
-    if (!lost && (!own.call.point_to_point() || rank == own.call.root)) needed.push_back(status_key(rank));
-  }
   const double end = seconds_now() + 1e-3 * static_cast<double>(kForStatuses.count());
-  while (!store_->check(needed) && seconds_now() < end) std::this_thread::sleep_for(kPause);
-  for (int rank = 0; rank < size_; ++rank) {
-    if (!store_->check({status_key(rank)})) continue;
-    statuses[static_cast<std::size_t>(rank)] =
-        Status::parse(store_->get(status_key(rank), Milliseconds(1000)));
-  }
   statuses[static_cast<std::size_t>(rank_)] = own;
+  for (;; std::this_thread::sleep_for(kPause)) {
+    for (int rank = 0; rank < size_; ++rank) {
+      auto& status = statuses[static_cast<std::size_t>(rank)];
+      const std::string status_key = key(concat("status/", rank));
+      if (!status && store_->check({status_key}))
+        status = Status::parse(store_->get(status_key, Milliseconds(1000)));
+    }
+    if (complete(statuses, rank_, own.lost) || seconds_now() >= end) return;
+  }
 }
 
 void Board::publish(const Status& own) { store_->set(key(concat("status/", rank_)), own.text()); }

@@ -237,6 +237,26 @@ TEST_CASE("explanations") {
   CHECK(explain({waiting(41, 5), waiting(40, 4)}, 0) ==
         "ranks wait in different calls\n  rank 1: all_reduce 40: all_reduce [10] float32 sum\n"
         "  rank 0: all_reduce 41: all_reduce [10] float32 sum");
+  Status receiving = waiting(7, 5);
+  receiving.call.operation = Operation::RECV;
+  receiving.call.reduces = false;
+  receiving.call.root = 0;
+  const std::string begin = receiving.call.label() + ": " + receiving.call.description();
+  CHECK(
+      explain({waiting(41, 5), receiving, nullopt}, 1) ==
+      begin +
+          ": rank 0 waits in all_reduce 41, all_reduce [10] float32 sum; rank 2 did not reach all_reduce 41");
+  Status further = receiving;
+  further.call.root = 1;
+  CHECK(explain({nullopt, receiving, further}, 2)
+            .ends_with(
+                ": rank 1 waits in " + begin.substr(0, begin.find(':')) + ", " +
+                receiving.call.description() +
+                ": rank 0 made no matching call within 5.0 s; tag, dtype and number of elements must agree"));
+  Status circle = receiving;
+  circle.call.root = 1;
+  CHECK(explain({circle, receiving}, 1)
+            .ends_with(": rank 0 waits in " + circle.call.label() + ", " + circle.call.description()));
   const auto round_trip = Status::parse(saw.text());
   REQUIRE(round_trip);
   CHECK(round_trip->lost == saw.lost);
