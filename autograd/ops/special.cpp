@@ -1,4 +1,4 @@
-// Special functions and their derivatives. The formulas of the values are in core/formulas/special_math.h.
+// Special functions and their derivatives. The formulas of the values are in core/formulas/special_math.h and bessel_math.h.
 #include "tandem/autograd/ops/special.h"
 
 #include <cmath>
@@ -15,6 +15,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/special.h"
+#include "tandem/core/formulas/bessel_ops.h"
 #include "tandem/core/formulas/special_ops.h"
 
 namespace tandem {
@@ -50,6 +51,15 @@ Tensor special(const Tensor& self, Derivative derivative) {
     node->result.save_output(out);
     node->derivative = derivative;
   }
+  return out;
+}
+
+/// Op without a gradient, as PyTorch has it.
+template <class Op>
+Tensor constant_special(const Tensor& self) {
+  const Tensor x = as_float(self);
+  Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
+  backend(x).special.unary.get<Op>()(out, x, nullptr);
   return out;
 }
 
@@ -158,6 +168,34 @@ Tensor special_i1e(const Tensor& self) {
                  special_i0e(x) - y * (x.sign() + where(zero, Scalar(1.0), x).reciprocal()));
   });
 }
+Tensor special_bessel_j0(const Tensor& self) {
+  return special<ops::BesselJ0>(self, [](const Tensor& x, const Tensor&) { return -special_bessel_j1(x); });
+}
+// J₁' = J₀ - J₁ / x, which is 1/2 at 0.
+Tensor special_bessel_j1(const Tensor& self) {
+  return special<ops::BesselJ1>(self, [](const Tensor& x, const Tensor& y) {
+    const Tensor zero = x == 0;
+    return where(zero, Scalar(0.5), special_bessel_j0(x) - y / where(zero, Scalar(1.0), x));
+  });
+}
+Tensor special_bessel_y0(const Tensor& self) {
+  return special<ops::BesselY0>(self, [](const Tensor& x, const Tensor&) { return -special_bessel_y1(x); });
+}
+Tensor special_bessel_y1(const Tensor& self) {
+  return special<ops::BesselY1>(
+      self, [](const Tensor& x, const Tensor& y) { return special_bessel_y0(x) - y / x; });
+}
+Tensor special_modified_bessel_k0(const Tensor& self) {
+  return special<ops::BesselK0>(
+      self, [](const Tensor& x, const Tensor&) { return -special_modified_bessel_k1(x); });
+}
+Tensor special_modified_bessel_k1(const Tensor& self) {
+  return special<ops::BesselK1>(
+      self, [](const Tensor& x, const Tensor& y) { return -special_modified_bessel_k0(x) - y / x; });
+}
+Tensor special_scaled_modified_bessel_k0(const Tensor& x) { return constant_special<ops::ScaledBesselK0>(x); }
+Tensor special_scaled_modified_bessel_k1(const Tensor& x) { return constant_special<ops::ScaledBesselK1>(x); }
+Tensor special_airy_ai(const Tensor& x) { return constant_special<ops::AiryAi>(x); }
 Tensor special_entr(const Tensor& self) {
   const Tensor x = as_float(self), positive = x > 0, safe = where(positive, x, Scalar(1.0));
   const Tensor inside = where(positive, -x * safe.log(), Scalar(0.0));

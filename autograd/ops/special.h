@@ -21,6 +21,19 @@ Tensor i0(const Tensor& self);
 Tensor special_i0e(const Tensor& self);
 Tensor special_i1(const Tensor& self);
 Tensor special_i1e(const Tensor& self);
+/// Bessel functions of the first and second kind, of order 0 and 1. Y is NaN below 0 and -∞ at 0.
+Tensor special_bessel_j0(const Tensor& self);
+Tensor special_bessel_j1(const Tensor& self);
+Tensor special_bessel_y0(const Tensor& self);
+Tensor special_bessel_y1(const Tensor& self);
+/// Modified Bessel functions of the second kind, of order 0 and 1; NaN below 0, ∞ at 0. Scaled: times e^x, and without a
+/// gradient.
+Tensor special_modified_bessel_k0(const Tensor& self);
+Tensor special_modified_bessel_k1(const Tensor& self);
+Tensor special_scaled_modified_bessel_k0(const Tensor& x);
+Tensor special_scaled_modified_bessel_k1(const Tensor& x);
+/// Airy's function Ai; NaN at ±∞. Without a gradient.
+Tensor special_airy_ai(const Tensor& x);
 /// -x log x; 0 at 0, -∞ below.
 Tensor special_entr(const Tensor& self);
 /// e^(x²) erfc(x)

@@ -8,6 +8,15 @@ namespace tandem::special {
 inline Tensor i0e(const Tensor& self) { return special_i0e(self); }
 inline Tensor i1(const Tensor& self) { return special_i1(self); }
 inline Tensor i1e(const Tensor& self) { return special_i1e(self); }
+inline Tensor bessel_j0(const Tensor& self) { return special_bessel_j0(self); }
+inline Tensor bessel_j1(const Tensor& self) { return special_bessel_j1(self); }
+inline Tensor bessel_y0(const Tensor& self) { return special_bessel_y0(self); }
+inline Tensor bessel_y1(const Tensor& self) { return special_bessel_y1(self); }
+inline Tensor modified_bessel_k0(const Tensor& self) { return special_modified_bessel_k0(self); }
+inline Tensor modified_bessel_k1(const Tensor& self) { return special_modified_bessel_k1(self); }
+inline Tensor scaled_modified_bessel_k0(const Tensor& x) { return special_scaled_modified_bessel_k0(x); }
+inline Tensor scaled_modified_bessel_k1(const Tensor& x) { return special_scaled_modified_bessel_k1(x); }
+inline Tensor airy_ai(const Tensor& x) { return special_airy_ai(x); }
 inline Tensor entr(const Tensor& self) { return special_entr(self); }
 inline Tensor erfcx(const Tensor& self) { return special_erfcx(self); }
 inline Tensor ndtr(const Tensor& self) { return special_ndtr(self); }

@@ -1,4 +1,4 @@
-// Elementwise kernels of the special functions (core/formulas/special_ops.h). They obey the rules of unary.h and binary.h;
+// Elementwise kernels of the special functions (core/formulas/special_ops.h, bessel_ops.h). They obey the rules of unary.h and binary.h;
 // float32 and float64.
 #pragma once
 #include "tandem/core/backend/kernel.h"
@@ -7,8 +7,11 @@ namespace tandem {
 
 namespace ops {
 /// One argument.
-using SpecialOps = TypeList<struct Lgamma, struct Digamma, struct Erfinv, struct Erfcx, struct Ndtri,
-                            struct BesselI0, struct BesselI0e, struct BesselI1, struct BesselI1e>;
+using SpecialOps =
+    TypeList<struct Lgamma, struct Digamma, struct Erfinv, struct Erfcx, struct Ndtri, struct BesselI0,
+             struct BesselI0e, struct BesselI1, struct BesselI1e, struct BesselJ0, struct BesselJ1,
+             struct BesselY0, struct BesselY1, struct BesselK0, struct BesselK1, struct ScaledBesselK0,
+             struct ScaledBesselK1, struct AiryAi>;
 /// Two arguments.
 using SpecialPairOps = TypeList<struct Zeta, struct Igamma, struct Igammac, struct ChebyshevT,
                                 struct ChebyshevU, struct ChebyshevV, struct ChebyshevW, struct HermiteH,

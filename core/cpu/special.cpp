@@ -4,6 +4,7 @@
 #include "tandem/core/cpu/binary_loop.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/cpu/unary_loop.h"
+#include "tandem/core/formulas/bessel_ops.h"
 #include "tandem/core/formulas/special_ops.h"
 
 namespace tandem::cpu {

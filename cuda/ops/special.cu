@@ -1,5 +1,6 @@
 // CUDA kernels of the special functions.
 #include "tandem/core/backend/special.h"
+#include "tandem/core/formulas/bessel_ops.h"
 #include "tandem/core/formulas/special_ops.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/ops/binary.h"

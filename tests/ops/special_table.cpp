@@ -81,6 +81,36 @@ std::vector<Operation> errors_and_bessel() {
   };
 }
 
+// PyTorch's J and Y have absolute errors of up to 3e-7 between 2 and 20; tests/autograd/bessel_test.cpp has values there.
+std::vector<Operation> bessel() {
+  return {
+      {OPERATION(special_bessel_j0, T(CT)), .torch = "torch.special.bessel_j0",
+       .examples = {{"special_bessel_j0", "x0", between(-1.8, 1.8)},
+                    {"special_bessel_j0 far", "x0", between(25, 60)}}},
+      {OPERATION(special_bessel_j1, T(CT)), .torch = "torch.special.bessel_j1",
+       .examples = {{"special_bessel_j1", "x0", between(-1.8, 1.8)},
+                    {"special_bessel_j1 far", "x0", between(25, 60)}}},
+      {OPERATION(special_bessel_y0, T(CT)), .torch = "torch.special.bessel_y0",
+       .examples = {{"special_bessel_y0", "x0", between(0.3, 1.8)},
+                    {"special_bessel_y0 far", "x0", between(25, 60)}}},
+      {OPERATION(special_bessel_y1, T(CT)), .torch = "torch.special.bessel_y1",
+       .examples = {{"special_bessel_y1", "x0", between(0.3, 1.8)},
+                    {"special_bessel_y1 far", "x0", between(25, 60)}}},
+      {OPERATION(special_modified_bessel_k0, T(CT)), .torch = "torch.special.modified_bessel_k0",
+       .examples = {{"special_modified_bessel_k0", "x0", between(0.3, 9)}}},
+      {OPERATION(special_modified_bessel_k1, T(CT)), .torch = "torch.special.modified_bessel_k1",
+       .examples = {{"special_modified_bessel_k1", "x0", between(0.3, 9)}}},
+      {OPERATION(special_scaled_modified_bessel_k0, T(CT)),
+       .torch = "torch.special.scaled_modified_bessel_k0",
+       .examples = {{"special_scaled_modified_bessel_k0", "x0", between(0.1, 30), false}}},
+      {OPERATION(special_scaled_modified_bessel_k1, T(CT)),
+       .torch = "torch.special.scaled_modified_bessel_k1",
+       .examples = {{"special_scaled_modified_bessel_k1", "x0", between(0.1, 30), false}}},
+      {OPERATION(special_airy_ai, T(CT)), .torch = "torch.special.airy_ai",
+       .examples = {{"special_airy_ai", "x0", between(-15, 8), false}}},
+  };
+}
+
 std::vector<Operation> polynomials() {
   std::vector<Operation> all = {
       {OPERATION(special_chebyshev_polynomial_t, T(CT, CT))},
@@ -105,6 +135,8 @@ std::vector<Operation> polynomials() {
 
 }  // namespace
 
-std::vector<Operation> special_operations() { return joined({gamma, errors_and_bessel, polynomials}); }
+std::vector<Operation> special_operations() {
+  return joined({gamma, errors_and_bessel, bessel, polynomials});
+}
 
 }  // namespace tandem::testing

@@ -65,7 +65,10 @@ def functions():
 
 def special():
     kinds = dict(lgamma="positive", digamma="positive", erfinv="unit", i0="finite", special_i0e="finite",
-                 special_erfcx="positive", special_ndtr="finite", special_log_ndtr="finite", special_entr="positive")
+                 special_erfcx="positive", special_ndtr="finite", special_log_ndtr="finite", special_entr="positive",
+                 special_bessel_j0="unit", special_bessel_j1="unit", special_modified_bessel_k0="positive",
+                 special_modified_bessel_k1="positive", special_scaled_modified_bessel_k0="positive",
+                 special_scaled_modified_bessel_k1="positive", special_airy_ai="finite")
     for name, kind in kinds.items():
         def draw(d, kind=kind):
             d.special = False
