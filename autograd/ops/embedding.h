@@ -22,7 +22,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool scale_grad_by_freq = false,
     int64_t mode = 0, bool sparse = false, const Tensor& per_sample_weights = {},
     bool include_last_offset = false, optional<int64_t> padding_idx = nullopt);
-/// Scales the rows of `indices` down, in place, to a norm of at most max_norm. Not recorded.
+/// Scales the rows of `indices` down to a norm of at most max_norm. Not recorded in place; out of place, it throws Error
+/// while recording, because it has no gradient.
+Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm, double norm_type);
 Tensor& embedding_renorm_(const Tensor& self, const Tensor& indices, double max_norm, double norm_type);
 
 }  // namespace tandem

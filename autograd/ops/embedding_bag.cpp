@@ -16,6 +16,7 @@
 #include "tandem/autograd/ops/unique.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/where.h"
+#include "tandem/autograd/record.h"
 
 namespace tandem {
 namespace {
@@ -116,6 +117,12 @@ Tensor& embedding_renorm_(const Tensor& self, const Tensor& indices, double max_
   const Tensor factor = where(norm > max_norm, max_norm / (norm + 1e-7), ones({}, norm.options()));
   Tensor(self.detach()).index_copy_(0, at, rows * factor);  // equal indices write equal rows
   return detail::mutable_handle(self);
+}
+Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
+  check(!autograd::recording(self), "embedding_renorm: has no gradient; detach self");
+  const Tensor out = self.clone();
+  embedding_renorm_(out, indices, max_norm, norm_type);
+  return out;
 }
 
 }  // namespace tandem

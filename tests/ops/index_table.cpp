@@ -13,6 +13,19 @@ T renormed(T weight, CT indices, double max_norm, double norm_type) {
   return embedding_renorm_(weight, indices, max_norm, norm_type);
 }
 
+OpTest renorm_test() {
+  OpTest test =
+      without_gradient(op("embedding_renorm", "torch.ops.aten.embedding_renorm(x0, x1, 0.5, 2.0)",
+                          [](const Tensors& x) { return embedding_renorm(x[0].detach(), x[1], 0.5, 2); },
+                          {{real({5, 3}), integers({2, 4}, 0, 3)}, {real({5, 3}), integers({0}, 0, 3)}}));
+  test.refusals = {{[](Device d) {
+                      const Tensor weight = ones({2, 2}).to(d).requires_grad_();
+                      return Tensors{embedding_renorm(weight, zeros({1}, kLong).to(d), 0.5, 2)};
+                    },
+                    "no gradient"}};
+  return test;
+}
+
 using namespace indexing;
 
 const std::vector<OpTest> kBrackets = {
@@ -119,7 +132,9 @@ std::vector<Operation> dimensions() {
                           x[1], x[0], nn::functional::EmbeddingBagFuncOptions().mode(kMax));
                     },
                     {{distinct({5, 3}), integers({4, 3}, 0, 5)}})}},
-      {.name = "embedding_renorm", .in_place = GIVE(renormed, T(T, CT, double, double))},
+      {OPERATION(embedding_renorm, T(CT, CT, double, double)),
+       .in_place = GIVE(renormed, T(T, CT, double, double)), .torch = "torch.ops.aten.embedding_renorm",
+       .tests = {renorm_test()}},
   };
 }
 
