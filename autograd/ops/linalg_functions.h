@@ -28,6 +28,14 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
 Tensor linalg_cholesky(const Tensor& self, bool upper = false);
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper = false,
                                               bool check_errors = false);
+/// P L D Lᵀ Pᵀ = A for symmetric matrices, of which the lower triangle is read: LD [*, n, n] and int32 pivots [*, n] in the
+/// format of LAPACK's sytrf. `hermitian` makes no difference for real numbers. No gradient: throws Error while recording.
+std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian = false);
+std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian = false,
+                                                        bool check_errors = false);
+/// A X = B from the results of linalg_ldl_factor; B [*, n, k], batches broadcast. No gradient: throws Error while
+/// recording.
+Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false);
 /// Q R = A. mode: "reduced" (Q [*, m, k], R [*, k, n]), "complete" (Q [*, m, m], R [*, m, n]; no gradient if m > n),
 /// "r" (Q is empty; no gradient).
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode = "reduced");

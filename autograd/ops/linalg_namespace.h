@@ -14,6 +14,16 @@ inline std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const Tensor& A, bool piv
 inline std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& A, bool pivot = true) {
   return linalg_lu(A, pivot);
 }
+inline std::tuple<Tensor, Tensor> ldl_factor(const Tensor& self, bool hermitian = false) {
+  return linalg_ldl_factor(self, hermitian);
+}
+inline std::tuple<Tensor, Tensor, Tensor> ldl_factor_ex(const Tensor& self, bool hermitian = false,
+                                                        bool check_errors = false) {
+  return linalg_ldl_factor_ex(self, hermitian, check_errors);
+}
+inline Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false) {
+  return linalg_ldl_solve(LD, pivots, B, hermitian);
+}
 inline Tensor cholesky(const Tensor& self, bool upper = false) { return linalg_cholesky(self, upper); }
 inline std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper = false,
                                               bool check_errors = false) {

@@ -27,6 +27,15 @@ struct DecompositionKernels {
   /// Singular values [k], descending, and, if defined, u [m, k or m] and vh [k or n, n]. info as in eigh.
   Kernel<"svd", void(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a)>
       svd;
+  /// L D Lᵀ = a with the symmetric pivoting of Bunch and Kaufman, as LAPACK's sytrf stores it for a lower triangle, the
+  /// only one that is read: ld holds D (blocks of 1 or 2 rows) and L below it, 0 above. pivots [n]: rows and columns i
+  /// were exchanged with pivots[i] - 1; or, for both rows of a block of 2, those of its second row with -pivots[i] - 1.
+  /// info: 1 + the position of the first block of 1 that is 0.
+  Kernel<"ldl_factor", void(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a)>
+      ldl_factor;
+  /// a x = b from the results of ldl_factor; b and x [n, k]. The pivots are between -n and n, and not 0.
+  Kernel<"ldl_solve", void(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b)>
+      ldl_solve;
   /// a x = b for a triangular [n, n] and x and b [n, k]. Reads one triangle, and not its diagonal if `unit`.
   Kernel<"solve_triangular", void(const Tensor& x, const Tensor& a, const Tensor& b, bool upper, bool unit)>
       solve_triangular;

@@ -79,6 +79,8 @@ constinit const DecompositionKernels decomposition_kernels{
     .householder_product = householder_product,
     .eigh = eigh,
     .svd = svd,
+    .ldl_factor = ldl_factor,
+    .ldl_solve = ldl_solve,
     .solve_triangular = solve_triangular,
 };
 

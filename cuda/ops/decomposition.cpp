@@ -75,6 +75,19 @@ void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info,
   for (const Result* r : {&w, &x, &y, &z}) r->deliver();
 }
 
+void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a) {
+  const Result x(ld), y(pivots), z(info);
+  host_kernels().ldl_factor(x.host, y.host, z.host, on_host(a, "ldl_factor"));
+  for (const Result* r : {&x, &y, &z}) r->deliver();
+}
+
+void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b) {
+  const Result result(x);
+  host_kernels().ldl_solve(result.host, on_host(ld, "ldl_solve"), on_host(pivots, "ldl_solve"),
+                           on_host(b, "ldl_solve"));
+  result.deliver();
+}
+
 void solve_triangular(const Tensor& x, const Tensor& a, const Tensor& b, bool upper, bool unit) {
   const Result result(x);
   host_kernels().solve_triangular(result.host, on_host(a, "solve_triangular"), on_host(b, "solve_triangular"),
@@ -91,6 +104,8 @@ constinit const DecompositionKernels decomposition_kernels{
     .householder_product = householder_product,
     .eigh = eigh,
     .svd = svd,
+    .ldl_factor = ldl_factor,
+    .ldl_solve = ldl_solve,
     .solve_triangular = solve_triangular,
 };
 

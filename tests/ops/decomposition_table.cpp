@@ -17,11 +17,18 @@ Tensor unit(const Tensor& x) { return eye(x.size(-1), x.options().requires_grad(
 Tensor spd(const Tensor& x) { return x.matmul(x.mT()) + unit(x) * 2; }
 Tensor far(const Tensor& x) { return x + unit(x) * 5; }
 Tensor sym(const Tensor& x) { return x + x.mT(); }
+/// Symmetric, with zeros on the diagonal, so that decompositions pivot with blocks of 2.
+Tensor indefinite(const Tensor& x) { return sym(x) * (1 - unit(x)); }
 /// A triangle far from singular.
 Tensor lower(const Tensor& x) { return x.tril(-1) + unit(x) * 2; }
 
 const Cases kSquare = {{real({3, 3})}, {real({2, 1, 4, 4})}, {real({0, 3, 3})}, {real({2, 0, 0})}},
             kFull = {{real({3, 3})}, {real({2, 4, 4})}},
+            kIndefinite = {{real({3, 3})},
+                           {real({2, 1, 7, 7})},
+                           {real({70, 70})},
+                           {real({0, 3, 3})},
+                           {real({2, 0, 0})}},
             kAnyShape = {{real({3, 3})}, {real({2, 2, 4})}, {real({5, 3})}, {real({0, 3, 2})}},
             kFullShapes = {{real({3, 3})}, {real({2, 2, 4})}, {real({5, 3})}},
             kTall = {{real({3, 3})}, {real({2, 5, 3})}},
@@ -88,6 +95,51 @@ std::vector<Operation> factorizations() {
              return list(lu_unpack(lu, pivots));
            },
            kFullShapes)}},
+      {OPERATION(linalg_ldl_factor, Two(CT, bool)),
+       .torch = "lambda a, h: torch.linalg.ldl_factor(a, hermitian=h)",
+       .tests = {refused(
+           without_gradient(test(
+               "linalg_ldl_factor", "torch.linalg.ldl_factor(sym(x0))",
+               [](const Tensors& x) { return list(linalg_ldl_factor(sym(x[0].detach()))); }, kIndefinite)),
+           {{[](Device d) { return list(linalg_ldl_factor(zero_in_batch(d))); },
+             "linalg.ldl_factor: (Batch element 1): D[1"},
+            {[](Device d) {
+               return list(linalg_ldl_factor(ones({2, 3}).to(d)));
+             },
+             "square"},
+            {[](Device d) { return list(linalg_ldl_factor(eye(2).to(d).requires_grad_())); },
+             "no gradient"}})}},
+      {OPERATION(linalg_ldl_factor_ex, Three(CT, bool, bool)),
+       .torch = "lambda a, h, c: torch.linalg.ldl_factor_ex(a, hermitian=h, check_errors=c)",
+       .tests = {without_gradient(test(
+                     "linalg_ldl_factor_ex", "torch.linalg.ldl_factor_ex(sym(x0))",
+                     [](const Tensors& x) { return list(linalg_ldl_factor_ex(sym(x[0].detach()))); },
+                     kIndefinite)),
+                 without_gradient(test(
+                     "linalg_ldl_factor_ex zeros", "torch.linalg.ldl_factor_ex(x0 - x0)",
+                     [](const Tensors& x) { return list(linalg_ldl_factor_ex((x[0] - x[0]).detach())); },
+                     kFull))}},
+      {OPERATION(linalg_ldl_solve, T(CT, CT, CT, bool)),
+       .torch = "lambda f, p, b, h: torch.linalg.ldl_solve(f, p, b, hermitian=h)",
+       .tests = {refused(
+           without_gradient(test("linalg_ldl_solve",
+                                 "torch.linalg.ldl_solve(*torch.linalg.ldl_factor(indefinite(x0)), x1)",
+                                 [](const Tensors& x) {
+                                   const auto [ld, pivots] = linalg_ldl_factor(indefinite(x[0].detach()));
+                                   return Tensors{linalg_ldl_solve(ld, pivots, x[1].detach())};
+                                 },
+                                 {{real({3, 3}), real({3, 2})},
+                                  {real({9, 9}), real({9, 4})},
+                                  {real({2, 4, 4}), real({2, 4, 2})},
+                                  {real({0, 3, 3}), real({3, 2})}})),
+           {{[](Device d) {
+               return Tensors{linalg_ldl_solve(eye(2).to(d), full({2}, 3, kInt).to(d), eye(2).to(d))};
+             },
+             "pivots must be between 1 and 2"},
+            {[](Device d) {
+               return Tensors{linalg_ldl_solve(eye(2).to(d), full({2}, 1, kInt).to(d), ones({3, 1}).to(d))};
+             },
+             "B must have 2 rows"}})}},
       {OPERATION(linalg_qr, Two(CT, sv)), .torch = "torch.linalg.qr",
        .tests = {test(
                      "linalg_qr", "torch.linalg.qr(x0)",

@@ -61,6 +61,10 @@ def sym(x):
     return x + x.mT
 
 
+def indefinite(x):
+    return sym(x) * (1 - unit(x))
+
+
 def lower(x):
     return x.tril(-1) + unit(x) * 2
 
@@ -80,7 +84,7 @@ def put(x0, x1):
 
 
 # What expressions may call.
-HELPERS = {f.__name__: f for f in (unit, spd, far, sym, lower, writes, put)}
+HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put)}
 
 
 def evaluate(key, expression, tensors, results):
