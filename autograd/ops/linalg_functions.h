@@ -36,6 +36,9 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool
 /// A X = B from the results of linalg_ldl_factor; B [*, n, k], batches broadcast. No gradient: throws Error while
 /// recording.
 Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false);
+/// U H = A, m >= n: U [*, m, n] with orthonormal columns, H [*, n, n] symmetric and positive semidefinite. Gradients need
+/// full rank.
+std::tuple<Tensor, Tensor> linalg_polar(const Tensor& A);
 /// Q R = A. mode: "reduced" (Q [*, m, k], R [*, k, n]), "complete" (Q [*, m, m], R [*, m, n]; no gradient if m > n),
 /// "r" (Q is empty; no gradient).
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode = "reduced");

@@ -24,6 +24,8 @@ inline std::tuple<Tensor, Tensor, Tensor> ldl_factor_ex(const Tensor& self, bool
 inline Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false) {
   return linalg_ldl_solve(LD, pivots, B, hermitian);
 }
+inline std::tuple<Tensor, Tensor> polar(const Tensor& A) { return linalg_polar(A); }
+inline Tensor matrix_sqrth(const Tensor& self) { return linalg_matrix_sqrth(self); }
 inline Tensor cholesky(const Tensor& self, bool upper = false) { return linalg_cholesky(self, upper); }
 inline std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper = false,
                                               bool check_errors = false) {

@@ -11,6 +11,9 @@ namespace tandem {
 /// (Σ |x|^ord)^(1/ord); ord 0 counts nonzero elements, ∞ and -∞ are the largest and smallest |x|.
 Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord = 2, optional<IntArrayRef> dim = nullopt,
                           bool keepdim = false, optional<ScalarType> dtype = nullopt);
+/// Σ |x|^ord, the sum of a vector norm before the root.
+Tensor linalg__powsum(const Tensor& self, const Scalar& ord = 2, optional<IntArrayRef> dim = nullopt,
+                      bool keepdim = false, optional<ScalarType> dtype = nullopt);
 /// ord: "fro", "nuc", or 1, -1 (column sums), ∞, -∞ (row sums), 2, -2 (singular values). dim has two dimensions.
 Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1},
                           bool keepdim = false, optional<ScalarType> dtype = nullopt);
@@ -27,6 +30,9 @@ Tensor nuclear_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 Tensor frobenius_norm(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 
 // ---- functions of square matrices
+/// The symmetric positive semidefinite X with X X = self, of which the lower triangle is read. Eigenvalues below 0 count as
+/// 0. The gradient, which is symmetric, needs positive eigenvalues.
+Tensor linalg_matrix_sqrth(const Tensor& self);
 /// Σ Aⁿ / n!
 Tensor linalg_matrix_exp(const Tensor& self);
 

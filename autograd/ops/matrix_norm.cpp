@@ -47,6 +47,11 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, optional<IntArr
   return tandem::norm(typed(self, dtype), optional<Scalar>(ord), dim.value_or(IntArrayRef{}), keepdim);
 }
 
+Tensor linalg__powsum(const Tensor& self, const Scalar& ord, optional<IntArrayRef> dim, bool keepdim,
+                      optional<ScalarType> dtype) {
+  return typed(self, dtype).abs().pow(ord).sum(dim.value_or(IntArrayRef{}), keepdim);
+}
+
 Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim, bool keepdim,
                           optional<ScalarType> dtype) {
   const Tensor a = typed(self, dtype);

@@ -140,6 +140,29 @@ std::vector<Operation> factorizations() {
                return Tensors{linalg_ldl_solve(eye(2).to(d), full({2}, 1, kInt).to(d), ones({3, 1}).to(d))};
              },
              "B must have 2 rows"}})}},
+      {OPERATION(linalg_polar, Two(CT)), .torch = "torch.ops.aten.linalg_polar",
+       .tests = {refused(test("linalg_polar", "torch.ops.aten.linalg_polar(x0)",
+                              [](const Tensors& x) { return list(linalg_polar(x[0])); },
+                              {{real({3, 3})}, {real({2, 5, 3})}, {real({0, 3, 2})}, {real({2, 0, 0})}}),
+                         {{[](Device d) {
+                             return list(linalg_polar(ones({2, 3}).to(d)));
+                           },
+                           "at least as many rows as columns"}}),
+                 test(
+                     "linalg_polar h", "torch.ops.aten.linalg_polar(x0)[1]",
+                     [](const Tensors& x) { return Tensors{std::get<1>(linalg_polar(x[0]))}; }, kTall),
+                 test(
+                     "linalg_polar u", "torch.ops.aten.linalg_polar(x0)[0]",
+                     [](const Tensors& x) { return Tensors{std::get<0>(linalg_polar(x[0]))}; }, kTall)}},
+      {OPERATION(linalg_matrix_sqrth, T(CT)), .torch = "torch.ops.aten.linalg_matrix_sqrth",
+       .tests = {refused(
+           test(
+               "linalg_matrix_sqrth", "torch.ops.aten.linalg_matrix_sqrth(spd(x0))",
+               [](const Tensors& x) { return Tensors{linalg_matrix_sqrth(spd(x[0]))}; }, kSquare),
+           {{[](Device d) {
+               return Tensors{linalg_matrix_sqrth(ones({2, 3}).to(d))};
+             },
+             "square"}})}},
       {OPERATION(linalg_qr, Two(CT, sv)), .torch = "torch.linalg.qr",
        .tests = {test(
                      "linalg_qr", "torch.linalg.qr(x0)",

@@ -14,6 +14,18 @@ std::vector<Operation> norms() {
        .torch = "lambda x, p, d, k, t: torch.linalg.vector_norm(x, p, d, k, dtype=t)",
        .examples = {{"linalg_vector_norm", "x0, 3, [-1], True, None", {{real({3, 4})}, {real({2, 3, 4})}}},
                     {"linalg_vector_norm all", "x0, 2, None, False, None", {{real({3, 4})}}}}},
+      // PyTorch's has no gradient.
+      {OPERATION(linalg__powsum, T(CT, CS, MaybeInts, bool, MaybeType)),
+       .torch = "lambda x, p, d, k, t: torch.linalg._powsum(x, p, d, k, dtype=t)",
+       .tests = {op("linalg__powsum", "x0.abs().pow(3).sum(-1, keepdim=True)",
+                    [](const Tensors& x) { return linalg__powsum(x[0], 3, IntArrayRef{-1}, true); },
+                    {{real({3, 4})}, {real({2, 3, 4})}, {real({2, 0})}}),
+                 op("linalg__powsum all", "x0.abs().pow(2).sum()",
+                    [](const Tensors& x) { return linalg__powsum(x[0]); }, {{real({3, 4})}, {real({})}}),
+                 without_gradient(
+                     op("linalg__powsum 0", "torch.linalg._powsum(x0, 0, [1])",
+                        [](const Tensors& x) { return linalg__powsum(x[0].detach(), 0, IntArrayRef{1}); },
+                        {{real({3, 4})}}))}},
       {OPERATION(linalg_matrix_norm, T(CT, CS, Ints, bool, MaybeType), T(CT, sv, Ints, bool, MaybeType)),
        .torch = "lambda x, p, d, k, t: torch.linalg.matrix_norm(x, p, d, k, dtype=t)",
        .examples = {{"linalg_matrix_norm 1",
