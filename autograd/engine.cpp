@@ -13,8 +13,8 @@
 
 #include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/node_checks.h"
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/tasks.h"
@@ -344,18 +344,12 @@ class Pass {
     optional<DeviceGuard> guard;
     if (elsewhere) guard.emplace(device);
     const profiler::Record span(node.name(), "backward");
-    node.backward({grads.data(), grads.size()}, {results.data(), results.size()});
-    if (AnomalyMode::is_enabled()) find_nan(node, results);
+    const std::span given(grads.data(), grads.size()), wanted(results.data(), results.size());
+    if (AnomalyMode::is_enabled()) [[unlikely]]
+      backward_in_anomaly_mode(node, given, wanted);
+    else
+      node.backward(given, wanted);
     if (!args_.retain_graph) node.release();
-  }
-
-  static void find_nan(const Node& node, const SmallVector<Tensor, 3>& results) {
-    for (std::size_t j = 0; j < results.size(); ++j) {
-      if (!results[j].defined() || (results[j].detach() != results[j].detach()).sum().item<int64_t>() == 0)
-        continue;
-      fail(node.name(), " returned NaN in gradient ", j, "\n  forward: ",
-           node.forward_note ? *node.forward_note : std::string("recorded outside anomaly mode"));
-    }
   }
 
   std::vector<Tensor> collect() {

@@ -1,5 +1,6 @@
 // Whether operations are recorded, a per-thread setting.
 #pragma once
+#include "tandem/autograd/anomaly_mode.h"
 #include "tandem/core/thread_state.h"
 
 namespace tandem {
@@ -40,23 +41,5 @@ class InferenceMode {
  private:
   detail::ThreadState previous_;
 };
-
-namespace autograd {
-/// Anomaly mode: backward checks every gradient for NaN and names the forward operation that produced it.
-struct AnomalyMode {
-  static bool is_enabled() { return detail::thread_state.anomaly; }
-  static void set_enabled(bool enabled) { detail::thread_state.anomaly = enabled; }
-};
-class DetectAnomalyGuard {
- public:
-  DetectAnomalyGuard() : previous_(AnomalyMode::is_enabled()) { AnomalyMode::set_enabled(true); }
-  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(previous_); }
-  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
-  DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;
-
- private:
-  bool previous_;
-};
-}  // namespace autograd
 
 }  // namespace tandem

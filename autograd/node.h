@@ -15,6 +15,7 @@
 namespace tandem::autograd {
 
 class Node;
+struct ForwardNote;  // anomaly_mode.h
 using NodePtr = IntrusivePtr<Node>;
 
 /// The destination of a gradient: output number `output_nr` of the operation that has `node` as its backward.
@@ -77,7 +78,7 @@ class Node : public RefCounted {
   SmallVector<Edge, 3> next;
   SmallVector<OutputInfo, 1> outputs;
   std::unique_ptr<NodeHooks> hooks;
-  std::unique_ptr<std::string> forward_note;  // anomaly mode: the operation and its inputs
+  std::unique_ptr<ForwardNote> forward_note;  // anomaly mode
   uint64_t sequence;                          // later operations have larger numbers; see destroy
 };
 /// Frees a node, and the nodes that only it keeps alive, without recursion.

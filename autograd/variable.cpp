@@ -71,14 +71,6 @@ void add_output(Node& node, const Tensor& out) {
   node.outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
   if (out.is_floating_point()) set_history(out, Edge{NodePtr(&node), nr});
 }
-
-void note_forward(Node& node, TensorList inputs) {
-  std::string text = node.name();
-  if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
-  text += "(";
-  for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
-  node.forward_note = std::make_unique<std::string>(text + ")");
-}
 }  // namespace detail
 
 namespace {

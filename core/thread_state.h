@@ -6,7 +6,6 @@ namespace tandem::detail {
 struct ThreadState {
   bool grad_mode = true;
   bool inference_mode = false;
-  bool anomaly = false;
 };
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit ThreadState thread_state;
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -139,6 +140,23 @@ TEST_CASE("anomaly mode names the write that renewed a view's history") {
   CHECK_THROWS_WITH_AS(y.backward(nan.expand({2, 3})),
                        doctest::Contains("forward: AsStridedScatter([2, 3] float32 cpu:0, [3] float32"),
                        Error);
+}
+
+TEST_CASE("anomaly mode is one setting for all threads; overlapping guards") {
+  using autograd::AnomalyMode;
+  CHECK_FALSE(AnomalyMode::is_enabled());
+  bool elsewhere = false;
+  {
+    auto first = std::make_unique<autograd::DetectAnomalyGuard>();
+    std::thread([&] {
+      const autograd::DetectAnomalyGuard second;
+      elsewhere = AnomalyMode::is_enabled();
+      first.reset();
+      CHECK(AnomalyMode::is_enabled());
+    }).join();
+  }
+  CHECK(elsewhere);
+  CHECK_FALSE(AnomalyMode::is_enabled());
 }
 
 TEST_CASE("threads build and run separate graphs, also with shared leaves") {

@@ -1,0 +1,129 @@
+// Anomaly mode: notes about the forward pass, and their use in the backward pass.
+#include "tandem/autograd/anomaly_mode.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "tandem/autograd/node_checks.h"
+#include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/fork.h"
+
+namespace tandem::autograd {
+
+constinit std::atomic<bool> AnomalyMode::enabled_{false}, AnomalyMode::check_nan_{true};
+
+namespace {
+constinit tandem::detail::ForkMutex guards_mutex;
+constinit int guards = 0;
+constinit bool enabled_before_guards = false;
+
+// The node whose backward runs on this thread, in anomaly mode.
+constinit thread_local const Node* running = nullptr;
+
+// "tandem::log(tandem::Tensor const&)", or "program(+0x1234)" for a function without a public name.
+std::string describe(void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return concat(address);
+  if (info.dli_sname == nullptr) {
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "(+%#zx)",
+                  static_cast<std::size_t>(static_cast<char*>(address) - static_cast<char*>(info.dli_fbase)));
+    return info.dli_fname + std::string(offset);
+  }
+  int status = 0;
+  char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
+  std::string name = status == 0 ? plain : info.dli_sname;
+  std::free(plain);
+  return name;
+}
+
+// The calls that led to the caller's caller, innermost first.
+[[gnu::noinline]] std::string calls() {
+  constexpr int kSkipped = 2;  // this function and its caller
+  std::array<void*, 48> frames;
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  std::string text;
+  // Return addresses: the call is the instruction before.
+  for (int i = kSkipped; i < count; ++i)
+    text += "\n    " + describe(static_cast<char*>(frames[static_cast<std::size_t>(i)]) - 1);
+  return text;
+}
+
+void print_origin(const Node& node) {
+  std::string text = concat("tandem: warning: error detected in ", node.name());
+  if (node.forward_note)
+    text +=
+        concat(": the forward call that caused it was ", node.forward_note->call, node.forward_note->stack);
+  else
+    text += ", which was recorded outside anomaly mode: enable the mode for the forward pass, too";
+  std::fputs((text + "\n").c_str(), stderr);
+}
+
+bool has_nan(const Tensor& t) {
+  const Tensor values = t.detach();
+  return values.is_floating_point() && (values != values).any().item<bool>();
+}
+
+void check_nan(const Node& node, std::span<Tensor> gradients) {
+  for (std::size_t j = 0; j < gradients.size(); ++j)
+    if (gradients[j].defined() && has_nan(gradients[j]))
+      fail("Function '", node.name(), "' returned nan values in its ", j, "th output.\n  forward: ",
+           node.forward_note ? node.forward_note->call : std::string("recorded outside anomaly mode"));
+}
+
+struct RunningGuard {
+  explicit RunningGuard(const Node& node) : outer(std::exchange(running, &node)) {}
+  ~RunningGuard() { running = outer; }
+  RunningGuard(const RunningGuard&) = delete;
+  RunningGuard& operator=(const RunningGuard&) = delete;
+  const Node* outer;
+};
+}  // namespace
+
+DetectAnomalyGuard::DetectAnomalyGuard(bool check_nan) {
+  const std::lock_guard lock(guards_mutex);
+  if (guards++ == 0) enabled_before_guards = AnomalyMode::is_enabled();
+  check_nan_before_ = AnomalyMode::should_check_nan();
+  AnomalyMode::set_enabled(true, check_nan);
+}
+DetectAnomalyGuard::~DetectAnomalyGuard() {
+  const std::lock_guard lock(guards_mutex);
+  AnomalyMode::set_enabled(--guards > 0 || enabled_before_guards, check_nan_before_);
+}
+
+void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+  const RunningGuard guard(node);
+  try {
+    node.backward(grad_outputs, grad_inputs);
+    if (AnomalyMode::should_check_nan()) check_nan(node, grad_inputs);
+  } catch (...) {
+    print_origin(node);
+    throw;
+  }
+}
+
+namespace detail {
+void note_forward(Node& node, TensorList inputs) {
+  std::string text = node.name();
+  if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
+  text += "(";
+  for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
+  node.forward_note = std::make_unique<ForwardNote>(ForwardNote{text + ")", calls()});
+  if (running == nullptr) return;
+  const ForwardNote* outer = running->forward_note.get();
+  node.forward_note->stack +=
+      concat("\n  recorded by the backward of ", outer != nullptr ? outer->call : running->name(),
+             outer != nullptr ? outer->stack : "");
+}
+}  // namespace detail
+
+}  // namespace tandem::autograd

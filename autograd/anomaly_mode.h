@@ -1,0 +1,45 @@
+// Anomaly mode, for finding the operation whose gradient is wrong.
+#pragma once
+#include <atomic>
+#include <string>
+
+namespace tandem {
+namespace autograd {
+
+/// While the mode is enabled, every recorded operation notes its inputs and the calls that led to it. A backward pass
+/// then throws Error for a gradient with NaN (unless check_nan is false), and for any exception of a node it prints on
+/// stderr where the node was recorded. The mode applies to all threads, and makes recording several times slower.
+struct AnomalyMode {
+  static bool is_enabled() { return enabled_.load(std::memory_order_relaxed); }
+  static bool should_check_nan() { return check_nan_.load(std::memory_order_relaxed); }
+  static void set_enabled(bool enabled, bool check_nan = true) {
+    enabled_.store(enabled, std::memory_order_relaxed);
+    check_nan_.store(check_nan, std::memory_order_relaxed);
+  }
+
+ private:
+  static constinit std::atomic<bool> enabled_, check_nan_;
+};
+
+/// Enables anomaly mode until the guard goes out of scope. Guards may overlap on several threads: the last one to end
+/// restores what the first one found.
+class DetectAnomalyGuard {
+ public:
+  explicit DetectAnomalyGuard(bool check_nan = true);
+  ~DetectAnomalyGuard();
+  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+  DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;
+
+ private:
+  bool check_nan_before_;
+};
+
+/// What anomaly mode knows of a node.
+struct ForwardNote {
+  std::string call;  ///< "Log([2, 3] float32 cpu:0)"
+  std::string
+      stack;  ///< one line per calling function, and the same of the node whose backward recorded this one
+};
+
+}  // namespace autograd
+}  // namespace tandem
