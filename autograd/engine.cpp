@@ -16,7 +16,6 @@
 #include "tandem/autograd/node_checks.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/tasks.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
@@ -44,17 +43,6 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
     sum.add_(grad);
   else
     sum = sum + grad;
-}
-
-// Makes `grad` match the output it belongs to, or throws.
-void validate(Tensor& grad, const OutputInfo& info, const char* from) {
-  if (!grad.defined()) return;
-  if (grad.sizes() != IntArrayRef(info.sizes)) grad = sum_to_size(grad, info.sizes, from);
-  if (grad.dtype() != info.dtype) grad = grad.to(info.dtype);
-  // A 0-dim tensor may be combined with tensors on another device.
-  if (grad.device() != info.device && grad.dim() == 0) grad = grad.to(info.device);
-  check(grad.device() == info.device, from, ": returned a gradient on ", grad.device(), " for a tensor on ",
-        info.device);
 }
 
 // What hooks queued during one pass, on any of its threads.
@@ -95,7 +83,7 @@ class Pass {
     mark_wanted();
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       Tensor grad = root_grads_[i];
-      validate(grad, roots_[i].node->outputs[roots_[i].output_nr], "backward: gradient of the root");
+      validate(grad, roots_[i].node->outputs[roots_[i].output_nr], "backward: gradient of the root", i);
       Task& task = tasks_[roots_[i].node.get()];
       add_gradient(task.grads[roots_[i].output_nr], std::move(grad));
       if (task.waiting == 0 && !task_queued(task)) push(roots_[i].node.get());
@@ -220,7 +208,7 @@ class Pass {
       const Edge& edge = node.next[j];
       if (!edge.valid()) continue;
       Task& target = tasks_[edge.node.get()];
-      validate(results[j], edge.node->outputs[edge.output_nr], node.name());
+      validate(results[j], edge.node->outputs[edge.output_nr], node.name(), j);
       add_gradient(target.grads[edge.output_nr], std::move(results[j]));
       if (--target.waiting == 0) push(edge.node.get());
     }
@@ -288,7 +276,7 @@ class Pass {
         tandem::detail::check_same_process(shared.process, "backward on several devices");
         for (std::size_t j = 0; j < results.size(); ++j)
           if (const Edge& edge = node->next[j]; edge.valid())
-            validate(results[j], edge.node->outputs[edge.output_nr], node->name());
+            validate(results[j], edge.node->outputs[edge.output_nr], node->name(), j);
       } catch (...) {
         lock.lock();
         shared.failed = true;

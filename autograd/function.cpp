@@ -26,22 +26,26 @@ class CustomNode final : public Node {
   const char* name() const override { return function_.backward_name(); }
   void backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   void release() override {
+    freed_.store(true, std::memory_order_relaxed);
     for (SavedTensor& tensor : saved_) tensor.release();
   }
-  void finish(variable_list& outs, const variable_list& inputs);
+  void finish(variable_list& outs, const variable_list& inputs, bool recorded);
+  void bump_dirty() const;
   void drop_marks();
   variable_list unpack() const;
 
   AutogradContext context;
 
  private:
-  void check_dirty(const variable_list& outs) const;
+  void check_dirty(const variable_list& outs, bool recorded) const;
+  Tensor without_history(const Tensor& out, bool is_input) const;
   Tensor attach(const Tensor& out, bool is_input);
   void save(const variable_list& outs);
 
   const detail::CustomFunction& function_;
   std::vector<bool> is_tensor_;  // one entry per argument of forward
   std::vector<SavedTensor> saved_;
+  std::atomic<bool> freed_{false};
   tandem::detail::ForkMutex mutex_;  // held during backward: one thread at a time
 };
 
@@ -73,15 +77,26 @@ void CustomNode::backward(std::span<Tensor> grad_outputs, std::span<Tensor> grad
   }
 }
 
-void CustomNode::check_dirty(const variable_list& outs) const {
+void CustomNode::check_dirty(const variable_list& outs, bool recorded) const {
   for (const Tensor& t : context.dirty_) {
     check(contains(outs, t), function_.name(), ": a tensor marked dirty is not an output: ", t);
-    if (!t.requires_grad()) continue;
+    if (!recorded || !t.requires_grad()) continue;
     check(!t.is_leaf(), function_.name(), ": forward wrote a leaf that requires a gradient in place: ", t);
     const AutogradMeta* m = find_meta(t);
     check(m == nullptr || !m->view_base.defined() || !m->view_base.requires_grad() || !m->view_base.is_leaf(),
           function_.name(), ": forward wrote a view of a leaf that requires a gradient in place: ", t);
   }
+}
+
+// The tensor that the caller receives for an output without gradient. An input is not returned itself: it may have a
+// history, and writes to the output would be writes to it.
+Tensor CustomNode::without_history(const Tensor& out, bool is_input) const {
+  if (!out.defined()) return out;
+  if (out.requires_grad()) return out.detach();
+  if (!is_input || contains(context.dirty_, out)) return out;
+  Tensor result = out.detach();
+  result.impl()->untracked_view = true;
+  return result;
 }
 
 // Records `out` as output number outputs.size() and returns the tensor that the caller receives.
@@ -93,7 +108,7 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
   }
   outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
   const bool differentiable = out.is_floating_point() && !contains(context.non_differentiable_, out);
-  if (!differentiable) return out.requires_grad() ? out.detach() : out;
+  if (!differentiable) return without_history(out, is_input);
   Tensor result = out;
   if (contains(context.dirty_, out)) {
     rebase_history(result, edge);
@@ -122,11 +137,18 @@ void CustomNode::save(const variable_list& outs) {
   }
 }
 
-void CustomNode::finish(variable_list& outs, const variable_list& inputs) {
-  check_dirty(outs);
+void CustomNode::finish(variable_list& outs, const variable_list& inputs, bool recorded) {
+  check_dirty(outs, recorded);
+  bump_dirty();
+  for (Tensor& out : outs) {
+    const bool is_input = contains(inputs, out);
+    out = recorded ? attach(out, is_input) : without_history(out, is_input);
+  }
+  if (recorded) save(outs);
+}
+
+void CustomNode::bump_dirty() const {
   for (const Tensor& t : context.dirty_) wrote(t, function_.name());
-  for (Tensor& out : outs) out = attach(out, contains(inputs, out));
-  save(outs);
 }
 
 void CustomNode::drop_marks() {
@@ -136,6 +158,9 @@ void CustomNode::drop_marks() {
 }
 
 variable_list CustomNode::unpack() const {
+  check(!freed_.load(std::memory_order_relaxed), name(),
+        ": the graph was freed by an earlier backward; pass retain_graph=true to that backward to use the "
+        "graph twice");
   variable_list out;
   for (const SavedTensor& tensor : saved_) out.push_back(tensor.unpack(*this));
   return out;
@@ -144,6 +169,29 @@ variable_list CustomNode::unpack() const {
 variable_list AutogradContext::get_saved_variables() const { return node_->unpack(); }
 bool AutogradContext::needs_input_grad(std::size_t index) const {
   return index < node_->next.size() && node_->needs(index) && pass_wants(node_->next[index].node.get());
+}
+bool AutogradContext::needs_input_grad(std::initializer_list<IndexRange> ranges) const {
+  for (const auto& [first, last] : ranges)
+    for (std::size_t i = first; i < last && i < node_->next.size(); ++i)
+      if (needs_input_grad(i)) return true;
+  return false;
+}
+
+namespace {
+std::unordered_set<TensorImpl*> impls_of(const variable_list& list) {
+  std::unordered_set<TensorImpl*> out;
+  for (const Tensor& t : list)
+    if (t.defined()) out.insert(t.impl());
+  return out;
+}
+}  // namespace
+
+std::unordered_set<TensorImpl*> AutogradContext::get_and_bump_dirty() const {
+  node_->bump_dirty();
+  return impls_of(dirty_);
+}
+std::unordered_set<TensorImpl*> AutogradContext::get_non_differentiable() const {
+  return impls_of(non_differentiable_);
 }
 
 namespace detail {
@@ -199,9 +247,7 @@ CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> a
 }
 CustomCall::~CustomCall() { node_->drop_marks(); }
 AutogradContext* CustomCall::context() { return &node_->context; }
-void CustomCall::finish(variable_list& outputs) {
-  if (recorded_) node_->finish(outputs, inputs_);
-}
+void CustomCall::finish(variable_list& outputs) { node_->finish(outputs, inputs_, recorded_); }
 
 }  // namespace detail
 }  // namespace autograd

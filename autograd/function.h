@@ -18,9 +18,12 @@
 // run on several threads at once; backward of one call runs on one thread at a time.
 #pragma once
 #include <atomic>
+#include <initializer_list>
 #include <map>
 #include <type_traits>
 #include <typeinfo>
+#include <unordered_set>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ivalue.h"
@@ -31,6 +34,8 @@ namespace tandem::autograd {
 
 using Variable = Tensor;
 using variable_list = std::vector<Tensor>;
+/// Numbers of inputs, from `first` up to but without `second`.
+using IndexRange = std::pair<std::size_t, std::size_t>;
 class CustomNode;
 
 /// State that forward passes to backward.
@@ -57,6 +62,13 @@ class AutogradContext {
   /// Tensor arguments and the tensors of a TensorList are counted; an optional<Tensor> without a defined tensor is
   /// not.
   bool needs_input_grad(std::size_t index) const;
+  /// Whether one of these gradients is needed.
+  bool needs_input_grad(std::initializer_list<IndexRange> ranges) const;
+
+  /// The tensors marked dirty. Increments their versions, which apply also does after forward. Call it in forward only.
+  std::unordered_set<TensorImpl*> get_and_bump_dirty() const;
+  /// The tensors marked as not differentiable. Call it in forward only.
+  std::unordered_set<TensorImpl*> get_non_differentiable() const;
 
  private:
   friend class CustomNode;
@@ -94,7 +106,8 @@ class CustomCall {
   CustomCall(const CustomCall&) = delete;
   CustomCall& operator=(const CustomCall&) = delete;
   AutogradContext* context();
-  /// Records the outputs. An input that forward returned unmodified becomes a separate tensor.
+  /// Records the outputs, if an input requires a gradient. An input that forward returned unmodified becomes a separate
+  /// tensor in any case.
   void finish(variable_list& outputs);
 
  private:
@@ -123,6 +136,8 @@ void add_argument(SmallVector<const Tensor*, 8>& list, const T& argument) {
 
 template <class F>
 struct Function {
+  /// A mark for LibTorch's compiled autograd, which has no effect.
+  static constexpr bool is_traceable = false;
   /// Runs F::forward(ctx, arguments…) and records F::backward when a Tensor argument requires a gradient.
   template <class... Args>
   static auto apply(Args&&... arguments) {
