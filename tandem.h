@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
+#include "tandem/autograd/functional.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/ops.h"
