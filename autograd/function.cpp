@@ -95,7 +95,7 @@ Tensor CustomNode::without_history(const Tensor& out, bool is_input) const {
   if (out.requires_grad()) return out.detach();
   if (!is_input || contains(context.dirty_, out)) return out;
   Tensor result = out.detach();
-  result.impl()->untracked_view = true;
+  result.impl()->untracked_view = UntrackedView::kCustomFunction;
   return result;
 }
 
@@ -115,9 +115,12 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
     return result;
   }
   if (is_input || out.requires_grad()) {
+    // The input's history would not include a write.
     result = out.detach();
-    result.impl()->untracked_view = true;  // the input's history would not include a write
+    result.impl()->untracked_view = UntrackedView::kCustomFunction;
   }
+  if (auto& untracked = result.impl()->untracked_view; untracked != UntrackedView::kNo)
+    untracked = UntrackedView::kCustomFunction;
   set_history(result, edge);
   return result;
 }

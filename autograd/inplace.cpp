@@ -4,6 +4,8 @@
 // as_strided_scatter(base, value), and both are differentiable. The other views of that base renew their
 // history from it when they are next used. The backward passes of as_strided and as_strided_scatter are
 // themselves recorded operations.
+#include <utility>
+
 #include "tandem/autograd/ops/as_strided.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
@@ -13,7 +15,8 @@ namespace tandem::autograd {
 namespace {
 // Marks a view that is not recorded: writes to it must stay unrecorded, too.
 void mark_untracked(TensorImpl& view, const Tensor& base) {
-  view.untracked_view = !view.inference;
+  if (!view.inference)
+    view.untracked_view = InferenceMode::is_enabled() ? UntrackedView::kInference : UntrackedView::kNoGrad;
   view.misses_history = base.requires_grad() || base.impl()->misses_history;
 }
 }  // namespace
@@ -25,8 +28,10 @@ Tensor make_view(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int
     return view;
   }
   // A view of an untracked view is untracked too, unless only these two share the memory.
-  if (base.impl()->untracked_view && base.storage()->use_count() > 2) [[unlikely]]
+  if (base.impl()->untracked_view != UntrackedView::kNo && base.storage()->use_count() > 2) [[unlikely]] {
     mark_untracked(*view.impl(), base);
+    view.impl()->untracked_view = base.impl()->untracked_view;
+  }
   AutogradMeta& m = meta(view);
   const AutogradMeta* base_meta = find_meta(base);
   m.view_base = base_meta != nullptr && base_meta->view_base.defined() ? base_meta->view_base : base;
@@ -42,13 +47,29 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 }
 
 namespace {
+// What the view is, and how to avoid the error.
+std::pair<const char*, const char*> describe(UntrackedView view) {
+  switch (view) {
+    case UntrackedView::kInference:
+      return {"was created in InferenceMode",
+              "create and write the view both inside or both outside of the mode"};
+    case UntrackedView::kCustomFunction:
+      return {"was returned by a custom function", "let the function return a copy"};
+    case UntrackedView::kLeaf:
+      return {"became a leaf", "write it under NoGradGuard"};
+    default:
+      return {"was created under NoGradGuard",
+              "create and write the view both inside or both outside of the guard"};
+  }
+}
+
 void check_tracked(const Tensor& self, const char* operation) {
   const TensorImpl& impl = *self.impl();
-  check(!impl.untracked_view || impl.storage->use_count() == 1, operation,
-        ": a view that was created under NoGradGuard, in InferenceMode or in a custom function, or that "
-        "became a "
-        "leaf, is written while gradients are recorded, so the write would not reach its base: ",
-        self, "; create and write the view both inside or both outside, or clone() it");
+  if (impl.untracked_view == UntrackedView::kNo || impl.storage->use_count() == 1) return;
+  const auto [what, cure] = describe(impl.untracked_view);
+  fail(operation, ": a view that ", what,
+       " is written while gradients are recorded, so the write would not reach its base: ", self, "; ", cure,
+       ", or clone() it");
 }
 }  // namespace
 

@@ -117,7 +117,7 @@ const Tensor& Tensor::requires_grad_(bool value) const {
   AutogradMeta& m = meta(*this);
   if (value && m.view_base.defined()) {  // avoids a cycle once the base is written from a result of this leaf
     m.view_base.reset();
-    get().untracked_view = true;
+    get().untracked_view = UntrackedView::kLeaf;
   }
   get().tracks_grad.store(value, std::memory_order_relaxed);
   return *this;

@@ -16,6 +16,9 @@ struct AutogradMetaBase {
   virtual bool base_requires_grad() const = 0;
 };
 
+/// Why a view is not recorded, so that its base would not notice a write.
+enum class UntrackedView : unsigned char { kNo, kNoGrad, kInference, kCustomFunction, kLeaf };
+
 class TensorImpl : public RefCounted {
  public:
   TensorImpl(Storage storage, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
@@ -36,8 +39,8 @@ class TensorImpl : public RefCounted {
   // Set for a leaf that requires a gradient and for a tensor with a grad_fn. A thread that uses a view may
   // set it while others read it.
   std::atomic<bool> tracks_grad{false};
-  bool inference = false;       // created in InferenceMode
-  bool untracked_view = false;  // a view that was not recorded: its base would not notice a write
+  bool inference = false;  // created in InferenceMode
+  UntrackedView untracked_view = UntrackedView::kNo;
   bool misses_history = false;  // such a view, of a tensor that required a gradient at the time
   Dims sizes, strides;
 

@@ -101,6 +101,23 @@ TEST_CASE("second derivatives through written views") {
   CHECK(show(autograd::grad({g.sum()}, {x})[0]) == "[3] 108 706 864");
 }
 
+// PyTorch refuses these writes.
+TEST_CASE("views from functions that return several are views like others") {
+  Tensor x = leaf({4}), w = leaf({2});
+  for (int i = 0; i < 3; ++i) {
+    Tensor y = x * 1;
+    const std::vector<Tensor> parts = i == 0 ? y.split(2) : i == 1 ? y.chunk(2) : y.view({2, 2}).unbind(0);
+    parts[0].mul_(w);
+    parts[1].mul_(parts[0].clone());  // y = x0 w0, x1 w1, x2 x0 w0, x3 x1 w1
+    CHECK(show(y) == "[4] 1 4 3 16");
+    CHECK(gradient(y, x) == "[4] 20 272 6 128");
+    CHECK(gradient(y, w) == "[2] 20 272");
+    CHECK(gradient(parts[1], w) == "[2] 18 256");
+    const Tensor g = autograd::grad({(y * y).sum()}, {x}, {}, true, true)[0];
+    CHECK(show(autograd::grad({g.sum()}, {w})[0]) == "[2] 52 400");
+  }
+}
+
 TEST_CASE("writing a view of a leaf throws, except under NoGradGuard") {
   Tensor x = leaf({3});
   CHECK_THROWS_WITH_AS(x[0].mul_(2), doctest::Contains("view of a leaf"), Error);
