@@ -13,8 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
-PARTS = set("""batch columns count depthwise extreme index integer lanes loop matrix max_sum multinomial plan shallow sort
-    spectral table tables weight windows""".split())
+PARTS = set("""batch columns count depthwise extreme index integer lanes ldl loop matrix max_sum multinomial plan shallow
+    sort spectral table tables weight windows""".split())
 OTHERS = {
     "core/cpu": {
         "backend": "combines the tables of all families",
