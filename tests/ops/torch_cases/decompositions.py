@@ -68,7 +68,7 @@ def special():
                  special_erfcx="positive", special_ndtr="finite", special_log_ndtr="finite", special_entr="positive",
                  special_bessel_j0="unit", special_bessel_j1="unit", special_modified_bessel_k0="positive",
                  special_modified_bessel_k1="positive", special_scaled_modified_bessel_k0="positive",
-                 special_scaled_modified_bessel_k1="positive", special_airy_ai="finite")
+                 special_scaled_modified_bessel_k1="positive")
     for name, kind in kinds.items():
         def draw(d, kind=kind):
             d.special = False
