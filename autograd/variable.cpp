@@ -155,7 +155,7 @@ void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool 
 
 Tensor Tensor::detach() const {
   const TensorImpl& impl = get();
-  return alias(*this, impl.sizes, impl.strides, impl.offset);
+  return tandem::alias(*this, impl.sizes, impl.strides, impl.offset);
 }
 Tensor Tensor::data() const {
   Tensor out = detach();

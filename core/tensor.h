@@ -642,6 +642,8 @@ class Tensor {
   Tensor view(IntArrayRef size) const;
   Tensor view(ScalarType dtype) const;
   Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  /// A view of all of it.
+  Tensor alias() const { return view(sizes()); }
   Tensor reshape(IntArrayRef shape) const;
   Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;

@@ -12,8 +12,8 @@ const Tensor& Tensor::resize_(IntArrayRef size) const {
     check(count <= INT64_MAX - impl.offset, "resize_: too many elements: ", size);
     Tensor larger = empty_raw({impl.offset + count}, impl.dtype, impl.device());
     // All elements of the storage, in memory order.
-    const Tensor kept = alias(*this, {impl.offset + room}, {1}, 0);
-    copy_raw(alias(larger, kept.sizes(), {1}, 0), kept);
+    const Tensor kept = tandem::alias(*this, {impl.offset + room}, {1}, 0);
+    copy_raw(tandem::alias(larger, kept.sizes(), {1}, 0), kept);
     impl.storage = larger.storage();
   }
   impl.sizes = size;

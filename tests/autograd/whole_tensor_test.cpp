@@ -83,3 +83,10 @@ TEST_CASE("members give what the functions give") {
   CHECK_THROWS_AS(tensor({3.0}).float_power_(2), Error);
   CHECK(empty({3}).set_().numel() == 0);
 }
+
+TEST_CASE("alias() is a view of the whole tensor, whatever its strides") {
+  const Tensor x = tandem::arange(6).to(kFloat).reshape({2, 3}), all = x.t().alias();
+  CHECK(all.is_alias_of(x));
+  CHECK(all.sizes() == x.t().sizes());
+  CHECK(all.strides() == x.t().strides());
+}
