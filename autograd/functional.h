@@ -61,7 +61,7 @@ std::pair<Tensor, std::vector<Tensor>> vhp(const ScalarFunction& f, const std::v
                                            const std::vector<Tensor>& v = {}, bool create_graph = false,
                                            bool strict = false);
 
-/// The same for H v, with one backward pass more: vhp gives the same values for functions whose second derivatives are
+/// The same for H v, with one backward pass more: vhp returns the same values for functions whose second derivatives are
 /// continuous.
 std::pair<Tensor, Tensor> hvp(const TensorFunction& f, const Tensor& input, const Tensor& v = {},
                               bool create_graph = false, bool strict = false);
