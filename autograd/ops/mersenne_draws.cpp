@@ -11,7 +11,7 @@
 
 namespace tandem::autograd {
 namespace {
-using detail::MersenneStream;
+using tandem::detail::MersenneStream;
 
 template <class T>
 using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;

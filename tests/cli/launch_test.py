@@ -17,6 +17,10 @@ import tempfile
 import time
 import uuid
 
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:  # by nohup or a shell in the background; programs would inherit it
+        signal.signal(number, signal.SIG_DFL)
+
 tandem = os.path.abspath(sys.argv[1])
 FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_|OMP_|OMPI_|PMI|SLURM_)")
 clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}

@@ -20,6 +20,7 @@ pc=$(find "$to/root" -name tandem.pc)
 export PKG_CONFIG_SYSROOT_DIR=$to/root PKG_CONFIG_PATH=${pc%/*}
 flags=$(pkg-config --cflags tandem) libs=$(pkg-config --libs tandem)
 include=$(pkg-config --variable=includedir tandem)
+[ ! -d "$to/root$include" ] || include=$to/root$include  # not every pkg-config adds the folder
 lib=$(readlink -f "$(find "$to/root" -name libtandem.so)")
 
 outside() {
@@ -31,7 +32,7 @@ check "a program outside the tree" outside
 
 alone() {
   # shellcheck disable=SC2086
-  python3 "${0%/*}/headers.py" "$to/root$include" $CXX && ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' "$to/root$include"
+  python3 "${0%/*}/headers.py" "$include" $CXX && ! grep -rlE '#include *<(Eigen|nlohmann|CLI)' "$include"
 }
 check "each header alone" alone
 

@@ -1,0 +1,14 @@
+// Compiled once for all sources of the library in builds with -Db_pch=true, which the checks with clang use to save time.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <unordered_map>
+
+#include "tandem/autograd/record.h"
+#include "tandem/nn/optim/param_group.h"
