@@ -43,6 +43,7 @@ LAYERS = {
                 "core parallel/distributed"),
     "parallel": ("parallel/", "core autograd nn nn/optim parallel/distributed"),
     "parallel/norm": ("parallel/sync_batch_norm.*", "core autograd nn nn/layers parallel/distributed parallel"),
+    "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h core"),
