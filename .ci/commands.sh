@@ -84,7 +84,7 @@ sanitized() {  # -O1: reports name the right lines, and the suite still takes on
   need build "$packages" "$wished"
   with_clang "$1"
   export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"
-  configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false -Db_pch=true "-Db_sanitize=$2" "${@:3}"
+  configure -Dbuildtype=plain -Doptimization=1 -Db_lundef=false "-Db_sanitize=$2" "${@:3}"
 }
 
 # Emulates the CUDA backend on the host if the toolkit's headers are found.
@@ -129,7 +129,7 @@ do_sanitize() {
 do_clang() {
   need build "$packages" "$wished"
   with_clang build-clang
-  configure -Dcuda=disabled -Db_pch=true
+  configure -Dcuda=disabled
   run_tests --without processes "$@"
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -46,15 +47,16 @@ std::string describe(void* address) {
   return name;
 }
 
-// The calls that led to the caller's caller, innermost first.
-[[gnu::noinline]] std::string calls() {
-  constexpr int kSkipped = 2;  // this function and its caller
+// The calls that led to `first`, a return address on the stack, innermost first. How many frames lie above it depends on
+// inlining, and on sanitizers.
+std::string calls(const void* first) {
   std::array<void*, 48> frames;
-  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  void** const end = frames.data() + ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  void** at = std::find(frames.data(), end, first);
+  if (at == end) at = frames.data();
   std::string text;
-  // Return addresses: the call is the instruction before.
-  for (int i = kSkipped; i < count; ++i)
-    text += "\n    " + describe(static_cast<char*>(frames[static_cast<std::size_t>(i)]) - 1);
+  for (; at != end; ++at)  // the call is the instruction before the return address
+    text += "\n    " + describe(static_cast<char*>(*at) - 1);
   return text;
 }
 
@@ -112,12 +114,13 @@ void backward_in_anomaly_mode(Node& node, std::span<Tensor> grad_outputs, std::s
 }
 
 namespace detail {
-void note_forward(Node& node, TensorList inputs) {
+[[gnu::noinline]] void note_forward(Node& node, TensorList inputs) {
   std::string text = node.name();
   if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
   text += "(";
   for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
-  node.forward_note = std::make_unique<ForwardNote>(ForwardNote{text + ")", calls()});
+  node.forward_note =
+      std::make_unique<ForwardNote>(ForwardNote{text + ")", calls(__builtin_return_address(0))});
   if (running == nullptr) return;
   const ForwardNote* outer = running->forward_note.get();
   node.forward_note->stack +=

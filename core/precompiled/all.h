@@ -1,5 +1,4 @@
-// Compiled once for all sources of the library in builds with -Db_pch=true, which the checks with clang use to save time.
-#pragma once
+// Compiled once for all sources of the library in builds with clang.
 #include <algorithm>
 #include <cmath>
 #include <functional>
