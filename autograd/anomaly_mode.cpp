@@ -49,24 +49,24 @@ std::string describe(void* address) {
 
 // The calls that led to `first`, a return address on the stack, innermost first. How many frames lie above it depends on
 // inlining, and on sanitizers.
-std::string calls(const void* first) {
+std::vector<void*> calls(const void* first) {
   std::array<void*, 48> frames;
   void** const end = frames.data() + ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  void** at = std::find(frames.data(), end, first);
-  if (at == end) at = frames.data();
-  std::string text;
-  for (; at != end; ++at)  // the call is the instruction before the return address
-    text += "\n    " + describe(static_cast<char*>(*at) - 1);
-  return text;
+  void** const at = std::find(frames.data(), end, first);
+  return std::vector<void*>(at == end ? frames.data() : at, end);  // not braces: void** converts to void*
 }
 
 void print_origin(const Node& node) {
   std::string text = concat("tandem: warning: error detected in ", node.name());
-  if (node.forward_note)
-    text +=
-        concat(": the forward call that caused it was ", node.forward_note->call, node.forward_note->stack);
-  else
+  if (!node.forward_note)
     text += ", which was recorded outside anomaly mode: enable the mode for the forward pass, too";
+  const char* joint = ": the forward call that caused it was ";
+  for (std::size_t i = 0; node.forward_note && i < node.forward_note->levels.size(); ++i) {
+    const auto& level = node.forward_note->levels[i];
+    text += std::exchange(joint, "\n  recorded by the backward of ") + level.call;
+    for (void* frame : level.frames)  // the call is the instruction before the return address
+      text += "\n    " + describe(static_cast<char*>(frame) - 1);
+  }
   std::fputs((text + "\n").c_str(), stderr);
 }
 
@@ -119,13 +119,18 @@ namespace detail {
   if (const auto at = text.rfind("Backward"); at != std::string::npos) text.resize(at);
   text += "(";
   for (std::size_t i = 0; i < inputs.size(); ++i) text += concat(i == 0 ? "" : ", ", inputs[i]);
-  node.forward_note =
-      std::make_unique<ForwardNote>(ForwardNote{text + ")", calls(__builtin_return_address(0))});
-  if (running == nullptr) return;
-  const ForwardNote* outer = running->forward_note.get();
-  node.forward_note->stack +=
-      concat("\n  recorded by the backward of ", outer != nullptr ? outer->call : running->name(),
-             outer != nullptr ? outer->stack : "");
+  text += ")";
+  constexpr std::size_t kLevels = 4;  // passes may be nested thousands of times
+  std::vector<ForwardNote::Level> levels;
+  levels.push_back({text, calls(__builtin_return_address(0))});
+  if (running != nullptr && running->forward_note) {
+    const auto& outer = running->forward_note->levels;
+    levels.insert(levels.end(), outer.begin(),
+                  outer.begin() + static_cast<std::ptrdiff_t>(std::min(outer.size(), kLevels - 1)));
+  } else if (running != nullptr) {
+    levels.push_back({running->name(), {}});
+  }
+  node.forward_note = std::make_unique<ForwardNote>(ForwardNote{std::move(text), std::move(levels)});
 }
 }  // namespace detail
 

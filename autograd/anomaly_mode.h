@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace tandem {
 namespace autograd {
@@ -36,9 +37,13 @@ class DetectAnomalyGuard {
 
 /// What anomaly mode knows of a node.
 struct ForwardNote {
+  struct Level {
+    std::string call;
+    std::vector<void*> frames;  ///< return addresses, innermost first
+  };
   std::string call;  ///< "Log([2, 3] float32 cpu:0)"
-  std::string
-      stack;  ///< one line per calling function, and the same of the node whose backward recorded this one
+  std::vector<Level>
+      levels;  ///< where it was recorded; where the node whose backward recorded it was, and so on
 };
 
 }  // namespace autograd

@@ -226,13 +226,13 @@ const char* short_name(const std::type_info& type, const char* suffix) {
 }  // namespace
 
 const char* CustomFunction::name() const {
-  const char* text = name_.load(std::memory_order_relaxed);
-  if (text == nullptr) name_.store(text = short_name(*type, ""), std::memory_order_relaxed);
+  const char* text = name_.load(std::memory_order_acquire);
+  if (text == nullptr) name_.store(text = short_name(*type, ""), std::memory_order_release);
   return text;
 }
 const char* CustomFunction::backward_name() const {
-  const char* text = backward_name_.load(std::memory_order_relaxed);
-  if (text == nullptr) backward_name_.store(text = short_name(*type, "Backward"), std::memory_order_relaxed);
+  const char* text = backward_name_.load(std::memory_order_acquire);
+  if (text == nullptr) backward_name_.store(text = short_name(*type, "Backward"), std::memory_order_release);
   return text;
 }
 
