@@ -1,7 +1,6 @@
 #include "tandem/parallel/buckets.h"
 
 #include <numeric>
-#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -93,13 +92,6 @@ void BucketQueue::begin(const std::vector<Bucket>& buckets, std::size_t copies) 
   next_ = 0;
   missing_.clear();
   for (const Bucket& bucket : buckets) missing_.push_back(bucket.parameters.size() * copies);
-}
-
-void BucketQueue::arrived(const BucketPlace& place, std::size_t parameter, std::vector<char>& seen) {
-  check(!seen[parameter] || place.bucket >= next_, "ParameterServer: parameter ", parameter,
-        " received another gradient after the first had been sent; a module that one backward pass reaches "
-        "several times, as from nested passes, needs no_sync and a later pass");
-  if (!std::exchange(seen[parameter], 1)) arrived(place.bucket);
 }
 
 }  // namespace tandem::parallel

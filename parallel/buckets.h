@@ -44,9 +44,6 @@ class BucketQueue {
   /// Each of `copies` replicas has a gradient of every parameter.
   void begin(const std::vector<Bucket>& buckets, std::size_t copies = 1);
   void arrived(std::size_t bucket) { --missing_[bucket]; }
-  /// The same for ParameterServer, where a parameter may receive several gradients until its bucket is started. `seen`: for
-  /// each of them, whether it has one. Throws Error if another one comes later.
-  void arrived(const BucketPlace& place, std::size_t parameter, std::vector<char>& seen);
   /// Calls start(bucket) for complete buckets until one is incomplete.
   template <class Start>
   void start_complete(Start&& start) {

@@ -42,7 +42,12 @@ void GroupSum::arrived(std::size_t replica, std::size_t parameter) {
   if (seen_.size() <= replica) seen_.resize(replica + 1);
   std::vector<char>& seen = seen_[replica];
   seen.resize(places_.size());
-  queue_.arrived(places_[parameter], parameter, seen);
+  const std::size_t bucket = places_[parameter].bucket;
+  check(!seen[parameter] || bucket >= works_.size(), "ParameterServer: parameter ", parameter,
+        " received another gradient after its sum had been sent to the other processes; a module that one "
+        "backward pass reaches several times, as from nested passes, needs no_sync and a later pass");
+  if (std::exchange(seen[parameter], 1)) return;
+  queue_.arrived(bucket);
   queue_.start_complete([&](std::size_t k) { start(k); });
 }
 

@@ -4,7 +4,6 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
@@ -15,7 +14,6 @@
 #include "tandem/parallel/buckets.h"
 #include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/model_sync.h"
-#include "tandem/parallel/reducer_errors.h"
 
 namespace tandem::distributed {
 
@@ -23,13 +21,6 @@ using parallel::Bucket;
 using parallel::BucketPlace;
 using parallel::make_buckets;
 using parallel::places_of;
-
-namespace {
-// Whether they are the same memory.
-bool is_same(const Tensor& grad, const Tensor& view) {
-  return grad.data_ptr() == view.data_ptr() && grad.is_contiguous();
-}
-}  // namespace
 
 struct Reducer::Impl {
   std::vector<Tensor> parameters;
@@ -42,21 +33,16 @@ struct Reducer::Impl {
   bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
   bool learned = false;             // static_graph: `remembered` is known
   std::vector<std::size_t> remembered;
-  std::vector<std::size_t> times;  // static_graph: by parameter, gradients per step
-  std::vector<char>
-      used_anywhere;  // by parameter, whether any process used it; under static_graph in the first step
-  std::vector<char> used_before;         // by parameter, whether passes that stayed on this process used it
+  std::vector<char> used_anywhere;       // static_graph: by parameter, whether any process uses it
   std::optional<BackwardAnchor> anchor;  // for steps in which this process uses no parameter
 
   // ---- one backward pass
   std::mutex mutex;        // parameters on several devices are ready on several threads
   bool expecting = false;  // prepare() was called and the gradients have not been reduced yet
   bool queued = false;     // end_pass() will run at the end of the pass
-  std::size_t depth = 0;   // how many passes forward ran in
   std::vector<char> ready;
   std::vector<std::size_t> order;  // in which gradients arrived
   std::vector<std::size_t> unused;
-  std::vector<std::size_t> missing;  // static_graph: by parameter, gradients still to come
   parallel::BucketQueue queue;
   std::vector<HookResult> started;
   std::exception_ptr failure;  // of an earlier reduction; the group has failed too
@@ -69,19 +55,19 @@ struct Reducer::Impl {
   void arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self);
   void begin_backward(const std::shared_ptr<Impl>& self);
   void add_gradient(std::size_t parameter);
-  bool count_gradient(std::size_t parameter);
-  void mark_ready(std::size_t parameter, bool used = true);
+  void mark_ready(std::size_t parameter);
   void start_complete();
   void start(Bucket& bucket);
   void end_pass();
   void finish();
   void learn_unused();
-  void add_missing();
+  void add_missing_to(std::vector<std::size_t>& list);
   void follow_order();
   bool uses_nothing(const Tensors& outputs);
-  void keep_unused();
+  void drop_unused();
   std::vector<char> gather_used();
   void fail(const std::exception_ptr& error);
+  [[noreturn]] void fail_incomplete() const;
 };
 
 Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
@@ -103,7 +89,6 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
   s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()),
                            s.options.first_bucket_bytes, s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
-  s.used_before.assign(s.parameters.size(), 0);
   hooks_ = parallel::GradientHooks(s.parameters, [weak = std::weak_ptr(impl_)](std::size_t i) {
     if (const auto impl = weak.lock()) impl->arrived(i, impl);
   });
@@ -194,18 +179,12 @@ void Reducer::Impl::begin() {
   queue.begin(buckets);
   started.clear();
   unused = remembered;
-  if (learning()) times.assign(parameters.size(), 0);
-  missing = times;
-  depth = autograd::pass_depth();
 }
 
 // Called after the gradient of a parameter has been accumulated, or when the outputs depend on none.
 void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self) {
   const std::lock_guard lock(mutex);
-  if (!expecting) {
-    if (parameter) used_before[*parameter] = 1;
-    return;
-  }
+  if (!expecting) return;
   check(!GradMode::is_enabled(),
         "DistributedDataParallel: backward(create_graph = true) is not supported, because averaged gradients "
         "have no "
@@ -223,37 +202,27 @@ void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_p
 void Reducer::Impl::begin_backward(const std::shared_ptr<Impl>& self) {
   if (queued) return;
   queued = true;
-  // For the pass through the outputs of forward, which may contain the one that is running.
-  autograd::queue_callback(
-      [weak = std::weak_ptr(self)] {
-        if (const auto impl = weak.lock()) impl->end_pass();
-      },
-      std::min(depth + 1, autograd::pass_depth()));
+  autograd::queue_callback([weak = std::weak_ptr(self)] {
+    if (const auto impl = weak.lock()) impl->end_pass();
+  });
   // Not earlier: programs may reset gradients between forward and backward.
-  for (const std::size_t i : unused) mark_ready(i, false);
+  for (const std::size_t i : unused) mark_ready(i);
 }
 
 void Reducer::Impl::add_gradient(std::size_t parameter) {
-  if (options.static_graph && !count_gradient(parameter)) return;
-  if (ready[parameter])
-    fail_surplus(options, names[parameter], std::find(order.begin(), order.end(), parameter) != order.end());
+  check(!ready[parameter], "DistributedDataParallel: parameter ", names[parameter],
+        options.static_graph
+            ? " received a gradient, but had none in the first step; static_graph = true requires every "
+              "step to use the same parameters"
+            : " received a gradient twice in one backward pass, or although the outputs of the last "
+              "forward do not depend on it");
   mark_ready(parameter);
   order.push_back(parameter);
 }
 
-// Under static_graph: whether this is the last gradient of the parameter in this pass. Unknown in the first one, which
-// communicates at its end.
-bool Reducer::Impl::count_gradient(std::size_t parameter) {
-  if (learned) return missing[parameter] == 0 || --missing[parameter] == 0;
-  if (times[parameter]++ > 0) std::erase(order, parameter);
-  order.push_back(parameter);
-  return false;
-}
-
-// Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros. An unused
-// parameter adds what was accumulated before, e.g. under no_sync, and keeps that until it is known whether any process
-// used it.
-void Reducer::Impl::mark_ready(std::size_t parameter, bool used) {
+// Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros; one
+// that was accumulated before, e.g. under no_sync, is part of the sum.
+void Reducer::Impl::mark_ready(std::size_t parameter) {
   const NoGradGuard no_grad;
   const BucketPlace place = places[parameter];
   Bucket& bucket = buckets[place.bucket];
@@ -261,12 +230,9 @@ void Reducer::Impl::mark_ready(std::size_t parameter, bool used) {
   Tensor& grad = parameters[parameter].mutable_grad();
   if (!grad.defined()) {
     view.zero_();
-    used_before[parameter] = 0;  // it was reset since
-  } else if (is_same(grad, view)) {
-    if (!used) grad = grad.clone();
-  } else {
+  } else if (grad.data_ptr() != view.data_ptr() || !grad.is_contiguous()) {
     view.copy_(grad);
-    if (used) grad = view.detach();
+    grad = view.detach();
   }
   ready[parameter] = 1;
   queue.arrived(place.bucket);
@@ -295,9 +261,9 @@ void Reducer::Impl::end_pass() {
   try {
     if (learning())
       learn_unused();
-    else if (options.several_devices && options.find_unused_parameters && !options.static_graph)
-      add_missing();
-    if (!queue.all_started()) fail_incomplete(options, names, ready);
+    else if (options.unused_late && options.find_unused_parameters && !options.static_graph)
+      add_missing_to(unused);
+    if (!queue.all_started()) fail_incomplete();
     finish();
   } catch (...) {
     fail(std::current_exception());
@@ -313,7 +279,7 @@ void Reducer::Impl::finish() {
     if (result.finish) result.finish();
   }
   started.clear();
-  keep_unused();
+  drop_unused();
   if (!rebuilt) follow_order();
   expecting = queued = false;
 }
@@ -325,44 +291,55 @@ void Reducer::Impl::fail(const std::exception_ptr& error) {
   abort_with(*group, error, "an exception in backward");
 }
 
+void Reducer::Impl::fail_incomplete() const {
+  std::string list;
+  int count = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!ready[i] && ++count <= 10) list += (list.empty() ? "" : ", ") + names[i];
+  if (count > 10) list += ", …";
+  const char* cure =
+      options.static_graph ? "static_graph = true requires every step to use the same parameters"
+      : options.find_unused_parameters
+          ? "find_unused_parameters = true requires the loss to use every output of forward; return only "
+            "those that it "
+            "uses"
+          : "if forward does not use every parameter in every step, set find_unused_parameters = true";
+  tandem::fail("DistributedDataParallel: ", count, " of ", parameters.size(),
+               " parameters had no gradient in the backward pass: ", list, "; ", cure);
+}
+
 // Under static_graph the first backward pass shows which parameters are unused.
 void Reducer::Impl::learn_unused() {
   learned = true;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (times[i] == 0) remembered.push_back(i);
-    mark_ready(i, times[i] > 0);
-  }
+  add_missing_to(remembered);
   unused = remembered;
-  start_complete();
 }
 
 // The parameters without a gradient take part with zeros.
-void Reducer::Impl::add_missing() {
+void Reducer::Impl::add_missing_to(std::vector<std::size_t>& list) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (ready[i]) continue;
-    unused.push_back(i);
-    mark_ready(i, false);
+    list.push_back(i);
+    mark_ready(i);
   }
   start_complete();
 }
 
 std::vector<char> Reducer::Impl::gather_used() {
   Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
-  for (const std::size_t i : unused) used.data_ptr<int>()[i] = used_before[i];
+  for (const std::size_t i : unused) used.data_ptr<int>()[i] = 0;
   used = gather_rows(*group, used).amax(0);
   return std::vector<char>(used.data_ptr<int>(), used.data_ptr<int>() + parameters.size());
 }
 
-// A parameter that no process used keeps the gradient that it had, as it does without processes; the others get the
-// average.
-void Reducer::Impl::keep_unused() {
-  if (may_lack_gradients()) {
-    if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
-    for (const std::size_t i : unused)
-      if (used_anywhere[i])
-        parameters[i].mutable_grad() = buckets[places[i].bucket].views[places[i].index].detach();
+// A parameter that no process used keeps the gradient that it had, as it does without processes.
+void Reducer::Impl::drop_unused() {
+  if (!may_lack_gradients()) return;
+  if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Tensor& grad = parameters[i].mutable_grad();
+    if (used_anywhere[i] && !grad.defined()) grad = buckets[places[i].bucket].views[places[i].index].detach();
   }
-  used_before.assign(parameters.size(), 0);
 }
 
 // Whether the outputs depend on no parameter. Finds the unused parameters, except under static_graph.
@@ -377,14 +354,11 @@ bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
   return all;
 }
 
-// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks. With several
-// devices there that order would differ between runs, and with it the bits of sums over three or more processes, so the
-// buckets stay as they are.
+// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks.
 void Reducer::Impl::follow_order() {
   rebuilt = true;
   if (options.find_unused_parameters && !options.static_graph)
     return;  // the order may change with every step
-  if (options.several_devices) order.clear();
   std::vector<char> seen(parameters.size(), 0);
   for (const std::size_t i : order) seen[i] = 1;
   for (std::size_t i = parameters.size(); i-- > 0;)
@@ -397,10 +371,10 @@ void Reducer::Impl::follow_order() {
     order[i] = static_cast<std::size_t>(shared.data_ptr<int64_t>()[i]);
   std::vector<Bucket> arranged =
       make_buckets(parameters, order, options.first_bucket_bytes, options.bucket_bytes);
-  const std::vector<BucketPlace> before = std::exchange(places, places_of(arranged, parameters.size()));
+  places = places_of(arranged, parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();
-    if (!grad.defined() || !is_same(grad, buckets[before[i].bucket].views[before[i].index])) continue;
+    if (!grad.defined()) continue;
     Tensor& view = arranged[places[i].bucket].views[places[i].index];
     view.copy_(grad);
     grad = view.detach();

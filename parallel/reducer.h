@@ -52,20 +52,16 @@ HookResult bf16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
 struct ReducerOptions {
   int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
-  /// Whether parameters may lack a gradient in some steps. A parameter that no process has used since the last averaged
-  /// pass, not even under no_sync, keeps its .grad(). Every forward searches the graph of its outputs, all of which the
-  /// loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
+  /// Whether parameters may lack a gradient in some steps. Every forward then searches the graph of its outputs, all
+  /// of which the loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
   /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
-  /// Whether every step uses the same parameters equally often. The first backward pass, which communicates only at its
-  /// end, shows which are unused; until then the graph is searched as above, later it is not. Passes nested in backward may
-  /// then reach a parameter several times; otherwise they may reach it once.
+  /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
+  /// which are unused; until then the graph is searched as above, later it is not.
   bool static_graph = false;
-  /// Whether replicas on other devices add to the gradients. Then the buckets keep their first order, because the
-  /// order of arrival depends on which device is faster. With find_unused_parameters a parameter may lack a gradient
-  /// although outputs depend on it in the graph, where one node links many parameters of a replica; it counts as unused at
-  /// the end of the pass.
-  bool several_devices = false;
+  /// For find_unused_parameters: whether a parameter may lack a gradient although outputs depend on it in the graph, as on
+  /// several devices, where one node links all parameters of a replica. It then counts as unused at the end of the pass.
+  bool unused_late = false;
   CommHook comm_hook = allreduce_hook;
 };
 

@@ -175,7 +175,7 @@ void ServerReplica::send_by(const std::vector<Bucket>& buckets, const Tensor& in
   hooks_ =
       GradientHooks(flat.parameters(), [this, places = places_of(buckets_, offsets.size())](std::size_t i) {
         if (!sending_) return;
-        queue_.arrived(places[i], i, seen_);
+        queue_.arrived(places[i].bucket);
         queue_.start_complete([&](std::size_t k) { send(buckets_[k]); });
       });
 }
@@ -183,7 +183,6 @@ void ServerReplica::send_by(const std::vector<Bucket>& buckets, const Tensor& in
 void ServerReplica::begin_sending() {
   if (!channel_) return;
   queue_.begin(buckets_);
-  seen_.assign(flat.parameters().size(), 0);
   sending_ = true;
 }
 

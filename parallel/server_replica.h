@@ -127,7 +127,6 @@ struct ServerReplica {
   void send(const Bucket& bucket);
   std::vector<Bucket> buckets_;
   BucketQueue queue_;
-  std::vector<char> seen_;  // by parameter, whether it has a gradient that will be sent
   Tensor inbox_;
   std::unique_ptr<Channel> channel_;
   bool sending_ = false;

@@ -1,11 +1,7 @@
 // DistributedDataParallel on several devices per process. Ranks are threads.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
-#include <functional>
 #include <mutex>
-#include <thread>
 
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"
@@ -27,7 +23,6 @@ struct NetImpl : nn::Cloneable<NetImpl> {
     other = register_module("other", nn::Linear(5, 4));
   }
   Tensor forward(Tensor x) { return third(tanh(second(tanh(first(x))))); }
-  Tensor forward(Tensor x, Tensor uses_other) { return forward(x, uses_other[0].item<float>() > 0); }
   Tensor forward(Tensor x, bool uses_other) { return uses_other ? forward(x) + other(x) : forward(x); }
   nn::Linear first{nullptr}, second{nullptr}, third{nullptr}, other{nullptr};
 };
@@ -40,22 +35,6 @@ struct NormImpl : nn::Cloneable<NormImpl> {
   Tensor forward(Tensor x) { return norm(linear(x)); }
   nn::Linear linear{nullptr};
   nn::BatchNorm1d norm{nullptr};
-};
-// Its gradients travel in several groups; those of `last` come first.
-struct LargeImpl : nn::Cloneable<LargeImpl> {
-  LargeImpl() { reset(); }
-  void reset() override {
-    first = register_module("first", nn::Linear(5, 40));
-    last = register_module("last", nn::Linear(40, 8000));
-  }
-  Tensor forward(Tensor x) {
-    const Tensor hidden = tanh(first(x));
-    if (hidden.requires_grad() && reached)
-      hidden.register_hook([f = reached, device = x.device()](const Tensor&) { f(device); });
-    return last(hidden);
-  }
-  nn::Linear first{nullptr}, last{nullptr};
-  static inline std::function<void(Device)> reached;  // called when backward has passed `last` on a device
 };
 using Net = DistributedDataParallel<NetImpl>;
 
@@ -128,91 +107,6 @@ TEST_CASE("two devices of one process have the same bits as two processes of one
   CHECK(train(2, kTwo, 64)[1].equal(four[0]));
 }
 
-TEST_CASE("a bucket is sent while backward still runs on the devices") {
-  const Devices two(2);
-  std::atomic<int> sent = 0, on_time = 0;
-  LargeImpl::reached = [&](Device device) {
-    if (device.index() == 0) return;  // the root's thread sends
-    const auto begin = std::chrono::steady_clock::now();
-    while (sent < 2 && seconds_since(begin) < 10) std::this_thread::yield();
-    on_time += sent >= 2;
-  };
-  on_ranks(2, [&](const GroupPtr& group) {
-    DistributedDataParallel<LargeImpl> model(
-        seeded<LargeImpl>(),
-        DistributedDataParallelOptions{.process_group = group,
-                                       .devices = kTwo,
-                                       .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
-                                         ++sent;
-                                         return allreduce_hook(within, bucket);
-                                       }});
-    CHECK(model->bucket_count() == 2);
-    model->forward(batch_of(group->rank())).pow(2).mean().backward();
-    CHECK(all_equal_on_ranks(*group, model->module()->first->weight.grad()));
-  });
-  LargeImpl::reached = nullptr;
-  CHECK(on_time == 2);
-}
-
-TEST_CASE("gradients are added in the order of the devices, whichever comes first") {
-  const Devices three(3);
-  LargeImpl::reached = [](Device device) {  // the last device comes first
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 * (2 - device.index())));
-  };
-  const auto loss = [](const Tensor& out) { return out.pow(2).sum(); };
-  std::vector<Tensor> expected;
-  for (int64_t part = 0; part < 3; ++part) {
-    auto net = seeded<LargeImpl>();
-    loss(net->forward(batch_of(0).narrow(0, 2 * part, 2))).backward();
-    std::size_t i = 0;
-    for (const Tensor& p : net->parameters())
-      if (part == 0)
-        expected.push_back(p.grad());
-      else
-        expected[i++].add_(p.grad());
-  }
-  on_ranks(1, [&](const GroupPtr& group) {
-    auto net = seeded<LargeImpl>();
-    DistributedDataParallel<LargeImpl> model(
-        net, DistributedDataParallelOptions{.process_group = group, .devices = {"cpu:0", "cpu:1", "cpu:2"}});
-    for (int step = 0; step < 2; ++step) {
-      model->zero_grad();
-      loss(model->forward(batch_of(0).narrow(0, 0, 6))).backward();
-      const auto parameters = net->parameters();
-      for (std::size_t i = 0; i < parameters.size(); ++i) CHECK(parameters[i].grad().equal(expected[i]));
-    }
-  });
-  LargeImpl::reached = nullptr;
-}
-
-TEST_CASE("the order of the buckets does not depend on which device is faster") {
-  const Devices two(2);
-  for (const int slow : {0, 1}) {
-    LargeImpl::reached = [slow](Device device) {
-      if (device.index() == slow) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    };
-    on_ranks(2, [&](const GroupPtr& group) {
-      std::vector<int64_t> sizes;
-      DistributedDataParallel<LargeImpl> model(
-          seeded<LargeImpl>(),
-          DistributedDataParallelOptions{.process_group = group,
-                                         .devices = kTwo,
-                                         .bucket_bytes = 1,
-                                         .first_bucket_bytes = 1,
-                                         .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
-                                           sizes.push_back(bucket.parameters()[0].numel());
-                                           return allreduce_hook(within, bucket);
-                                         }});
-      for (int step = 0; step < 2; ++step) {
-        sizes.clear();
-        model->forward(batch_of(step)).pow(2).mean().backward();
-        CHECK(sizes == std::vector<int64_t>{8000, 320000, 40, 200});
-      }
-    });
-  }
-  LargeImpl::reached = nullptr;
-}
-
 TEST_CASE("in a group of one process the bits are those of DataParallel") {
   const Devices two(2);
   auto net = net_without_other();
@@ -253,50 +147,6 @@ TEST_CASE("parameters that no device uses are found when backward ends") {
     model->forward(batch_of(0), false).mean().backward();
   });
   for (const std::string& error : errors) CHECK(error.find("other.weight") != std::string::npos);
-}
-
-TEST_CASE(
-    "a parameter that some devices use has the gradient of the whole batch, and keeps its own if none does") {
-  const Devices two(2);
-  const auto loss = [](const Tensor& out) { return out.pow(2).mean(); };
-  on_ranks(2, [&](const GroupPtr& group) {
-    auto net = seeded<NetImpl>();
-    Net model(net, DistributedDataParallelOptions{.process_group = group,
-                                                  .devices = kTwo,
-                                                  .bucket_bytes = 64,
-                                                  .first_bucket_bytes = 64,
-                                                  .find_unused_parameters = true});
-    const int64_t rank = group->rank();
-    for (int used = 0; used < 32;
-         ++used) {  // bit k: device k % 2 of rank k / 2; bit 4: a gradient is there before
-      CAPTURE(used);
-      std::vector<float> bits;
-      for (int k = 0; k < 4; ++k) bits.push_back(static_cast<float>(used >> k & 1));
-      const Tensor flags = tensor(bits), x = batch_of(used);
-      // One process computes the whole batch.
-      auto whole = seeded<NetImpl>();
-      Tensors outs;
-      for (int64_t k = 0; k < 4; ++k)
-        outs.push_back(whole->forward(x.narrow(0, 2 * k, 2), flags.narrow(0, k, 1)));
-      loss(cat(outs)).backward();
-      model->zero_grad();
-      const Tensor before = full({4, 5}, static_cast<double>(rank + 1)), &other = net->other->weight;
-      if (used >> 4) other.mutable_grad() = before;
-      loss(model->forward(x.narrow(0, 4 * rank, 4), flags.narrow(0, 2 * rank, 2).repeat_interleave(2)))
-          .backward();
-      const auto parameters = net->parameters(), expected = whole->parameters();
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const bool had = parameters[i].is_same(other) && used >> 4 != 0;
-        REQUIRE(parameters[i].grad().defined() == (had || expected[i].grad().defined()));
-        if (had && !expected[i].grad().defined())
-          CHECK((parameters[i].grad().is_same(before) &&
-                 before.equal(full_like(before, static_cast<double>(rank + 1)))));
-        else if (parameters[i].grad().defined())
-          CHECK(allclose(parameters[i].grad(), had ? expected[i].grad() + 1.5 : expected[i].grad(), 1e-4,
-                         1e-6));
-      }
-    }
-  });
 }
 
 TEST_CASE("no_sync, evaluation, buffers and processes with fewer batches on several devices") {
