@@ -1,14 +1,12 @@
 // Anomaly mode: notes about the forward pass, and their use in the backward pass.
 #include "tandem/autograd/anomaly_mode.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/demangle.h"
 #include "tandem/core/fork.h"
 
 namespace tandem::autograd {
@@ -40,11 +39,7 @@ std::string describe(void* address) {
                   static_cast<std::size_t>(static_cast<char*>(address) - static_cast<char*>(info.dli_fbase)));
     return info.dli_fname + std::string(offset);
   }
-  int status = 0;
-  char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
-  std::string name = status == 0 ? plain : info.dli_sname;
-  std::free(plain);
-  return name;
+  return tandem::detail::demangle(info.dli_sname);
 }
 
 // The calls that led to `first`, a return address on the stack, innermost first. How many frames lie above it depends on
@@ -79,7 +74,7 @@ void check_nan(const Node& node, std::span<Tensor> gradients) {
   for (std::size_t j = 0; j < gradients.size(); ++j)
     if (gradients[j].defined() && has_nan(gradients[j]))
       fail("Function '", node.name(), "' returned nan values in its ", j, "th output.\n  forward: ",
-           node.forward_note ? node.forward_note->call : std::string("recorded outside anomaly mode"));
+           node.forward_note ? node.forward_note->call() : std::string("recorded outside anomaly mode"));
 }
 
 struct RunningGuard {
@@ -122,7 +117,7 @@ namespace detail {
   text += ")";
   constexpr std::size_t kLevels = 4;  // passes may be nested thousands of times
   std::vector<ForwardNote::Level> levels;
-  levels.push_back({text, calls(__builtin_return_address(0))});
+  levels.push_back({std::move(text), calls(__builtin_return_address(0))});
   if (running != nullptr && running->forward_note) {
     const auto& outer = running->forward_note->levels;
     levels.insert(levels.end(), outer.begin(),
@@ -130,7 +125,7 @@ namespace detail {
   } else if (running != nullptr) {
     levels.push_back({running->name(), {}});
   }
-  node.forward_note = std::make_unique<ForwardNote>(ForwardNote{std::move(text), std::move(levels)});
+  node.forward_note = std::make_unique<ForwardNote>(ForwardNote{std::move(levels)});
 }
 }  // namespace detail
 

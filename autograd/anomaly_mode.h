@@ -38,12 +38,12 @@ class DetectAnomalyGuard {
 /// What anomaly mode knows of a node.
 struct ForwardNote {
   struct Level {
-    std::string call;
+    std::string call;           ///< "Log([2, 3] float32 cpu:0)"
     std::vector<void*> frames;  ///< return addresses, innermost first
   };
-  std::string call;  ///< "Log([2, 3] float32 cpu:0)"
-  std::vector<Level>
-      levels;  ///< where it was recorded; where the node whose backward recorded it was, and so on
+  /// The node itself; then the node whose backward recorded it, and so on.
+  std::vector<Level> levels;
+  const std::string& call() const { return levels.front().call; }
 };
 
 }  // namespace autograd

@@ -1,16 +1,14 @@
 // Custom functions: their graph node, the recording of their outputs, and their names for messages.
 #include "tandem/autograd/function.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <set>
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/tasks.h"
+#include "tandem/core/demangle.h"
 #include "tandem/core/fork.h"
 
 namespace tandem {
@@ -209,10 +207,7 @@ constinit tandem::detail::PerProcess<Names> all_names;
 
 // Shortens "a::(anonymous namespace)::F<b::C>" to "F<b::C>" and appends `suffix`. The text is never freed.
 const char* short_name(const std::type_info& type, const char* suffix) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : type.name();
-  std::free(text);
+  const std::string name = tandem::detail::demangle(type.name());
   std::size_t begin = 0;
   int depth = 0;
   for (std::size_t i = 0; i + 1 < name.size(); ++i) {

@@ -104,7 +104,7 @@ namespace {
        ", saved at version ", saved, ", now at version ", t._version(), "\n  overwritten by ",
        writer != nullptr ? writer : "an in-place operation",
        "\n  use the out-of-place form of that operation, or clone() the tensor first",
-       owner.forward_note ? "\n  forward: " + owner.forward_note->call : std::string());
+       owner.forward_note ? "\n  forward: " + owner.forward_note->call() : std::string());
 }
 }  // namespace
 

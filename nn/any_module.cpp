@@ -1,19 +1,11 @@
 // Error messages of AnyModule and AnyValue.
 #include "tandem/nn/any_module.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
+#include "tandem/core/demangle.h"
 
 namespace tandem::nn::detail {
 
-std::string type_name(const std::type_info& type) {
-  int status = 0;
-  char* plain = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? plain : type.name();
-  std::free(plain);
-  return out;
-}
+std::string type_name(const std::type_info& type) { return tandem::detail::demangle(type.name()); }
 
 void wrong_argument(const Module& module, std::size_t index, const std::type_info& expected,
                     const std::type_info& got) {

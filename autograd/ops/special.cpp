@@ -41,25 +41,24 @@ struct SpecialBackward final : Node {
   Derivative derivative = nullptr;
 };
 
-template <class Op>
-Tensor special(const Tensor& self, Derivative derivative) {
-  const Tensor x = as_float(self);
-  Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-  backend(x).special.unary.get<Op>()(out, x, nullptr);
-  if (auto* node = record<SpecialBackward>(out, x)) {
-    node->self.save(x);
-    node->result.save_output(out);
-    node->derivative = derivative;
-  }
-  return out;
-}
-
 /// Op without a gradient, as PyTorch has it.
 template <class Op>
 Tensor constant_special(const Tensor& self) {
   const Tensor x = as_float(self);
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
   backend(x).special.unary.get<Op>()(out, x, nullptr);
+  return out;
+}
+
+template <class Op>
+Tensor special(const Tensor& self, Derivative derivative) {
+  const Tensor x = as_float(self);
+  Tensor out = constant_special<Op>(x);
+  if (auto* node = record<SpecialBackward>(out, x)) {
+    node->self.save(x);
+    node->result.save_output(out);
+    node->derivative = derivative;
+  }
   return out;
 }
 
