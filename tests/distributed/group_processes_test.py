@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 
+import jobs
 from jobs import Job, check, check_failed, finish
 
 worker = os.path.abspath(sys.argv[1])
@@ -67,6 +68,5 @@ def test_absent():
 
 
 tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-for name in sys.argv[2:] or tests:
-    tests[name]()
+jobs.run_tests([tests[name] for name in sys.argv[2:] or tests])
 sys.exit(finish())

@@ -1,19 +1,25 @@
 """Jobs of several processes, for the tests of this folder: every wait has a limit, and no process is left."""
+import concurrent.futures
 import os
 import re
 import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 
+AT_ONCE = 4  # jobs; most of the time they wait
+free_slots = threading.Semaphore(AT_ONCE)
+lock = threading.Lock()
 counts = {"passed": 0, "failed": 0}
 FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_DISTRIBUTED|OMP_|OMPI_|PMI|SLURM_)")
 clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
 
 
 def check(what, good):
-    counts["passed" if good else "failed"] += 1
+    with lock:
+        counts["passed" if good else "failed"] += 1
     if not good:
         print("FAILED:", what, flush=True)
 
@@ -30,6 +36,13 @@ def finish():
     """Prints the counts; the exit code."""
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return int(counts["failed"] > 0)
+
+
+def run_tests(tests):
+    """Calls the functions at once, in threads; the first exception passes on."""
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(tests))) as pool:
+        for future in [pool.submit(test) for test in tests]:
+            future.result()
 
 
 def free_port():
@@ -58,9 +71,10 @@ def run(command, limit, env={}):
 class Job:
     """Processes that find each other by environment variables; none is left when the block ends.
 
-    Of the `size` ranks only `ranks` are started, or all. self.ranks has the processes by rank."""
+    Of the `size` ranks only `ranks` are started, or all. self.ranks has the processes by rank. At most AT_ONCE jobs run."""
 
     def __init__(self, size, command, threads=1, ranks=None):
+        free_slots.acquire()
         port = free_port()
         self.ranks = {}
         for rank in range(size) if ranks is None else ranks:
@@ -76,6 +90,7 @@ class Job:
             if process.poll() is None:
                 process.kill()
             process.communicate()
+        free_slots.release()
 
     def wait_for(self, line, limit=30):
         """Until every rank has printed the line. Returns False after the limit, or if a rank has ended before."""

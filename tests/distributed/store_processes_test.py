@@ -16,7 +16,7 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("client")
-parser.add_argument("--kills", type=int, default=30)
+parser.add_argument("--kills", type=int, default=12)
 parser.add_argument("--seed", type=int, default=random.randrange(10**6))
 args = parser.parse_args()
 client = os.path.abspath(args.client)

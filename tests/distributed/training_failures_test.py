@@ -36,19 +36,28 @@ def results_after(size, step, *options, but=()):
         return job.results(LIMIT if step is not None else 30, but)
 
 
-def test_signals():
-    for kind, how, rank, pattern in [("ddp", signal.SIGKILL, 2, "^rank 2 ended without a word"),
-                                     ("server", signal.SIGKILL, 1, "rank 1 ended without a word"),
-                                     ("ddp", signal.SIGSTOP, 1, "^rank 1 did not reach (all_reduce|broadcast)"),
-                                     ("server", signal.SIGSTOP, 2, "rank 2 (did not reach|made no matching call)")]:
-        what = f"{kind}, {how.name} to rank {rank}"
-        with Job(4 if kind == "ddp" else 3, [worker, kind, LONG]) as job:
-            check(f"{what}: it begins", job.wait_for("step 5"))
-            time.sleep(random.random() / 10)
-            job.ranks[rank].send_signal(how)
-            began = time.time()
-            check_failed(what, job.results(LIMIT, but=[rank]), pattern)
-            print(f"{what}: {time.time() - began:.1f} s", flush=True)
+def check_signal(kind, how, rank, pattern):
+    what = f"{kind}, {how.name} to rank {rank}"
+    with Job(4 if kind == "ddp" else 3, [worker, kind, LONG]) as job:
+        check(f"{what}: it begins", job.wait_for("step 5"))
+        time.sleep(random.random() / 10)
+        job.ranks[rank].send_signal(how)
+        began = time.time()
+        check_failed(what, job.results(LIMIT, but=[rank]), pattern)
+        print(f"{what}: {time.time() - began:.1f} s", flush=True)
+
+
+def test_kill():
+    check_signal("ddp", signal.SIGKILL, 2, "^rank 2 ended without a word")
+    check_signal("server", signal.SIGKILL, 1, "rank 1 ended without a word")
+
+
+def test_stop():
+    check_signal("ddp", signal.SIGSTOP, 1, "^rank 1 did not reach (all_reduce|broadcast)")
+
+
+def test_stop_server():
+    check_signal("server", signal.SIGSTOP, 2, "rank 2 (did not reach|made no matching call)")
 
 
 def test_throw():
@@ -132,6 +141,5 @@ def test_other_calls():
 
 
 tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-for name in sys.argv[2:] or tests:
-    tests[name]()
+jobs.run_tests([tests[name] for name in sys.argv[2:] or tests])
 sys.exit(finish())
