@@ -27,13 +27,9 @@ class ArrayRef {
   constexpr ArrayRef(const T* begin, const T* end)
       : data_(begin), size_(static_cast<std::size_t>(end - begin)) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
-#pragma GCC diagnostic push
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Winit-list-lifetime"
-#endif
-  // The list lives until the end of the full expression, so an argument is valid until the call returns.
-  constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
-#pragma GCC diagnostic pop
+  // The list lives until the end of the full expression, so an argument is valid until the call returns. With list.begin()
+  // GCC would warn.
+  constexpr ArrayRef(std::initializer_list<T> list) : data_(std::data(list)), size_(list.size()) {}
   ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}
   template <std::size_t N>
   constexpr ArrayRef(const std::array<T, N>& a) : data_(a.data()), size_(N) {}

@@ -44,6 +44,7 @@ LAYERS = {
     "parallel": ("parallel/", "core autograd nn nn/optim parallel/distributed"),
     "parallel/norm": ("parallel/sync_batch_norm.*", "core autograd nn nn/layers parallel/distributed parallel"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
+    "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h core"),

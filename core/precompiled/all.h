@@ -1,4 +1,4 @@
-// Compiled once for all sources of the library in builds with clang.
+// Compiled once for all sources of the library.
 #include <algorithm>
 #include <cmath>
 #include <functional>

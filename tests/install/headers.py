@@ -61,9 +61,7 @@ def precompile(base, folder):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"#include <{base}>\n")
     subprocess.run([*compiler, *FLAGS, "-x", "c++-header", path, "-o", path + ".gch"], check=True)
-    # A precompiled header loses g++'s diagnostic pragmas, that of core/array_ref.h for instance.
-    quiet = [] if "clang" in compiler[0] else ["-Wno-init-list-lifetime"]
-    return ["-include", path, *quiet]
+    return ["-include", path]
 
 
 def check(job):
