@@ -163,6 +163,6 @@ do_docs() {
   mkdir -p "$build/docs/include"
   ln -sfn "$root" "$build/docs/include/tandem"  # sources include "tandem/..."
   cd "$root" || exit
-  FOLDERS=$(find core autograd nn datasets parallel -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
+  FOLDERS=$(find core autograd nn datasets parallel models -maxdepth 0 2>/dev/null | xargs) OUTPUT=$build/docs \
     doxygen docs/Doxyfile && echo "$build/docs/html/index.html"
 }

@@ -2,29 +2,25 @@
 
 #include "tandem/cli/options.h"
 #include "tandem/core/suggest.h"
+#include "tandem/models/lenet.h"
 #include "tandem/nn/nn.h"
 
 namespace tandem::cli {
 namespace {
 
+models::LeNetOptions lenet_options(const ModelShape& s) {
+  return models::LeNetOptions(s.classes).channels(s.channels).height(s.height).width(s.width);
+}
+
+int64_t lenet_features(const ModelShape& s) try {
+  return models::lenet_features(lenet_options(s));
+} catch (const Error& error) {
+  throw UsageError(error.what());
+}
+
 nn::Sequential lenet(const ModelShape& s) {
-  // conv 3x3, pool 2x2, conv 5x5, pool 2x2
-  const int64_t height = ((s.height - 2) / 2 - 4) / 2, width = ((s.width - 2) / 2 - 4) / 2;
-  if (height < 1 || width < 1)
-    throw UsageError(
-        concat("lenet: images must have at least 14 x 14 pixels, got ", s.height, " x ", s.width));
-  nn::Sequential model;
-  model->push_back("conv1", nn::Conv2d(nn::Conv2dOptions(s.channels, 20, 3)));
-  model->push_back("relu1", nn::ReLU());
-  model->push_back("pool1", nn::AvgPool2d(nn::AvgPool2dOptions(2)));
-  model->push_back("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)));
-  model->push_back("relu2", nn::ReLU());
-  model->push_back("pool2", nn::AvgPool2d(nn::AvgPool2dOptions(2)));
-  model->push_back("flatten", nn::Flatten());
-  model->push_back("fc1", nn::Linear(50 * height * width, 128));
-  model->push_back("relu3", nn::ReLU());
-  model->push_back("fc2", nn::Linear(128, s.classes));
-  return model;
+  lenet_features(s);
+  return models::lenet(lenet_options(s));
 }
 
 nn::Sequential mlp(const ModelShape& s) {
@@ -50,9 +46,8 @@ double pixels(const ModelShape& s) {
 }
 
 double lenet_count(const ModelShape& s) {
-  const int64_t height = ((s.height - 2) / 2 - 4) / 2, width = ((s.width - 2) / 2 - 4) / 2;
   return linear_count(static_cast<double>(s.channels) * 9, 20) + linear_count(20 * 25, 50) +
-         linear_count(50.0 * static_cast<double>(height) * static_cast<double>(width), 128) +
+         linear_count(static_cast<double>(lenet_features(s)), 128) +
          linear_count(128, static_cast<double>(s.classes));
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM outside the tree with pkg-config and runs it;
+# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp) outside the tree and runs it;
 # compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with CUDA's
 # kernels (CUDA is not `disabled`); configures Tandem as a subproject.
 set -euo pipefail
@@ -18,17 +18,19 @@ check() {
 meson install -C "$build" --destdir "$to/root" --strip --quiet >/dev/null
 pc=$(find "$to/root" -name tandem.pc)
 export PKG_CONFIG_SYSROOT_DIR=$to/root PKG_CONFIG_PATH=${pc%/*}
-flags=$(pkg-config --cflags tandem) libs=$(pkg-config --libs tandem)
+flags=$(pkg-config --cflags tandem)
 include=$(pkg-config --variable=includedir tandem)
 [ ! -d "$to/root$include" ] || include=$to/root$include  # not every pkg-config adds the folder
 lib=$(readlink -f "$(find "$to/root" -name libtandem.so)")
 
+# outside SOURCE PACKAGE: builds and runs a program with a package of pkg-config.
 outside() {
-  # shellcheck disable=SC2086
-  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$program" -o "$to/program" $libs &&
-    [ "$(LD_LIBRARY_PATH=${lib%/*} "$to/program")" = "$(cat "${program%.cpp}.expected")" ]
+  # shellcheck disable=SC2046,SC2086
+  $CXX -std=c++20 -Wall -Wextra -Werror $flags "$1" -o "$to/program" $(pkg-config --libs "$2") &&
+    [ "$(LD_LIBRARY_PATH=${lib%/*} "$to/program")" = "$(cat "${1%.cpp}.expected")" ]
 }
-check "a program outside the tree" outside
+check "a program outside the tree" outside "$program" tandem
+check "a program with a model" outside "${program%/*}/models.cpp" tandem-models
 
 alone() {
   # shellcheck disable=SC2086

@@ -1,0 +1,132 @@
+// GPT-2, with the parameter names and shapes of Hugging Face's GPT2LMHeadModel.
+//
+// A. Radford et al.: Language models are unsupervised multitask learners. 2019.
+#pragma once
+#include "tandem/core/arg.h"
+#include "tandem/nn/layers/dropout.h"
+#include "tandem/nn/layers/embedding.h"
+#include "tandem/nn/layers/layer_norm.h"
+#include "tandem/nn/module_list.h"
+
+namespace tandem::models {
+
+/// The defaults are those of the smallest published model, with 124 million parameters.
+struct GPT2Options {
+  TANDEM_ARG(int64_t, vocab_size) = 50257;
+  /// The longest sequence.
+  TANDEM_ARG(int64_t, n_positions) = 1024;
+  TANDEM_ARG(int64_t, n_embd) = 768;
+  TANDEM_ARG(int64_t, n_layer) = 12;
+  TANDEM_ARG(int64_t, n_head) = 12;
+  /// Width of the feed-forward networks; 0: 4 n_embd.
+  TANDEM_ARG(int64_t, n_inner) = 0;
+  TANDEM_ARG(double, resid_pdrop) = 0.1;
+  TANDEM_ARG(double, embd_pdrop) = 0.1;
+  TANDEM_ARG(double, attn_pdrop) = 0.1;
+  TANDEM_ARG(double, layer_norm_epsilon) = 1e-5;
+  TANDEM_ARG(double, initializer_range) = 0.02;
+};
+
+/// y = x weight + bias: a linear layer whose weight [in, out] is stored transposed.
+class Conv1DImpl : public nn::Cloneable<Conv1DImpl> {
+ public:
+  /// The weight starts normal with deviation `std`, the bias at 0.
+  Conv1DImpl(int64_t in_features, int64_t out_features, double std);
+  void reset() override;
+  Tensor forward(const Tensor& input);
+
+  int64_t in_features, out_features;
+  double std;
+  Tensor weight, bias;
+};
+TANDEM_MODULE(Conv1D);
+
+class GPT2AttentionImpl : public nn::Cloneable<GPT2AttentionImpl> {
+ public:
+  /// Throws Error unless n_head divides n_embd.
+  explicit GPT2AttentionImpl(const GPT2Options& options);
+  void reset() override;
+  /// [N, T, n_embd] to the same shape; a position attends to itself and to earlier ones.
+  Tensor forward(const Tensor& input);
+
+  GPT2Options options;
+  Conv1D c_attn = nullptr, c_proj = nullptr;
+  nn::Dropout resid_dropout = nullptr;
+};
+TANDEM_MODULE(GPT2Attention);
+
+class GPT2MLPImpl : public nn::Cloneable<GPT2MLPImpl> {
+ public:
+  explicit GPT2MLPImpl(const GPT2Options& options);
+  void reset() override;
+  Tensor forward(const Tensor& input);
+
+  GPT2Options options;
+  Conv1D c_fc = nullptr, c_proj = nullptr;
+  nn::Dropout dropout = nullptr;
+};
+TANDEM_MODULE(GPT2MLP);
+
+class GPT2BlockImpl : public nn::Cloneable<GPT2BlockImpl> {
+ public:
+  explicit GPT2BlockImpl(const GPT2Options& options);
+  void reset() override;
+  Tensor forward(const Tensor& input);
+
+  GPT2Options options;
+  nn::LayerNorm ln_1 = nullptr;
+  GPT2Attention attn = nullptr;
+  nn::LayerNorm ln_2 = nullptr;
+  GPT2MLP mlp = nullptr;
+};
+TANDEM_MODULE(GPT2Block);
+
+/// The network without its last layer.
+class GPT2ModelImpl : public nn::Cloneable<GPT2ModelImpl> {
+ public:
+  explicit GPT2ModelImpl(const GPT2Options& options = {});
+  void reset() override;
+  /// Tokens [N, T], int64, with T <= n_positions, to features [N, T, n_embd]. Throws Error for other shapes.
+  Tensor forward(const Tensor& input_ids);
+
+  GPT2Options options;
+  nn::Embedding wte = nullptr, wpe = nullptr;
+  nn::Dropout drop = nullptr;
+  nn::ModuleList h = nullptr;
+  nn::LayerNorm ln_f = nullptr;
+};
+TANDEM_MODULE(GPT2Model);
+
+/// The last layer: y = x weightᵀ with the weight [vocab_size, n_embd] of the embedding.
+class GPT2HeadImpl : public nn::Module {
+ public:
+  explicit GPT2HeadImpl(const Tensor& embedding);
+  Tensor forward(const Tensor& input);
+  Tensor weight;
+};
+TANDEM_MODULE(GPT2Head);
+
+/// lm_head.weight and transformer.wte.weight are one tensor: state_dict() lists both, parameters() the latter.
+class GPT2LMHeadModelImpl : public nn::Cloneable<GPT2LMHeadModelImpl> {
+ public:
+  explicit GPT2LMHeadModelImpl(const GPT2Options& options = {});
+  void reset() override;
+  /// The copy's two names are one tensor, too.
+  std::shared_ptr<nn::Module> clone(const optional<Device>& device = nullopt) const override;
+  /// Tokens [N, T], int64, to logits [N, T, vocab_size].
+  Tensor forward(const Tensor& input_ids);
+
+  GPT2Options options;
+  GPT2Model transformer = nullptr;
+  GPT2Head lm_head = nullptr;
+};
+TANDEM_MODULE(GPT2LMHeadModel);
+
+/// The model with 124 million parameters.
+GPT2LMHeadModel gpt2();
+
+/// A published state dict with the names of GPT2LMHeadModel: adds the prefix "transformer." and lm_head.weight where they
+/// are missing, and leaves out the masks attn.bias and attn.masked_bias of old files. The tensors are shared.
+OrderedDict<std::string, Tensor> gpt2_state_dict(const OrderedDict<std::string, Tensor>& state);
+
+}  // namespace tandem::models

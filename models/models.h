@@ -1,0 +1,11 @@
+// All models. They are in a library of their own: link tandem_models (pkg-config tandem-models).
+//
+//   auto net = models::resnet50();
+//   net->load_state_dict(serialize::load_safetensors("resnet50.safetensors").tensors);
+#pragma once
+#include "tandem/models/gpt2.h"
+#include "tandem/models/lenet.h"
+#include "tandem/models/mobilenet.h"
+#include "tandem/models/resnet.h"
+#include "tandem/models/vgg.h"
+#include "tandem/models/vision_transformer.h"
