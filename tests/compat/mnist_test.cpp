@@ -49,16 +49,16 @@ TEST_CASE("the MNIST example learns") {
 
   Net model;
   model.to(device);
-  torch::optim::SGD optimizer(model.parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
+  torch::optim::SGD optimizer(model.parameters(), torch::optim::SGDOptions(0.1).momentum(0.5));
 
   // Class k has a bright row k.
-  auto targets = torch::arange(10, torch::kLong).repeat({4}).to(device);
-  auto data = torch::zeros({40, 1, 28, 28}, torch::TensorOptions().dtype(torch::kFloat32).device(device));
-  for (int64_t i = 0; i < 40; ++i) data[i][0][2 + 2 * (i % 10)].fill_(1);
+  auto targets = torch::arange(10, torch::kLong).repeat({2}).to(device);
+  auto data = torch::zeros({20, 1, 28, 28}, torch::TensorOptions().dtype(torch::kFloat32).device(device));
+  for (int64_t i = 0; i < 20; ++i) data[i][0][2 + 2 * (i % 10)].fill_(1);
 
   model.train();
   float first = 0, last = 0;
-  for (int step = 0; step < 60; ++step) {
+  for (int step = 0; step < 40; ++step) {
     optimizer.zero_grad();
     auto output = model.forward(data);
     auto loss = torch::nll_loss(output, targets);
@@ -74,7 +74,7 @@ TEST_CASE("the MNIST example learns") {
   auto output = model.forward(data);
   double test_loss =
       torch::nll_loss(output, targets, /*weight=*/{}, torch::Reduction::Sum).template item<float>();
-  CHECK(test_loss / 40 < 0.5 * first);
+  CHECK(test_loss / 20 < 0.5 * first);
   auto pred = output.argmax(1);
-  CHECK(pred.eq(targets).sum().template item<int64_t>() > 30);
+  CHECK(pred.eq(targets).sum().template item<int64_t>() > 15);
 }
