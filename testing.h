@@ -23,7 +23,8 @@ struct GradcheckOptions {
 };
 
 /// Compares the backward pass of `fn` with central differences, for every element of every input that
-/// requires a gradient. Inputs must be float64 and should be small. Non-floating-point outputs are ignored.
+/// requires a gradient; of complex numbers both parts. Inputs must be float64 or complex128 and should be small. Integer
+/// outputs are ignored.
 /// Throws an Error that names the input, the output, both element positions and both values.
 void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options = {});
 

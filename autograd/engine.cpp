@@ -106,6 +106,9 @@ class Pass {
         check(out.numel() == 1,
               "backward: a gradient can be created implicitly only for a tensor with one element; tensor ", i,
               " is ", out);
+        check(!out.is_complex(),
+              "backward: a gradient can be created implicitly only for a real tensor; tensor ", i, " is ",
+              out);
         grad = ones(out.sizes(), out.options());
       }
       check(grad.sizes() == out.sizes(), "backward: gradient ", grad, " for tensor ", i, " of ", out);

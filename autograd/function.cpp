@@ -105,7 +105,7 @@ Tensor CustomNode::attach(const Tensor& out, bool is_input) {
     return out;
   }
   outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
-  const bool differentiable = out.is_floating_point() && !contains(context.non_differentiable_, out);
+  const bool differentiable = is_differentiable(out.dtype()) && !contains(context.non_differentiable_, out);
   if (!differentiable) return without_history(out, is_input);
   Tensor result = out;
   if (contains(context.dirty_, out)) {

@@ -40,6 +40,7 @@ class IValue {
   template <class Key, class Value>
   IValue(const Dict<Key, Value>& value);
   IValue(const Scalar& value) {
+    check(!value.isComplex(), "IValue: there are no complex values");
     if (value.isFloatingPoint())
       value_ = value.toDouble();
     else if (value.isBoolean())

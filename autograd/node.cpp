@@ -67,7 +67,7 @@ void SavedTensor::save(const Tensor& tensor) {
   Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
   const bool leaf = edge.valid() && edge.node->is_accumulate();
   if (!leaf) edge_ = std::move(edge);
-  keep(tensor, leaf || !tensor.is_floating_point());  // other tensors are never written with history
+  keep(tensor, leaf || !is_differentiable(tensor.dtype()));  // other tensors are never written with history
 }
 
 void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {

@@ -1,6 +1,7 @@
 // Checks of the gradients that a node returns.
 #include "tandem/autograd/node_checks.h"
 
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/sum_to.h"
 
 namespace tandem::autograd {
@@ -13,6 +14,7 @@ void validate(Tensor& grad, const OutputInfo& info, const char* from, std::size_
           ", expected a shape compatible with ", info.sizes);
     grad = sum_to_size(grad, info.sizes, from);
   }
+  if (grad.is_complex() && !is_complex(info.dtype)) grad = real(grad);
   if (grad.dtype() != info.dtype) grad = grad.to(info.dtype);
   // A 0-dim tensor may be combined with tensors on another device.
   if (grad.device() != info.device && grad.dim() == 0) grad = grad.to(info.device);

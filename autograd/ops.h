@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/combinations.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/conv3d.h"
 #include "tandem/autograd/ops/ctc_loss.h"

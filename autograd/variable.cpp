@@ -69,7 +69,7 @@ namespace detail {
 void add_output(Node& node, const Tensor& out) {
   const auto nr = static_cast<uint32_t>(node.outputs.size());
   node.outputs.push_back({Dims(out.sizes()), out.dtype(), out.device()});
-  if (out.is_floating_point()) set_history(out, Edge{NodePtr(&node), nr});
+  if (is_differentiable(out.dtype())) set_history(out, Edge{NodePtr(&node), nr});
 }
 }  // namespace detail
 
@@ -110,8 +110,8 @@ const Tensor& Tensor::requires_grad_(bool value) const {
   if (value == requires_grad()) return *this;
   check(is_leaf(), "requires_grad_: only leaves can change it; this tensor is the result of ",
         grad_fn() ? grad_fn()->name() : "an operation", "; detach() it first");
-  check(!value || is_floating_point(),
-        "requires_grad_: only floating point tensors can require gradients, got ", *this);
+  check(!value || is_differentiable(dtype()),
+        "requires_grad_: only floating point and complex tensors can require gradients, got ", *this);
   check(!value || !is_inference() || InferenceMode::is_enabled(),
         "requires_grad_: the tensor was created in InferenceMode; clone() it outside");
   AutogradMeta& m = meta(*this);
@@ -173,7 +173,7 @@ Tensor& Tensor::detach_() const {
 void Tensor::set_data(const Tensor& other) const {
   TensorImpl& to = get();
   const TensorImpl& from = *other.impl();
-  check(!requires_grad() || tandem::is_floating_point(from.dtype),
+  check(!requires_grad() || is_differentiable(from.dtype),
         "set_data: a tensor that requires a gradient cannot be ", other);
   to.storage = from.storage;
   to.counter = from.counter;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/core/complex.h"
 #include "tandem/core/error.h"
 #include "tandem/core/half.h"
 #include "tandem/core/type_list.h"
@@ -21,6 +22,8 @@ enum class ScalarType : int8_t {
   Double,
   Bool,
   BFloat16,
+  ComplexFloat,
+  ComplexDouble,
   Undefined
 };
 using Dtype = ScalarType;
@@ -35,6 +38,8 @@ inline constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = kFloat;
 inline constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = kDouble;
 inline constexpr ScalarType kBool = ScalarType::Bool;
 inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
+inline constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat;
+inline constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble;
 
 /// Type lists. Kernels are instantiated for the computed types.
 using FloatTypes = TypeList<float, double>;
@@ -42,7 +47,10 @@ using IntTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, int64_t>;
 using BitTypes = concat_t<IntTypes, TypeList<bool>>;
 using NumericTypes = concat_t<IntTypes, FloatTypes>;
 using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
+/// All but the complex types.
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
+using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
+using StoredTypes = concat_t<AllTypes, ComplexTypes>;
 
 template <class T>
 inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
@@ -68,15 +76,23 @@ template <>
 inline constexpr ScalarType scalar_type_of<bool> = ScalarType::Bool;
 template <>
 inline constexpr ScalarType scalar_type_of<BFloat16> = ScalarType::BFloat16;
+template <ComplexLike T>
+inline constexpr ScalarType scalar_type_of<T> =
+    std::is_same_v<typename T::value_type, float>    ? ScalarType::ComplexFloat
+    : std::is_same_v<typename T::value_type, double> ? ScalarType::ComplexDouble
+                                                     : ScalarType::Undefined;
 
 /// Bytes per element.
 constexpr int64_t item_size(ScalarType type) {
-  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2, 0};
+  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2, 8, 16, 0};
   return sizes[static_cast<int>(type)];
 }
 constexpr bool is_floating_point(ScalarType type) {
   return type == kFloat || type == kDouble || type == kHalf || type == kBFloat16;
 }
+constexpr bool is_complex(ScalarType type) { return type == kComplexFloat || type == kComplexDouble; }
+/// Whether tensors of this dtype can require gradients.
+constexpr bool is_differentiable(ScalarType type) { return is_floating_point(type) || is_complex(type); }
 constexpr bool is_integral(ScalarType type, bool include_bool) {
   return type <= ScalarType::Long || (include_bool && type == kBool);
 }
@@ -123,17 +139,28 @@ constexpr bool isIntegralType(ScalarType type, bool includeBool = false) {
 }
 constexpr bool isFloatingType(ScalarType type) { return is_floating_point(type); }
 constexpr bool isReducedFloatingType(ScalarType type) { return type == kHalf || type == kBFloat16; }
-constexpr bool isComplexType(ScalarType) { return false; }
+constexpr bool isComplexType(ScalarType type) { return is_complex(type); }
+/// The dtype of the real and the imaginary part; real dtypes are returned unchanged.
+constexpr ScalarType toRealValueType(ScalarType type) {
+  return type == kComplexFloat ? kFloat : type == kComplexDouble ? kDouble : type;
+}
+/// The complex dtype with parts of this dtype: complex64 for the half types. Throws Error for integers and bool.
+ScalarType toComplexType(ScalarType type);
 constexpr bool isSignedType(ScalarType type) { return type != kByte && type != kBool; }
 /// The dtype in which elements of `type` are computed: float32 for the half types, otherwise `type`.
 constexpr ScalarType toOpMathType(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
 /// Whether values of `from` may be written to a tensor of dtype `to` by an in-place operation: the category (bool, integer,
-/// floating point) may not become smaller.
+/// floating point, complex) may not become smaller.
 constexpr bool canCast(ScalarType from, ScalarType to) {
+  if (is_complex(from) || is_complex(to)) return is_complex(to);
   if (is_floating_point(from) && !is_floating_point(to)) return false;
   return from == kBool || to != kBool;
 }
 
+/// The categories of type promotion: 0 bool, 1 integers, 2 floating point, 3 complex.
+constexpr int promotion_category(ScalarType type) {
+  return type == kBool ? 0 : is_complex(type) ? 3 : is_floating_point(type) ? 2 : 1;
+}
 /// The dtype that holds the values of both (PyTorch's promotion table).
 ScalarType promote_types(ScalarType a, ScalarType b);
 inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
@@ -141,6 +168,8 @@ inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_type
 /// The dtype of new floating point tensors: float32 unless set. The setter throws Error for a dtype that is
 /// not floating point.
 ScalarType get_default_dtype();
+/// The complex dtype with parts of the default dtype.
+inline ScalarType get_default_complex_dtype() { return toComplexType(get_default_dtype()); }
 inline ScalarType get_default_dtype_as_scalartype() { return get_default_dtype(); }
 void set_default_dtype(ScalarType type);
 

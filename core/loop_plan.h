@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// Calls f(Type<Bits>{}) with an unsigned type of `bytes` bytes: for kernels that only move elements.
+/// Calls f(Type<Bits>{}) with a type of `bytes` bytes, unsigned up to 8: for kernels that only move elements.
 template <class F>
 void dispatch_bits(int64_t bytes, F&& f) {
   switch (bytes) {
@@ -18,8 +18,10 @@ void dispatch_bits(int64_t bytes, F&& f) {
       return f(Type<uint16_t>{});
     case 4:
       return f(Type<uint32_t>{});
-    default:
+    case 8:
       return f(Type<uint64_t>{});
+    default:
+      return f(Type<Bits16>{});
   }
 }
 

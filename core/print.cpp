@@ -1,4 +1,4 @@
-// Printing of tensors. All values are converted to float64. As in LibTorch, one format (width, precision,
+// Printing of tensors. All values are converted to float64, or complex128: then a number has two parts, "1.5000-2.0000j". As in LibTorch, one format (width, precision,
 // common factor) is chosen per tensor from its smallest and largest finite magnitude.
 #include "tandem/core/print.h"
 
@@ -45,23 +45,27 @@ Exponents exponents(const double* x, int64_t n) {
 // fractional part also sets it for the matrices that follow.
 class Printer {
  public:
-  Printer(std::string& out, int precision, int64_t line_size)
-      : out_(out), precision_(precision), line_size_(line_size) {}
-  void number(double x);
+  /// `parts`: numbers per element, 2 if the tensor is complex.
+  Printer(std::string& out, int precision, int64_t line_size, int parts)
+      : out_(out), precision_(precision), line_size_(line_size), parts_(parts) {}
+  void number(const double* x);
   void vector(const double* x, int64_t n);
   void matrix(const double* x, int64_t rows, int64_t columns, int indent);
   void matrices(const double* x, IntArrayRef sizes);
 
  private:
   Format choose(const double* x, int64_t n);
+  void element(const Format& format, const double* x);
   void scale_line(const Format& format);
 
   std::string& out_;
   int precision_;
   int64_t line_size_;
+  int parts_;
 };
 
 Format Printer::choose(const double* x, int64_t n) {
+  n *= parts_;
   bool integers = true;
   for (int64_t i = 0; i < n && integers; ++i) integers = !std::isfinite(x[i]) || x[i] == std::ceil(x[i]);
   const auto [least, most] = exponents(x, n);
@@ -82,8 +86,22 @@ void Printer::scale_line(const Format& format) {
   out_ += " *\n";
 }
 
-void Printer::number(double x) {
-  put(out_, {.precision = precision_}, x);
+void Printer::element(const Format& format, const double* x) {
+  if (parts_ == 1) return put(out_, format, *x / format.scale);
+  Format imaginary = format;
+  imaginary.width = 0;
+  std::string text;
+  put(text, format, x[0] / format.scale);
+  text += std::signbit(x[1]) ? '-' : '+';
+  put(text, imaginary, std::abs(x[1]) / format.scale);
+  text += 'j';
+  const auto width = static_cast<std::size_t>(2 * format.width + (format.width > 0 ? 1 : 0));
+  if (text.size() < width) text.insert(0, width - text.size(), ' ');
+  out_ += text;
+}
+
+void Printer::number(const double* x) {
+  element({.precision = precision_}, x);
   out_ += '\n';
 }
 
@@ -91,7 +109,7 @@ void Printer::vector(const double* x, int64_t n) {
   const Format format = choose(x, n);
   if (format.scale != 1) scale_line(format);
   for (int64_t i = 0; i < n; ++i) {
-    put(out_, format, x[i] / format.scale);
+    element(format, x + i * parts_);
     out_ += '\n';
   }
 }
@@ -100,7 +118,8 @@ void Printer::vector(const double* x, int64_t n) {
 // every scaled row but the first has one extra blank.
 void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent) {
   const Format format = choose(x, rows * columns);
-  const int64_t fit = std::max<int64_t>(1, (line_size_ - indent) / (format.width + 1));
+  const int width = parts_ == 1 ? format.width : 2 * format.width + 1;
+  const int64_t fit = std::max<int64_t>(1, (line_size_ - indent) / (width + 1));
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   out_ += margin;
   for (int64_t first = 0; first < columns; first += fit) {
@@ -116,7 +135,7 @@ void Printer::matrix(const double* x, int64_t rows, int64_t columns, int indent)
     for (int64_t r = 0; r < rows; ++r) {
       if (r != 0) out_ += margin + (format.scale != 1 ? " " : "");
       for (int64_t c = first; c <= last; ++c) {
-        put(out_, format, x[r * columns + c] / format.scale);
+        element(format, x + (r * columns + c) * parts_);
         out_ += c == last ? '\n' : ' ';
       }
     }
@@ -135,7 +154,7 @@ void Printer::matrices(const double* x, IntArrayRef sizes) {
     const double* at = x;
     int64_t rest = m;
     for (std::size_t d = 0; d < lead; rest /= sizes[d++]) {
-      at += rest % sizes[d] * strides[d];
+      at += rest % sizes[d] * strides[d] * parts_;
       out_ += concat(rest % sizes[d] + 1, ",");
     }
     out_ += ".,.) = \n";
@@ -144,10 +163,11 @@ void Printer::matrices(const double* x, IntArrayRef sizes) {
 }
 
 Tensor host_values(const Tensor& t) {
-  Tensor here = empty_raw(t.sizes(), kDouble, t.device());
+  const ScalarType type = t.is_complex() ? kComplexDouble : kDouble;
+  Tensor here = empty_raw(t.sizes(), type, t.device());
   copy_raw(here, t);
   if (t.is_cpu()) return here;
-  Tensor host = empty_raw(t.sizes(), kDouble, Device(kCPU, 0));
+  Tensor host = empty_raw(t.sizes(), type, Device(kCPU, 0));
   copy_bytes_raw(host, here, false);
   return host;
 }
@@ -156,7 +176,7 @@ void put_values(Printer printer, const Tensor& t) {
   const Tensor host = host_values(t);
   const double* x = host.ptr<double>();
   if (t.dim() == 0)
-    printer.number(*x);
+    printer.number(x);
   else if (t.dim() == 1)
     printer.vector(x, t.numel());
   else if (t.dim() == 2)
@@ -178,7 +198,8 @@ void print(std::ostream& out, const Tensor& t, int64_t line_size) {
     return;
   }
   std::string text;
-  if (t.numel() != 0) put_values(Printer(text, static_cast<int>(out.precision()), line_size), t);
+  if (t.numel() != 0)
+    put_values(Printer(text, static_cast<int>(out.precision()), line_size, t.is_complex() ? 2 : 1), t);
   text += concat("[ ", t.toString(), "{");
   for (int64_t d = 0; d < t.dim(); ++d) text += concat(d == 0 ? "" : ",", t.size(d));
   write(out, text + "} ]");
@@ -195,6 +216,10 @@ std::ostream& operator<<(std::ostream& out, ScalarType type) { return out << toS
 std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return write(out, concat(sizes)); }
 std::ostream& operator<<(std::ostream& out, const Scalar& value) {
   const ClassicNumbers numbers(out);
+  if (value.isComplex()) {
+    const Complex<double> z = value.toComplexDouble();
+    return out << '(' << z.re << ',' << z.im << ')';
+  }
   if (value.isFloatingPoint()) return out << value.toDouble();
   if (value.isBoolean()) return out << (value.toBool() ? "true" : "false");
   return out << value.toLong();

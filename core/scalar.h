@@ -1,5 +1,5 @@
 // Scalar: a number without a tensor's dtype. In type promotion only its category counts (bool < integer <
-// floating point).
+// floating point < complex).
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -27,32 +27,39 @@ class Scalar {
   }
   Scalar(Half value) : Scalar(static_cast<float>(value)) {}
   Scalar(BFloat16 value) : Scalar(static_cast<float>(value)) {}
+  template <ComplexLike C>
+  Scalar(const C& value)
+      : real_(static_cast<double>(value.real())),
+        imag_(static_cast<double>(value.imag())),
+        kind_(Kind::kComplex) {}
 
   bool isFloatingPoint() const { return kind_ == Kind::kReal; }
   bool isIntegral(bool include_bool) const {
     return kind_ == Kind::kInteger || (include_bool && isBoolean());
   }
-  bool isComplex() const { return false; }
+  bool isComplex() const { return kind_ == Kind::kComplex; }
   bool isSymbolic() const { return false; }
   bool isBoolean() const { return kind_ == Kind::kBoolean; }
-  /// kDouble, kLong or kBool.
-  ScalarType type() const { return isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
+  /// kComplexDouble, kDouble, kLong or kBool.
+  ScalarType type() const {
+    return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong;
+  }
 
-  /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type; negative
-  /// integers wrap around in uint8, as in PyTorch.
+  /// The value converted to T as by a C++ cast. Throws Error if it does not fit an integer type, or if an imaginary part
+  /// that is not 0 would be lost; negative integers wrap around in uint8, as in PyTorch.
   template <class T>
   T to() const {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      return T(to<float>());
-    else if constexpr (std::is_same_v<T, bool>)
-      return isFloatingPoint() ? real_ != 0 : integer_ != 0;
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(integer(
-          scalar_type_of<T>,
-          std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
-          static_cast<int64_t>(std::numeric_limits<T>::max())));
-    else
-      return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
+    if constexpr (ComplexLike<T>) {
+      using Part = typename T::value_type;
+      if (isComplex()) return T(static_cast<Part>(real_), static_cast<Part>(imag_));
+      return T(to<Part>(), Part(0));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return isComplex() ? real_ != 0 || imag_ != 0 : isFloatingPoint() ? real_ != 0 : integer_ != 0;
+    } else {
+      if (isComplex()) [[unlikely]]
+        return real_part(scalar_type_of<T>).template to_real<T>();
+      return to_real<T>();
+    }
   }
   double toDouble() const { return to<double>(); }
   float toFloat() const { return to<float>(); }
@@ -64,19 +71,42 @@ class Scalar {
   Half toHalf() const { return to<Half>(); }
   BFloat16 toBFloat16() const { return to<BFloat16>(); }
   bool toBool() const { return to<bool>(); }
-  Scalar operator-() const { return isFloatingPoint() ? Scalar(-real_) : Scalar(-integer_); }
+  Complex<float> toComplexFloat() const { return to<Complex<float>>(); }
+  Complex<double> toComplexDouble() const { return to<Complex<double>>(); }
+  Scalar conj() const { return isComplex() ? Scalar(Complex<double>(real_, -imag_)) : *this; }
+  Scalar operator-() const {
+    if (isComplex()) return Complex<double>(-real_, -imag_);
+    return isFloatingPoint() ? Scalar(-real_) : Scalar(-integer_);
+  }
   /// An integer equals exactly that number, and a bool only a bool.
   template <class T>
   requires(std::is_arithmetic_v<T>) bool equal(T value) const {
     if (isBoolean() != std::is_same_v<T, bool>) return false;
+    if (isComplex()) return real_ == static_cast<double>(value) && imag_ == 0;
     if (isFloatingPoint()) return real_ == static_cast<double>(value);
     if constexpr (std::is_floating_point_v<T>)
       return static_cast<double>(integer_) == static_cast<double>(value);
     else
       return integer_ == static_cast<int64_t>(value);
   }
+  template <ComplexLike C>
+  bool equal(const C& value) const {
+    return to<Complex<double>>() == Complex<double>(value) && !isBoolean();
+  }
 
  private:
+  template <class T>
+  T to_real() const {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return T(to_real<float>());
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(integer(
+          scalar_type_of<T>,
+          std::is_signed_v<T> ? std::numeric_limits<T>::min() : -int64_t{std::numeric_limits<T>::max()},
+          static_cast<int64_t>(std::numeric_limits<T>::max())));
+    else
+      return isFloatingPoint() ? static_cast<T>(real_) : static_cast<T>(integer_);
+  }
   // The value as an integer within [low, high].
   int64_t integer(ScalarType type, int64_t low, int64_t high) const {
     // 2^63 is the first double beyond int64.
@@ -87,18 +117,29 @@ class Scalar {
     return value;
   }
   [[noreturn]] void overflow(ScalarType type) const;
+  // The real part; throws Error unless the imaginary part is 0.
+  Scalar real_part(ScalarType type) const;
 
-  enum class Kind : uint8_t { kReal, kInteger, kBoolean };
+  enum class Kind : uint8_t { kReal, kInteger, kBoolean, kComplex };
   union {
     double real_;
     int64_t integer_;
   };
+  double imag_ = 0;
   Kind kind_;
 };
 
+/// "1.5", "true", "(1,-2)"
 inline void append(std::string& out, const Scalar& s) {
   using detail::append;
-  if (s.isFloatingPoint())
+  if (s.isComplex()) {
+    const Complex<double> z = s.toComplexDouble();
+    append(out, "(");
+    append(out, z.re);
+    append(out, ",");
+    append(out, z.im);
+    append(out, ")");
+  } else if (s.isFloatingPoint())
     append(out, s.toDouble());
   else if (s.isBoolean())
     append(out, s.toBool());

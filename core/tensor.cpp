@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/backend/comparison.h"
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/stream.h"
@@ -64,13 +65,13 @@ bool Tensor::is_non_overlapping_and_dense() const {
 
 Scalar Tensor::item() const {
   check(numel() == 1, "item: expected one element, the tensor is ", *this);
-  alignas(8) unsigned char bytes[8];
+  alignas(8) unsigned char bytes[16];
   if (is_cpu())
     __builtin_memcpy(bytes, get().data, static_cast<std::size_t>(element_size()));
   else
     backend(*this).runtime.copy_bytes(bytes, Device(kCPU, 0), get().data, device(), nbytes(), false);
   Scalar out;
-  dispatch(dtype(), AllTypes{}, "item", [&]<class T>(Type<T>) {
+  dispatch(dtype(), StoredTypes{}, "item", [&]<class T>(Type<T>) {
     T value;
     __builtin_memcpy(&value, bytes, sizeof(T));
     out = Scalar(value);
@@ -78,7 +79,54 @@ Scalar Tensor::item() const {
   return out;
 }
 
-void copy_raw(const Tensor& to, const Tensor& from) { backend(to).copy.copy(to, from); }
+Tensor alias_as(const Tensor& base, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
+                int64_t offset) {
+  Tensor out = alias(base, {0}, {1}, 0);
+  TensorImpl& impl = *out.impl();
+  impl.dtype = dtype;
+  impl.sizes = sizes;
+  impl.strides = strides;
+  impl.offset = offset;
+  impl.refresh();
+  return out;
+}
+Tensor parts_raw(const Tensor& complex) {
+  Dims sizes(complex.sizes()), strides(complex.strides());
+  for (std::size_t d = 0; d < strides.size(); ++d) strides[d] *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  return alias_as(complex, toRealValueType(complex.dtype()), sizes, strides, 2 * complex.storage_offset());
+}
+
+namespace {
+// The real parts (0) or the imaginary parts (1).
+Tensor part_raw(const Tensor& complex, int64_t which) {
+  Dims strides(complex.strides());
+  for (std::size_t d = 0; d < strides.size(); ++d) strides[d] *= 2;
+  return alias_as(complex, toRealValueType(complex.dtype()), complex.sizes(), strides,
+                  2 * complex.storage_offset() + which);
+}
+
+// Copies to or from a complex dtype, part by part.
+void copy_complex(const Tensor& to, const Tensor& from) {
+  if (is_complex(to.dtype()) && is_complex(from.dtype())) return copy_raw(parts_raw(to), parts_raw(from));
+  if (is_complex(to.dtype())) {
+    copy_raw(part_raw(to, 0), from);
+    return fill_raw(part_raw(to, 1), 0);
+  }
+  if (to.dtype() != kBool) return copy_raw(to, part_raw(from, 0));
+  const Tensor real = part_raw(from, 0), imaginary = part_raw(from, 1),
+               any = empty_raw(from.sizes(), kBool, from.device());
+  backend(to).comparison.value.get<ops::LogicalOr>()(any, real, imaginary);
+  copy_raw(to, any);
+}
+}  // namespace
+
+void copy_raw(const Tensor& to, const Tensor& from) {
+  if (to.dtype() != from.dtype() && (is_complex(to.dtype()) || is_complex(from.dtype()))) [[unlikely]]
+    return copy_complex(to, from);
+  backend(to).copy.copy(to, from);
+}
 void fill_raw(const Tensor& to, const Scalar& value) { backend(to).copy.fill(to, value); }
 void copy_bytes_raw(const Tensor& to, const Tensor& from, bool non_blocking) {
   backend(to.is_cpu() ? from : to)

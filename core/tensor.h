@@ -90,7 +90,7 @@ class Tensor {
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_pinned() const { return get().storage->pinned(); }
-  bool is_complex() const { return false; }
+  bool is_complex() const { return tandem::is_complex(dtype()); }
   Layout layout() const { return kStrided; }
   bool has_storage() const { return defined(); }
   // Kinds of tensors that do not exist here.
@@ -933,23 +933,24 @@ class Tensor {
   Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
   Tensor moveaxis(IntArrayRef source, IntArrayRef destination) const { return movedim(source, destination); }
   Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
-  // What complex numbers and GPUs need elsewhere: the tensor itself.
   Tensor positive() const { return *this; }
-  Tensor conj() const { return *this; }
+  // Conjugates and negatives are always computed, and memory is shared: the tensor itself.
   Tensor resolve_conj() const { return *this; }
   Tensor resolve_neg() const { return *this; }
   Tensor& share_memory_() const { return detail::mutable_handle(*this); }
-  /// The last two dimensions exchanged; the tensor itself if it has none. Throws Error for a vector.
+  /// The complex conjugate; a real tensor itself.
+  Tensor conj() const;
+  /// The last two dimensions exchanged, and complex numbers conjugated. Throws Error for a vector.
   Tensor adjoint() const;
   Tensor mH() const { return adjoint(); }
   /// The transpose of a matrix; throws Error above two dimensions.
   Tensor matrix_H() const;
   /// The dimensions in reverse order.
   Tensor numpy_T() const;
-  Tensor sgn() const { return sign(); }
-  Tensor& sgn_() const { return sign_(); }
+  Tensor sgn() const;
+  Tensor& sgn_() const;
   Tensor ger(const Tensor& other) const { return outer(other); }
-  Tensor vdot(const Tensor& other) const { return dot(other); }
+  Tensor vdot(const Tensor& other) const;
 
  private:
   TensorImpl& get() const {
@@ -1004,6 +1005,10 @@ inline DeprecatedTypeProperties Tensor::type() const { return {device().type(), 
 Tensor empty_raw(IntArrayRef sizes, ScalarType dtype, Device device);
 /// A view of `base`'s storage, without autograd. The arguments are not checked.
 Tensor alias(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+/// The same with another dtype, in whose elements strides and offset count.
+Tensor alias_as(const Tensor& base, ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+/// The real and imaginary parts of a complex tensor as a view with one more dimension, of size 2; without autograd.
+Tensor parts_raw(const Tensor& complex);
 /// to = from, which broadcasts to it, on one device; any dtypes. Without autograd, and without a new version.
 void copy_raw(const Tensor& to, const Tensor& from);
 void fill_raw(const Tensor& to, const Scalar& value);

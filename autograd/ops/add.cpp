@@ -9,15 +9,17 @@ using namespace autograd;
 struct AddBackward final : Node {
   const char* name() const override { return "AddBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0] : g[0] * alpha;
+    if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0] : g[0] * alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);
   }
   Scalar alpha;
 };
 
 ScalarType add_type(ScalarType type, const Scalar& alpha) {
-  check(!alpha.isFloatingPoint() || is_floating_point(type), "add: alpha ", alpha,
+  check(!alpha.isFloatingPoint() || is_differentiable(type), "add: alpha ", alpha,
         " must be an integer because the result is ", type);
+  check(!alpha.isComplex() || is_complex(type), "add: alpha ", alpha, " must be real because the result is ",
+        type);
   return type;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex_history.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -103,6 +104,12 @@ struct AsStridedScatterBackward final : autograd::Node {
 namespace autograd {
 
 void record_as_strided(const Tensor& view, const Tensor& base) {
+  if (view.is_complex() != base.is_complex()) {
+    if (base.is_complex()) return record_as_strided(view, parts_with_history(base));
+    const Tensor parts = parts_raw(view);
+    record_as_strided(parts, base);
+    return record_as_complex(view, parts);
+  }
   auto* node = new AsStridedBackward;
   NodePtr hold(node);
   detail::add_input(*node, base);
@@ -113,6 +120,12 @@ void record_as_strided(const Tensor& view, const Tensor& base) {
 }
 
 void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
+  if (view.is_complex() != base.is_complex()) {
+    if (view.is_complex()) return record_scatter(base, parts_raw(view), parts_edge(view, value_edge));
+    const Tensor parts = parts_with_history(base);
+    record_scatter(parts, view, std::move(value_edge));
+    return record_as_complex(base, parts);
+  }
   auto* node = new AsStridedScatterBackward;
   NodePtr hold(node);
   detail::add_input(*node, base);

@@ -12,13 +12,18 @@
 // A and B are Tensor or Scalar, at least one of them Tensor.
 #pragma once
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/autograd/ops/complex.h"
 
 namespace tandem::autograd {
 
 enum Reads : unsigned { kNeither = 0, kA = 1, kB = 2, kBoth = 3 };
 
-/// The result dtype of real-valued functions: that of the arguments, or the default dtype for integers.
-inline ScalarType float_type(ScalarType type) { return is_floating_point(type) ? type : get_default_dtype(); }
+/// The result dtype of functions on real or complex numbers: that of the arguments, or the default dtype for integers.
+inline ScalarType float_type(ScalarType type) { return is_differentiable(type) ? type : get_default_dtype(); }
+
+/// The complex conjugate; a real number or tensor itself.
+inline Tensor conjugate(const Tensor& t) { return conj(t); }
+inline Scalar conjugate(const Scalar& number) { return number.conj(); }
 
 template <class Rule>
 struct BinaryNode final : Node {

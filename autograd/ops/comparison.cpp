@@ -9,12 +9,36 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
+// Complex numbers are equal if both parts are, and true if they are not 0. They have no order: the kernels refuse them.
+template <class Op>
+Tensor compare_complex(const Tensor& a, const Tensor& b) {
+  const auto& kernels = backend(a).comparison.value;
+  const Dims sizes = broadcast_sizes(a.sizes(), b.sizes(), Op::name);
+  Tensor out = empty_raw(sizes, kBool, a.device());
+  if constexpr (std::is_same_v<Op, ops::Eq> || std::is_same_v<Op, ops::Ne>) {
+    NoGradGuard no_grad;
+    using Both = std::conditional_t<std::is_same_v<Op, ops::Eq>, ops::LogicalAnd, ops::LogicalOr>;
+    Dims with_parts(sizes);
+    with_parts.push_back(2);
+    const Tensor parts = empty_raw(with_parts, kBool, a.device());
+    kernels.get<Op>()(parts, parts_raw(a), parts_raw(b));
+    kernels.get<Both>()(out, parts.select(-1, 0), parts.select(-1, 1));
+  } else if constexpr (std::is_same_v<Op, ops::LogicalAnd> || std::is_same_v<Op, ops::LogicalOr> ||
+                       std::is_same_v<Op, ops::LogicalXor>) {
+    kernels.get<Op>()(out, a.detach().to(kBool), b.detach().to(kBool));
+  } else {
+    kernels.get<Op>()(out, a, b);
+  }
+  return out;
+}
+
 template <class Op>
 Tensor compare(const Tensor& a, const Tensor& b) {
   check_same_device(Op::name, a, b);
   const ScalarType type = result_type(a, b);
   const Device device = device_of(a, b);
   const Prepared x(a, type, device), y(b, type, device);
+  if (is_complex(type)) return compare_complex<Op>(x.tensor(), y.tensor());
   Tensor out = empty_raw(broadcast_sizes(a.sizes(), b.sizes(), Op::name), kBool, device);
   backend(device).comparison.value.get<Op>()(out, x, y);
   return out;
@@ -22,7 +46,13 @@ Tensor compare(const Tensor& a, const Tensor& b) {
 
 template <class Op>
 Tensor compare(const Tensor& a, const Scalar& b) {
-  const Prepared x(a, result_type(a, b), a.device());
+  const ScalarType type = result_type(a, b);
+  const Prepared x(a, type, a.device());
+  if (is_complex(type)) {
+    const Tensor number = empty_raw({}, type, a.device());
+    fill_raw(number, b);
+    return compare_complex<Op>(x.tensor(), number);
+  }
   Tensor out = empty_raw(a.sizes(), kBool, a.device());
   backend(a).comparison.value.get<Op>()(out, x, b);
   return out;

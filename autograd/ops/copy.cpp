@@ -1,5 +1,6 @@
 // to, copy_, clone, contiguous: the same values in another dtype, on another device, or in other memory.
 // Gradients: the gradient converted (moved) back.
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -12,7 +13,9 @@ using namespace autograd;
 
 struct ToBackward final : Node {
   const char* name() const override { return "ToBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0].to(device, dtype); }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override {
+    out[0] = (is_complex(dtype) ? g[0] : real(g[0])).to(device, dtype);
+  }
   Device device;
   ScalarType dtype = kFloat;
 };
@@ -28,6 +31,17 @@ Tensor converted(const Tensor& self, ScalarType dtype) {
 void move_bytes(const Tensor& to, const Tensor& from, bool non_blocking) {
   const auto& runtime = backend(to.is_cpu() ? from.device() : to.device()).runtime;
   runtime.copy_bytes(to.data_ptr(), to.device(), from.data_ptr(), from.device(), from.nbytes(), non_blocking);
+}
+
+// Warns once when a conversion drops imaginary parts. Outside of backward, where it is intended.
+void warn_of_complex(ScalarType from, ScalarType to) {
+  if (!is_complex(from) || is_complex(to) || to == kBool) return;
+  static std::atomic_flag warned;
+  if (!warned.test_and_set())
+    std::fputs(
+        "tandem: warning: a conversion from a complex to a real dtype discards the imaginary part; take "
+        "real()\n",
+        stderr);
 }
 
 // Row-major copy in `dtype` on `device`. Transfers the data in the smaller of the two dtypes, directly from
@@ -60,6 +74,7 @@ Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
     return copy && out.is_alias_of(*this) ? out.clone(format) : out.contiguous(*format);
   }
   if (!copy && device == this->device() && dtype == this->dtype()) return *this;
+  warn_of_complex(this->dtype(), dtype);
   return to_recorded(*this, device, dtype, non_blocking);
 }
 Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, optional<MemoryFormat> format) const {
@@ -103,6 +118,7 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
   if (source.sizes() != sizes())
     check(broadcast_sizes(sizes(), source.sizes(), "copy_") == Dims(sizes()), "copy_: source ", source,
           " does not broadcast to ", *this);
+  warn_of_complex(source.dtype(), dtype());
   if (is_same(source)) return tandem::detail::mutable_handle(*this);
   return inplace(
       *this, "copy_", Before::kAlias,

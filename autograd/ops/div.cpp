@@ -14,14 +14,15 @@ struct DivRule {
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
   template <class A, class B>
   static Tensor da(const Tensor& g, const A&, const B& b) {
-    return g / b;
+    return g / conjugate(b);
   }
   template <class A, class B>
   static Tensor db(const Tensor& g, const A& a, const B& b) {
     if constexpr (std::is_same_v<A, Tensor> && std::is_same_v<B, Tensor>)
-      if (!GradMode::is_enabled()) return ternary_raw<ops::DivBackward>(g, a, b, g.dtype());
+      if (!GradMode::is_enabled() && !g.is_complex())
+        return ternary_raw<ops::DivBackward>(g, a, b, g.dtype());
     if constexpr (std::is_same_v<B, Tensor>)
-      return -g * (a / b / b);
+      return -g * conjugate(a / b / b);
     else
       return {};
   }

@@ -40,7 +40,8 @@ Tensor inner(const Tensor& self, const Tensor& other);
 Tensor kron(const Tensor& self, const Tensor& other);
 /// Cross product of 3-element vectors along `dim`, by default the first dimension of size 3.
 Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim = nullopt);
-inline Tensor vdot(const Tensor& self, const Tensor& other) { return self.dot(other); }
+/// The dot product with the conjugate of self.
+Tensor vdot(const Tensor& self, const Tensor& other);
 /// addmv: beta self + alpha mat vec. addr: beta self + alpha a bᵀ. With beta 0, self is ignored.
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta = 1,
              const Scalar& alpha = 1);

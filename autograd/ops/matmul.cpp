@@ -2,6 +2,7 @@
 // a broadcast batch is an expanded view, so a single matrix serves the whole batch without a copy.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -79,6 +80,8 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return mm(self.reshape({1, self.size(0)}), other.reshape({self.size(0), 1})).view(IntArrayRef{});
 }
 
+Tensor vdot(const Tensor& self, const Tensor& other) { return dot(conj(self), other); }
+
 Tensor outer(const Tensor& self, const Tensor& other) {
   check(self.dim() == 1 && other.dim() == 1, "outer: expected two vectors\n  self  ", self, "\n  other ",
         other);
@@ -88,6 +91,7 @@ Tensor outer(const Tensor& self, const Tensor& other) {
 Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, other); }
 Tensor Tensor::mv(const Tensor& vec) const { return tandem::mv(*this, vec); }
 Tensor Tensor::dot(const Tensor& other) const { return tandem::dot(*this, other); }
+Tensor Tensor::vdot(const Tensor& other) const { return tandem::vdot(*this, other); }
 Tensor Tensor::outer(const Tensor& other) const { return tandem::outer(*this, other); }
 
 }  // namespace tandem

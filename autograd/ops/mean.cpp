@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
@@ -25,10 +26,15 @@ struct MeanBackward final : Node {
 
 Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
   const ScalarType type = dtype.value_or(self.dtype());
-  check(is_floating_point(type), "mean: expected a floating point dtype, got ", type,
+  check(is_differentiable(type), "mean: expected a floating point or complex dtype, got ", type,
         "; pass dtype or convert the tensor\n  self ", self);
   const Tensor x = as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
+  if (x.is_complex()) {
+    if (mask == 0) return x.clone();  // no dimensions; an empty list would stand for all of the parts'
+    const Dims dims = Reduced{x.sizes(), mask, keepdim}.dims();
+    return on_parts(x, [&](const Tensor& parts) { return parts.mean(dims, keepdim); });
+  }
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.mean(out, x, mask);
   out = drop_dims(out, mask, keepdim);

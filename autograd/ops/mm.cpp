@@ -1,5 +1,6 @@
-// mm and bmm: C = A B. Gradients: dA = G Bᵀ, dB = Aᵀ G, batch by batch.
+// mm and bmm: C = A B. Gradients: dA = G Bᴴ, dB = Aᴴ G, batch by batch.
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -20,23 +21,44 @@ struct ProductBackward : Node {
 struct MmBackward final : ProductBackward {
   const char* name() const override { return "MmBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (needs(0)) out[0] = mm(g[0], b.unpack(*this).t());
-    if (needs(1)) out[1] = mm(a.unpack(*this).t(), g[0]);
+    if (needs(0)) out[0] = mm(g[0], conj(b.unpack(*this).t()));
+    if (needs(1)) out[1] = mm(conj(a.unpack(*this).t()), g[0]);
   }
 };
 
 struct BmmBackward final : ProductBackward {
   const char* name() const override { return "BmmBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (needs(0)) out[0] = bmm(g[0], b.unpack(*this).transpose(1, 2));
-    if (needs(1)) out[1] = bmm(a.unpack(*this).transpose(1, 2), g[0]);
+    if (needs(0)) out[0] = bmm(g[0], conj(b.unpack(*this).transpose(1, 2)));
+    if (needs(1)) out[1] = bmm(conj(a.unpack(*this).transpose(1, 2)), g[0]);
   }
 };
+
+// The product of complex matrices as four real ones.
+void multiply_complex(const Tensor& out, const Tensor& self, const Tensor& other) {
+  NoGradGuard no_grad;
+  const auto part = [](const Tensor& z, int64_t which) {
+    return parts_raw(z).select(-1, which).clone(MemoryFormat::Contiguous);
+  };
+  const Tensor a = part(self, 0), b = part(self, 1), c = part(other, 0), d = part(other, 1);
+  const auto& matmul = backend(self).linalg.matmul;
+  const Tensor re = empty_raw(out.sizes(), a.scalar_type(), out.device()),
+               im = empty_raw(out.sizes(), a.scalar_type(), out.device());
+  matmul(re, a, c, 0, 1);
+  matmul(re, b, d, 1, -1);
+  matmul(im, a, d, 0, 1);
+  matmul(im, b, c, 1, 1);
+  copy_raw(parts_raw(out).select(-1, 0), re);
+  copy_raw(parts_raw(out).select(-1, 1), im);
+}
 
 template <class N>
 Tensor product(const Tensor& self, const Tensor& other, IntArrayRef sizes) {
   Tensor out = empty_raw(sizes, self.dtype(), self.device());
-  backend(self).linalg.matmul(out, self, other, 0, 1);
+  if (self.is_complex())
+    multiply_complex(out, self, other);
+  else
+    backend(self).linalg.matmul(out, self, other, 0, 1);
   if (auto* node = record<N>(out, self, other)) {
     if (node->needs(1)) node->a.save(self);
     if (node->needs(0)) node->b.save(other);

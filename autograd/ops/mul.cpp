@@ -1,6 +1,8 @@
-// mul: elementwise product. Gradients: g other and g self, each summed by the engine to its argument's shape.
+// mul: elementwise product. Gradients: g other and g self, of complex numbers the conjugates, each summed by the engine
+// to its argument's shape.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/autograd/ops/complex.h"
 
 namespace tandem {
 namespace {
@@ -9,8 +11,8 @@ using namespace autograd;
 struct MulBackward final : Node {
   const char* name() const override { return "MulBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (needs(0)) out[0] = g[0] * b.unpack(*this);
-    if (needs(1)) out[1] = g[0] * a.unpack(*this);
+    if (needs(0)) out[0] = g[0] * conj(b.unpack(*this));
+    if (needs(1)) out[1] = g[0] * conj(a.unpack(*this));
   }
   void release() override {
     a.release();
@@ -21,7 +23,7 @@ struct MulBackward final : Node {
 
 struct MulNumberBackward final : Node {
   const char* name() const override { return "MulBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * number; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * number.conj(); }
   Scalar number;
 };
 

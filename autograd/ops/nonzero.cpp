@@ -7,6 +7,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor nonzero(const Tensor& self) {
+  if (self.is_complex()) return nonzero(self.detach().to(kBool));
   const auto& kernels = backend(self).index;
   Tensor out = empty_raw({kernels.count_nonzero(self), self.dim()}, kLong, self.device());
   kernels.nonzero(out, self);

@@ -1,10 +1,9 @@
-// gcd, lcm, nextafter, frexp, ldexp, and the functions of complex numbers on real ones.
+// gcd, lcm, nextafter, frexp and ldexp.
 #include "tandem/autograd/ops/numbers.h"
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numbers>
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_op.h"
@@ -107,29 +106,6 @@ Tensor power_for(const Tensor& self, const Tensor& other) {
 Tensor ldexp(const Tensor& self, const Tensor& other) { return self * power_for(self, other); }
 Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }
 
-Tensor real(const Tensor& self) { return self; }
-Tensor conj(const Tensor& self) { return self; }
-Tensor conj_physical(const Tensor& self) { return self; }
-Tensor& conj_physical_(Tensor& self) { return self; }
-Tensor resolve_conj(const Tensor& self) { return self; }
-Tensor resolve_neg(const Tensor& self) { return self; }
-Tensor imag(const Tensor& self) { fail("imag: a real tensor has no imaginary part: ", self); }
-
-Tensor angle(const Tensor& self) {
-  const Tensor x = as_float(self);
-  const Tensor value = where(x.detach() < 0, full({}, std::numbers::pi, x.options()), zeros({}, x.options()));
-  Tensor out = where(x.detach().isnan(), x.detach(), value);
-  if (auto* node = record<ZeroBackward>(out, self)) node->set(self);
-  return out;
-}
-
-Tensor isreal(const Tensor& self) { return ones_like(self, kBool); }
-
-Tensor adjoint(const Tensor& self) {
-  check(self.dim() != 1, "adjoint: expected a matrix or a batch of matrices, got ", self);
-  return self.dim() == 0 ? self : self.transpose(-2, -1);
-}
-
 Tensor Tensor::gcd(const Tensor& other) const { return tandem::gcd(*this, other); }
 Tensor& Tensor::gcd_(const Tensor& other) const {
   return tandem::gcd_(tandem::detail::mutable_handle(*this), other);
@@ -146,12 +122,6 @@ std::tuple<Tensor, Tensor> Tensor::frexp() const { return tandem::frexp(*this); 
 Tensor Tensor::ldexp(const Tensor& other) const { return tandem::ldexp(*this, other); }
 Tensor& Tensor::ldexp_(const Tensor& other) const {
   return tandem::ldexp_(tandem::detail::mutable_handle(*this), other);
-}
-Tensor Tensor::angle() const { return tandem::angle(*this); }
-Tensor Tensor::isreal() const { return tandem::isreal(*this); }
-Tensor Tensor::conj_physical() const { return tandem::conj_physical(*this); }
-Tensor& Tensor::conj_physical_() const {
-  return tandem::conj_physical_(tandem::detail::mutable_handle(*this));
 }
 
 }  // namespace tandem

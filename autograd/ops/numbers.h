@@ -1,4 +1,4 @@
-// Integers' divisors, the parts of floating point numbers, and the functions of complex numbers on real ones.
+// Integers' divisors and the parts of floating point numbers.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -21,22 +21,5 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self);
 /// self 2^other
 Tensor ldexp(const Tensor& self, const Tensor& other);
 Tensor& ldexp_(Tensor& self, const Tensor& other);
-
-// ---- functions of complex numbers. Every tensor is real here.
-/// self itself.
-Tensor real(const Tensor& self);
-Tensor conj(const Tensor& self);
-Tensor conj_physical(const Tensor& self);
-Tensor& conj_physical_(Tensor& self);
-Tensor resolve_conj(const Tensor& self);
-Tensor resolve_neg(const Tensor& self);
-/// Throws Error: a real tensor has no imaginary part.
-Tensor imag(const Tensor& self);
-/// pi for negative numbers, NaN for NaN, else 0; the gradient is 0. Integers give the default dtype.
-Tensor angle(const Tensor& self);
-/// bool: true everywhere.
-Tensor isreal(const Tensor& self);
-/// The last two dimensions transposed. Throws Error for a vector.
-Tensor adjoint(const Tensor& self);
 
 }  // namespace tandem

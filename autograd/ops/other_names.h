@@ -36,7 +36,6 @@ inline Tensor clip(const Tensor& self, const Tensor& min, const Tensor& max = {}
   return clamp(self, min, max);
 }
 inline Tensor positive(const Tensor& self) { return self; }
-inline Tensor sgn(const Tensor& self) { return sign(self); }
 inline Tensor concat(TensorList tensors, int64_t dim = 0) { return cat(tensors, dim); }
 inline Tensor row_stack(TensorList tensors) { return vstack(tensors); }
 inline Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return transpose(self, dim0, dim1); }

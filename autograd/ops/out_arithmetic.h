@@ -1,6 +1,7 @@
 // Functions that write to a given tensor (out_write.h): arithmetic.
 #pragma once
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/numbers.h"
 #include "tandem/autograd/ops/out_write.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -176,6 +177,12 @@ inline Tensor& xlogy_out(Tensor& out, const Tensor& self, const Scalar& other) {
 }
 inline Tensor& angle_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("angle_out", out, tandem::angle(self));
+}
+inline Tensor& complex_out(Tensor& out, const Tensor& real, const Tensor& imag) {
+  return autograd::write_out("complex_out", out, tandem::complex(real, imag));
+}
+inline Tensor& polar_out(Tensor& out, const Tensor& abs, const Tensor& angle) {
+  return autograd::write_out("polar_out", out, tandem::polar(abs, angle));
 }
 inline Tensor& conj_physical_out(Tensor& out, const Tensor& self) {
   return autograd::write_out("conj_physical_out", out, tandem::conj_physical(self));

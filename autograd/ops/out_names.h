@@ -1,5 +1,6 @@
 // Functions that write to a given tensor (out_write.h): functions under their other names.
 #pragma once
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/other_names.h"
 #include "tandem/autograd/ops/out_write.h"
 #include "tandem/autograd/ops/reduce.h"

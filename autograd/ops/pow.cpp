@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex_unary.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
@@ -14,6 +15,13 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
+Scalar less_one(const Scalar& number) {
+  const Complex<double> z = number.toComplexDouble();
+  return Complex<double>(z.re - 1, z.im);
+}
+// Negative real numbers have complex logarithms.
+Tensor complex_log(const Tensor& a) { return log(a.is_complex() ? a : a.to(toComplexType(a.dtype()))); }
+
 struct PowRule {
   using Op = ops::Pow;
   static constexpr const char *name = "pow_", *backward_name = "PowBackward";
@@ -21,25 +29,31 @@ struct PowRule {
   static ScalarType type(ScalarType promoted) { return promoted; }
 
   static Tensor da(const Tensor& g, const Tensor& a, const Tensor& b) {
+    if (g.is_complex()) return g * conj(where(b == 0, Scalar(0.0), b * pow(a, b - 1)));
     const Tensor constant = b == 0;
     return where(constant, 0, g) * where(constant, 0, b * pow(a, b - 1));  // g may be NaN there
   }
   static Tensor da(const Tensor& g, const Tensor& a, const Scalar& b) {
     if (b.equal(0)) return zeros(g.sizes(), g.options());
-    if (b.equal(2)) return g * (a * 2);
-    return g * (pow(a, b.toDouble() - 1) * b);
+    if (b.equal(2)) return g * conj(a * 2);
+    if (b.isComplex()) return g * conj(pow(a, less_one(b)) * b);
+    return g * conj(pow(a, b.toDouble() - 1) * b);
   }
   static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) {
+    if (g.is_complex())
+      return g *
+             conj(where(logical_and(a == 0, real(b.detach()) >= 0), Scalar(0.0), pow(a, b) * complex_log(a)));
     return g * where(logical_and(a == 0, b >= 0), 0, pow(a, b) * log(a));
   }
   static Tensor db(const Tensor& g, const Scalar& a, const Tensor& b) {
+    if (g.is_complex()) return db(g, full({}, a, g.options()), b);
     const Tensor slope = pow(a, b) * std::log(a.toDouble());
     return g * (a.equal(0) ? where(b >= 0, 0, slope) : slope);
   }
 };
 
 ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
-  check(is_floating_point(type) || exponent.toDouble() >= 0,
+  check(is_differentiable(type) || exponent.toDouble() >= 0,
         "pow: integers to negative integer powers are not allowed (exponent ", exponent,
         "); use a floating point tensor");
   return type;
@@ -47,6 +61,13 @@ ScalarType check_exponent(ScalarType type, const Scalar& exponent) {
 
 // out = x^exponent, where x and out have the same dtype. Frequent exponents avoid pow.
 void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
+  if (x.is_complex()) {
+    NoGradGuard no_grad;
+    return copy_raw(out, exponent.equal(1) ? x
+                         : exponent.equal(2)
+                             ? x * x
+                             : complex_pow(x, full({}, exponent, x.options().requires_grad(false))));
+  }
   const Backend& kernels = backend(x);
   const bool real = is_floating_point(x.dtype());
   if (exponent.equal(2))

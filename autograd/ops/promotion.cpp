@@ -7,13 +7,12 @@
 namespace tandem {
 namespace {
 
-int category(ScalarType type) { return type == kBool ? 0 : is_floating_point(type) ? 2 : 1; }
-
-// The higher category wins; within a category, `low` gives way.
+// The higher category wins; within a category, `low` gives way. Floating point keeps its precision when it becomes complex.
 ScalarType combine(ScalarType high, ScalarType low) {
   if (high == ScalarType::Undefined) return low;
   if (low == ScalarType::Undefined) return high;
-  return category(low) > category(high) ? promote_types(high, low) : high;
+  if (promotion_category(low) <= promotion_category(high)) return high;
+  return is_complex(low) && is_floating_point(high) ? toComplexType(high) : promote_types(high, low);
 }
 
 struct Groups {
@@ -36,10 +35,13 @@ ScalarType result_type(const Tensor& a, const Tensor& b) {
   return groups.result();
 }
 
-ScalarType result_type(const Tensor& a, const Scalar& b) {
-  const ScalarType type = b.isFloatingPoint() ? get_default_dtype() : b.type();
-  return category(type) > category(a.dtype()) ? type : a.dtype();
+ScalarType natural_type(const Scalar& number) {
+  return number.isComplex()         ? get_default_complex_dtype()
+         : number.isFloatingPoint() ? get_default_dtype()
+                                    : number.type();
 }
+
+ScalarType result_type(const Tensor& a, const Scalar& b) { return combine(a.dtype(), natural_type(b)); }
 
 ScalarType result_type(TensorList tensors) {
   Groups groups;
@@ -50,6 +52,11 @@ ScalarType result_type(TensorList tensors) {
 namespace autograd {
 void check_number_fits(const char* operation, const Scalar& value, ScalarType type) {
   bool fits = true;
+  if (is_complex(type)) {
+    const Complex<double> z = value.toComplexDouble();
+    check_number_fits(operation, z.re, toRealValueType(type));
+    return check_number_fits(operation, z.im, toRealValueType(type));
+  }
   dispatch(type, AllTypes{}, operation, [&]<class T>(Type<T>) {
     using Limits = std::numeric_limits<T>;
     const double x = value.toDouble();

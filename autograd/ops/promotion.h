@@ -1,10 +1,12 @@
 // Type promotion by PyTorch's rule: dimensioned tensors come first, then 0-dim tensors, then numbers; a later group
-// matters only if its category (bool < integer < floating point) is higher.
+// matters only if its category (bool < integer < floating point < complex) is higher.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
+/// The dtype that a tensor made of the number has: for fractions and complex numbers after the default dtype.
+ScalarType natural_type(const Scalar& number);
 ScalarType result_type(const Tensor& a, const Tensor& b);
 ScalarType result_type(const Tensor& a, const Scalar& b);
 ScalarType result_type(TensorList tensors);
@@ -12,9 +14,9 @@ ScalarType result_type(TensorList tensors);
 namespace autograd {
 /// `t` converted to `type`; `t` itself if it already has that type.
 inline Tensor as_type(const Tensor& t, ScalarType type) { return t.dtype() == type ? t : t.to(type); }
-/// `t` itself if it is floating point, else converted to the default dtype, as exp, sqrt, … require.
+/// `t` itself if it is floating point or complex, else converted to the default dtype, as exp, sqrt, … require.
 inline Tensor as_float(const Tensor& t) {
-  return is_floating_point(t.dtype()) ? t : t.to(get_default_dtype());
+  return is_differentiable(t.dtype()) ? t : t.to(get_default_dtype());
 }
 /// Throws Error if the number is outside the range of `type`. Fractions are allowed, as are negative integers for
 /// unsigned types: conversion truncates or wraps them as C++ does.

@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/fill.h"
 #include "tandem/autograd/ops/mersenne_draws.h"
@@ -61,6 +63,15 @@ Tensor draw_new(IntArrayRef size, const TensorOptions& options, OptionalGenerato
   return out;
 }
 
+template <class Op>
+Tensor draw_parts(IntArrayRef size, const TensorOptions& options, OptionalGenerator generator,
+                  const RandomParameters& p) {
+  Tensor out = empty(size, options.requires_grad(false));
+  draw_into<Op>(parts_raw(out), generator, p);
+  if (options.requires_grad()) out.requires_grad_();
+  return out;
+}
+
 void check_real(const char* operation, ScalarType type) {
   check(is_floating_point(type), operation, ": expected a floating point dtype, got ", type);
 }
@@ -90,11 +101,20 @@ Tensor& random_integers(const Tensor& self, OptionalGenerator generator, const R
 }  // namespace
 
 Tensor& Tensor::uniform_(double from, double to, optional<Generator> generator) const {
+  if (is_complex()) {
+    view_as_real(*this).uniform_(from, to, std::move(generator));
+    return tandem::detail::mutable_handle(*this);
+  }
   check_real("uniform_", dtype());
   check(from <= to && std::isfinite(to - from), "uniform_: expected from <= to, got ", from, " and ", to);
   return draw_inplace<ops::Uniform>(*this, generator, {.a = from, .b = to});
 }
 Tensor& Tensor::normal_(double mean, double std, optional<Generator> generator) const {
+  if (is_complex()) {
+    view_as_real(*this).normal_(0, std / std::numbers::sqrt2, std::move(generator));
+    if (mean != 0) real(*this).add_(mean);
+    return tandem::detail::mutable_handle(*this);
+  }
   check_real("normal_", dtype());
   check(std >= 0, "normal_: expected a standard deviation >= 0, got ", std);
   return draw_inplace<ops::Normal>(*this, generator, {.a = mean, .b = std});
@@ -132,6 +152,8 @@ Tensor& Tensor::random_(optional<Generator> generator) const {
 }
 
 Tensor rand(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
+  if (is_complex(options.dtype()))
+    return draw_parts<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
   check_real("rand", options.dtype());
   return draw_new<ops::Uniform>(size, options, generator, {.a = 0, .b = 1});
 }
@@ -141,6 +163,8 @@ Tensor rand_like(const Tensor& self, const TensorOptions& options) {
 }
 
 Tensor randn(IntArrayRef size, OptionalGenerator generator, const TensorOptions& options) {
+  if (is_complex(options.dtype()))  // both parts together have variance 1
+    return draw_parts<ops::Normal>(size, options, generator, {.a = 0, .b = 1 / std::numbers::sqrt2});
   check_real("randn", options.dtype());
   return draw_new<ops::Normal>(size, options, generator, {.a = 0, .b = 1});
 }

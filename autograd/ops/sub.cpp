@@ -10,7 +10,7 @@ using namespace autograd;
 struct SubBackward final : Node {
   const char* name() const override { return "SubBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0].neg() : g[0] * -alpha;
+    if (next.size() > 1 && needs(1)) out[1] = alpha.equal(1) ? g[0].neg() : g[0] * -alpha.conj();
     if (needs(0)) out[0] = std::move(g[0]);
   }
   Scalar alpha;
@@ -18,14 +18,16 @@ struct SubBackward final : Node {
 
 struct RsubNumberBackward final : Node {
   const char* name() const override { return "RsubBackward"; }
-  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * -alpha; }
+  void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = g[0] * -alpha.conj(); }
   Scalar alpha;
 };
 
 ScalarType sub_type(ScalarType type, const Scalar& alpha) {
   check(type != kBool, "sub: not defined for bool; use logical_xor, or logical_not of the other");
-  check(!alpha.isFloatingPoint() || is_floating_point(type), "sub: alpha ", alpha,
+  check(!alpha.isFloatingPoint() || is_differentiable(type), "sub: alpha ", alpha,
         " must be an integer because the result is ", type);
+  check(!alpha.isComplex() || is_complex(type), "sub: alpha ", alpha, " must be real because the result is ",
+        type);
   return type;
 }
 // LibTorch also rejects a single bool tensor.

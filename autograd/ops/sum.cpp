@@ -1,5 +1,6 @@
 // sum, nansum. Gradient: g expanded to the input's shape.
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
@@ -58,6 +59,11 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
     return tandem::sum(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
+  if (x.is_complex()) {
+    if (mask == 0) return x.clone();  // no dimensions; an empty list would stand for all of the parts'
+    const Dims dims = Reduced{x.sizes(), mask, keepdim}.dims();
+    return on_parts(x, [&](const Tensor& parts) { return parts.sum(dims, keepdim); });
+  }
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.sum(out, x, mask);
   out = drop_dims(out, mask, keepdim);

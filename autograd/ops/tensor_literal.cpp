@@ -53,7 +53,7 @@ void TensorLiteral::write(T*& out) const {
       for (std::size_t i = 0; i < size_; ++i) child(i)->write(out);
       break;
     case Kind::kRun:
-      dispatch(type_, AllTypes{}, "tensor", [&]<class From>(Type<From>) {
+      dispatch(type_, StoredTypes{}, "tensor", [&]<class From>(Type<From>) {
         for (std::size_t i = 0; i < size_; ++i)
           *out++ = Scalar(static_cast<const From*>(data_)[i]).template to<T>();
       });
@@ -69,7 +69,7 @@ Tensor tensor(const TensorLiteral& value, const TensorOptions& options) {
   else if (type == kFloat || type == kDouble || type == ScalarType::Undefined)
     type = get_default_dtype();
   Tensor out = empty_raw(value.sizes(), type, Device(kCPU, 0));
-  dispatch(type, AllTypes{}, "tensor", [&]<class T>(Type<T>) {
+  dispatch(type, StoredTypes{}, "tensor", [&]<class T>(Type<T>) {
     T* to = out.ptr<T>();
     value.write(to);
   });

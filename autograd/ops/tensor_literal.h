@@ -15,6 +15,8 @@ class TensorLiteral {
   template <class T>
   requires(std::is_arithmetic_v<T>) TensorLiteral(T value)
       : kind_(Kind::kNumber), type_(type_of<T>()), number_(value) {}
+  template <ComplexLike T>
+  TensorLiteral(const T& value) : kind_(Kind::kNumber), type_(scalar_type_of<T>), number_(value) {}
   TensorLiteral(const Scalar& value) : kind_(Kind::kNumber), type_(value.type()), number_(value) {}
   TensorLiteral(Half value) : kind_(Kind::kNumber), type_(kHalf), number_(value) {}
   TensorLiteral(BFloat16 value) : kind_(Kind::kNumber), type_(kBFloat16), number_(value) {}

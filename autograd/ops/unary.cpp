@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/unary_op.h"
 
 namespace tandem {
@@ -66,9 +67,12 @@ Tensor Tensor::bitwise_not() const { return tandem::bitwise_not(*this); }
 Tensor& Tensor::bitwise_not_() const { return unary_<ops::BitNot>(*this); }
 
 // ---- powers with fixed exponents
-Tensor abs(const Tensor& self) { return unary<ops::Abs>(self); }
+Tensor abs(const Tensor& self) { return self.is_complex() ? complex_abs(self) : unary<ops::Abs>(self); }
 Tensor Tensor::abs() const { return tandem::abs(*this); }
-Tensor& Tensor::abs_() const { return unary_<ops::Abs>(*this); }
+Tensor& Tensor::abs_() const {
+  check(!is_complex(), "abs_: the result is real, the tensor is ", *this);
+  return unary_<ops::Abs>(*this);
+}
 Tensor square(const Tensor& self) {
   return unary<ops::Square>(self.dtype() == kBool ? self.to(kLong) : self);
 }

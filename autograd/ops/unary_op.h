@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex_unary.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/unary.h"
@@ -62,6 +63,8 @@ struct UnaryNode final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override { out[0] = gradient(g[0]); }
   Tensor gradient(const Tensor& g) {
     const Tensor x = saved.unpack(*this);
+    if constexpr (contains<Op, ops::GradientOps> && !has_parameters<Op>)
+      if (g.is_complex()) return complex_gradient<Op>(g, x);
     const Scalar* p = nullptr;
     if constexpr (has_parameters<Op>) p = parameters.data();
     if constexpr (contains<Op, ops::GradientOps>)
@@ -81,8 +84,8 @@ struct UnaryNode final : Node {
 /// Applies Op; the result has the input's dtype.
 template <class Op>
 Tensor unary(const Tensor& x, const Parameters& parameters = {}) {
-  Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-  backend(x).unary.value.get<Op>()(out, x, parameters.data());
+  Tensor out = x.is_complex() ? complex_unary(Op::name, x) : empty_raw(x.sizes(), x.dtype(), x.device());
+  if (!x.is_complex()) backend(x).unary.value.get<Op>()(out, x, parameters.data());
   if (auto* node = record<UnaryNode<Op>>(out, x)) {
     if constexpr (Op::saves == ops::Saves::kInput) node->saved.save(x);
     if constexpr (Op::saves == ops::Saves::kOutput) node->saved.save_output(out);
@@ -101,15 +104,19 @@ template <class Op>
 Tensor& unary_(const Tensor& x, const Parameters& parameters = {}) {
   return inplace(
       x, inplace_name<Op>, Op::saves == ops::Saves::kInput ? Before::kClone : Before::kAlias,
-      [&] { backend(x).unary.value.get<Op>()(x, x, parameters.data()); },
+      [&] {
+        if (x.is_complex())
+          copy_raw(x, complex_unary(Op::name, x));
+        else
+          backend(x).unary.value.get<Op>()(x, x, parameters.data());
+      },
       [&](const Tensor& before) { return unary<Op>(before, parameters); });
 }
 
-/// The same in place for real-valued functions. Throws Error unless x is floating point, since other tensors cannot
-/// hold the result.
+/// The same in place for real-valued functions. Throws Error for integers and bool, which cannot hold the result.
 template <class Op>
 Tensor& unary_float_(const Tensor& x) {
-  check(x.is_floating_point(), inplace_name<Op>, ": the result is floating point, the tensor is ", x);
+  check(is_differentiable(x.dtype()), inplace_name<Op>, ": the result is floating point, the tensor is ", x);
   return unary_<Op>(x);
 }
 

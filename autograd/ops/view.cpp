@@ -142,14 +142,7 @@ Tensor view(const Tensor& self, ScalarType dtype) {
     strides.back() = 1;
     offset = from > to ? offset * ratio : offset / ratio;
   }
-  Tensor out = alias(self, {0}, {1}, 0);
-  TensorImpl& impl = *out.impl();
-  impl.dtype = dtype;
-  impl.sizes = sizes;
-  impl.strides = strides;
-  impl.offset = offset;
-  impl.refresh();
-  return out;
+  return alias_as(self, dtype, sizes, strides, offset);
 }
 
 Tensor Tensor::view(ScalarType dtype) const { return tandem::view(*this, dtype); }

@@ -86,9 +86,8 @@ Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
 }
 Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
   check_condition(condition, "where");
-  const auto own = [](const Scalar& s) { return s.isFloatingPoint() ? get_default_dtype() : s.type(); };
-  return where_raw(condition, condition.sizes(), promote_types(own(self), own(other)), condition.device(),
-                   self, other);
+  return where_raw(condition, condition.sizes(), promote_types(natural_type(self), natural_type(other)),
+                   condition.device(), self, other);
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {

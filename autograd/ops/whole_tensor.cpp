@@ -84,6 +84,7 @@ const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stri
 bool is_nonzero(const Tensor& self) { return self.is_nonzero(); }
 bool is_same_size(const Tensor& self, const Tensor& other) { return self.is_same_size(other); }
 bool can_cast(ScalarType from, ScalarType to) {
+  if (is_complex(from) || is_complex(to)) return is_complex(to);
   return !(is_floating_point(from) && is_integral(to, false)) && !(from != kBool && to == kBool);
 }
 std::vector<Tensor> nonzero_numpy(const Tensor& self) {

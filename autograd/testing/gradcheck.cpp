@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/philox.h"
 #include "tandem/testing.h"
@@ -66,9 +67,30 @@ std::vector<std::vector<double>> jacobian_row(const Tensor& output, int64_t numb
   return out;
 }
 
-}  // namespace
+// The same function of the parts of complex inputs, with the parts of complex outputs.
+TensorFn on_parts(const TensorFn& fn, const Tensors& inputs) {
+  std::vector<bool> complex;
+  for (const Tensor& t : inputs) complex.push_back(t.defined() && t.is_complex());
+  return [fn, complex](const Tensors& given) {
+    Tensors z = given;
+    for (std::size_t i = 0; i < complex.size(); ++i)
+      if (complex[i]) z[i] = view_as_complex(given[i]);
+    Tensors out = fn(z);
+    for (Tensor& t : out)
+      if (t.defined() && t.is_complex()) t = view_as_real(t);
+    return out;
+  };
+}
+Tensors parts_of(const Tensors& inputs) {
+  Tensors out;
+  for (const Tensor& t : inputs) {
+    const bool split = t.defined() && t.is_complex();
+    out.push_back(split ? view_as_real(t.detach().clone()).detach().requires_grad_(t.requires_grad()) : t);
+  }
+  return out;
+}
 
-void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
+void real_gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
   Tensors wanted;
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -103,7 +125,7 @@ void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions
     }
 }
 
-void gradgradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
+void real_gradgradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
   Tensors all = inputs;
   std::size_t count = inputs.size();
   for (const Tensor& out : fn(inputs)) {
@@ -138,7 +160,16 @@ void gradgradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOpt
   Tensors first = gradients(all);
   bool any = false;
   for (const Tensor& g : first) any |= g.requires_grad();
-  if (any) gradcheck(gradients, all, options);
+  if (any) real_gradcheck(gradients, all, options);
+}
+
+}  // namespace
+
+void gradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
+  real_gradcheck(on_parts(fn, inputs), parts_of(inputs), options);
+}
+void gradgradcheck(const TensorFn& fn, const Tensors& inputs, const GradcheckOptions& options) {
+  real_gradgradcheck(on_parts(fn, inputs), parts_of(inputs), options);
 }
 
 }  // namespace tandem::testing

@@ -4,7 +4,6 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlock = 512;
-constexpr std::size_t kMaxItem = 8;  // bytes of the largest dtype
 
 void gather(int64_t item, void* to, const void* from, int64_t stride, int64_t n) {
   dispatch_bits(item, [&]<class Bits>(Type<Bits>) {

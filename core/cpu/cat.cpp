@@ -72,9 +72,9 @@ void triangle(const Tensor& out, const Tensor& in, int64_t diagonal, bool upper)
             // Keep columns [low, high).
             const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, columns);
             const int64_t low = upper ? edge : 0, high = upper ? columns : edge;
-            for (int64_t c = 0; c < low; ++c) to[c] = 0;
+            for (int64_t c = 0; c < low; ++c) to[c] = Bits(0);
             for (int64_t c = low; c < high; ++c) to[c] = row[c * from];
-            for (int64_t c = high; c < columns; ++c) to[c] = 0;
+            for (int64_t c = high; c < columns; ++c) to[c] = Bits(0);
           }
         });
   });

@@ -15,7 +15,7 @@ template <class Bits>
 void transpose_bits(int64_t rows, int64_t columns, const Bits* from, int64_t ld_from, Bits* to,
                     int64_t ld_to) {
   int64_t done = 0;
-  if constexpr (sizeof(Bits) >= 4) {  // floating point registers move any bits unchanged
+  if constexpr (sizeof(Bits) == 4 || sizeof(Bits) == 8) {  // floating point registers move any bits unchanged
     using Real = std::conditional_t<sizeof(Bits) == 4, float, double>;
     done = rows / kLanes<Real> * kLanes<Real>;
     transpose(done, columns, reinterpret_cast<const Real*>(from), ld_from, reinterpret_cast<Real*>(to),
@@ -118,7 +118,7 @@ void copy(const Tensor& out, const Tensor& in) {
 
 void fill(const Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
-  alignas(8) char bits[8];
+  alignas(8) char bits[kMaxItem];
   store(value, out.dtype(), bits);
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) { fill_bits<Bits>(out, bits); });
 }

@@ -13,7 +13,7 @@ template <class Bits>
 Bits bits_of(const Operand& x, ScalarType type) {
   Bits bits{};
   if (x.tensor != nullptr) return bits;
-  alignas(8) char bytes[8];
+  alignas(8) char bytes[kMaxItem];
   store(x.scalar, type, bytes);
   std::memcpy(&bits, bytes, sizeof bits);
   return bits;
@@ -22,8 +22,12 @@ Bits bits_of(const Operand& x, ScalarType type) {
 // Branch-free, because conditions are often unpredictable.
 template <class Bits>
 Bits pick(bool condition, Bits a, Bits b) {
-  const Bits mask = static_cast<Bits>(-static_cast<Bits>(condition));
-  return static_cast<Bits>((a & mask) | (b & static_cast<Bits>(~mask)));
+  if constexpr (!std::is_integral_v<Bits>) {
+    return condition ? a : b;
+  } else {
+    const Bits mask = static_cast<Bits>(-static_cast<Bits>(condition));
+    return static_cast<Bits>((a & mask) | (b & static_cast<Bits>(~mask)));
+  }
 }
 
 template <class Bits>

@@ -34,7 +34,7 @@ struct Add {
 struct Mul {
   static constexpr const char* name = "mul";
   static constexpr bool hot = true;
-  using Types = ComputedTypes;
+  using Types = concat_t<ComputedTypes, ComplexTypes>;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     using W = Wrapping<T>;
@@ -47,7 +47,7 @@ struct Mul {
 struct Div {
   static constexpr const char* name = "div";
   static constexpr bool hot = true;
-  using Types = FloatTypes;
+  using Types = concat_t<FloatTypes, ComplexTypes>;
   template <class T>
   TANDEM_HD static T apply(T a, T b) {
     return a / b;

@@ -4,9 +4,12 @@
 
 namespace tandem {
 
-/// Writes the number as an element of `type`. Throws Error if an integer type cannot hold it.
+/// The bytes of the largest element.
+inline constexpr std::size_t kMaxItem = 16;
+
+/// Writes the number as an element of `type`. Throws Error if that type cannot hold it.
 inline void store(const Scalar& number, ScalarType type, void* to) {
-  dispatch(type, AllTypes{}, "number", [&]<class T>(Type<T>) { *static_cast<T*>(to) = number.to<T>(); });
+  dispatch(type, StoredTypes{}, "number", [&]<class T>(Type<T>) { *static_cast<T*>(to) = number.to<T>(); });
 }
 
 }  // namespace tandem

@@ -83,7 +83,7 @@ void copy(const Tensor& out, const Tensor& in) {
 
 void fill(const Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
-  alignas(8) char bytes[8];
+  alignas(8) char bytes[kMaxItem];
   store(value, out.dtype(), bytes);
   dispatch_bits(out.element_size(), [&]<class Bits>(Type<Bits>) {
     Bits bits;

@@ -119,9 +119,11 @@ Tensor row_major(const Tensor& in) {
 template <class F>
 void with_elements(const Tensor& x, F f) {
   dispatch_bits(x.element_size(), [&]<class Bits>(Type<Bits>) {
-    const Bits all = static_cast<Bits>(~Bits{0});
-    f(Elements<Bits>{static_cast<const Bits*>(x.data_ptr()), x.numel(),
-                     is_floating_point(x.dtype()) ? static_cast<Bits>(all >> 1) : all});
+    if constexpr (std::is_integral_v<Bits>) {
+      const Bits all = static_cast<Bits>(~Bits{0});
+      f(Elements<Bits>{static_cast<const Bits*>(x.data_ptr()), x.numel(),
+                       is_floating_point(x.dtype()) ? static_cast<Bits>(all >> 1) : all});
+    }
   });
 }
 

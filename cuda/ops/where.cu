@@ -52,7 +52,7 @@ template <class Bits>
 Bits bits_of(const Operand& x, ScalarType type) {
   Bits bits{};
   if (x.tensor != nullptr) return bits;
-  alignas(8) char bytes[8];
+  alignas(8) char bytes[kMaxItem];
   store(x.scalar, type, bytes);
   std::memcpy(&bits, bytes, sizeof bits);
   return bits;

@@ -33,15 +33,6 @@ std::vector<Operation> numbers() {
                                                {"frexp exponent", "x0", {{constant({3, 4})}}, false, 1}}},
       {OPERATION(ldexp, T(CT, CT)), WRITE_FREE(ldexp, T(T, CT)),
        .examples = {{"ldexp", "x0, x1", {{real({3, 4}), integers({4}, -5, 5)}}}}},
-      {OPERATION(real, T(CT)), .examples = {{"real", "x0", {{tandem::testing::real({3, 4})}}}}},
-      {OPERATION(conj, T(CT)), .examples = {{"conj", "x0", {{tandem::testing::real({3})}}}}},
-      {OPERATION(conj_physical, T(CT)), WRITE_FREE(conj_physical, T(T))},
-      {OPERATION(resolve_conj, T(CT))},
-      {OPERATION(resolve_neg, T(CT))},
-      {OPERATION(imag, T(CT))},
-      {OPERATION(angle, T(CT)), .examples = {{"angle", "x0", {{distinct({3, 4})}}}}},
-      {OPERATION(isreal, T(CT)), .examples = {{"isreal", "x0", {{constant({3, 4})}}, false}}},
-      {OPERATION(adjoint, T(CT)), .examples = {{"adjoint", "x0", {{tandem::testing::real({2, 3, 4})}}}}},
   };
 }
 

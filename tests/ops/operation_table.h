@@ -35,6 +35,7 @@ const std::vector<Operation>& operations();
 std::vector<Operation> reduction_operations();
 std::vector<Operation> view_operations();
 std::vector<Operation> index_operations();
+std::vector<Operation> complex_operations();
 std::vector<Operation> composite_operations();
 std::vector<Operation> linalg_operations();
 std::vector<Operation> decomposition_operations();

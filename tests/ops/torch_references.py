@@ -83,8 +83,16 @@ def put(x0, x1):
     return y
 
 
+def z(x):
+    return torch.complex(x[..., 0], x[..., 1])
+
+
+def parts(w):
+    return torch.view_as_real(w.resolve_conj()) if w.is_complex() else w
+
+
 # What expressions may call.
-HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put)}
+HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts)}
 
 
 def evaluate(key, expression, tensors, results):

@@ -46,6 +46,7 @@ using tandem::PackedTensorAccessor32;
 using tandem::PackedTensorAccessor64;
 using tandem::scalarTypeToTypeMeta;
 using tandem::toOpMathType;
+using tandem::toRealValueType;
 using tandem::TypeMeta;
 using tandem::typeMetaToScalarType;
 
@@ -144,7 +145,13 @@ inline std::size_t device_count() { return 0; }
 }  // namespace torch
 
 namespace c10 {
-/// Complex numbers of the program; tensors have none.
+/// The elements of complex tensors.
 template <class T>
 using complex = std::complex<T>;
+namespace complex_literals {
+constexpr complex<float> operator""_if(long double imag) { return {0, static_cast<float>(imag)}; }
+constexpr complex<float> operator""_if(unsigned long long imag) { return {0, static_cast<float>(imag)}; }
+constexpr complex<double> operator""_id(long double imag) { return {0, static_cast<double>(imag)}; }
+constexpr complex<double> operator""_id(unsigned long long imag) { return {0, static_cast<double>(imag)}; }
+}  // namespace complex_literals
 }  // namespace c10
