@@ -18,6 +18,7 @@ constinit const Backend table{
     .index = cuda_impl::index_kernels,
     .linalg = cuda_impl::linalg_kernels,
     .decomposition = cuda_impl::decomposition_kernels,
+    .fft = cuda_impl::fft_kernels,
     .special = cuda_impl::special_kernels,
     .random = cuda_impl::random_kernels,
     .conv = cuda_impl::conv_kernels,

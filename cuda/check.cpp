@@ -80,6 +80,17 @@ void failed(cudnnStatus_t status, const char* call, const Where& where) {
   fail("cuDNN: ", cudnnGetErrorString(status), " from ", call, " at ", place(where),
        more[0] == 0 ? "" : "\n  ", more);
 }
+// cuFFT has no texts for its statuses.
+void failed(cufftResult status, const char* call, const Where& where) {
+  const char* text = status == CUFFT_ALLOC_FAILED     ? " (out of memory)"
+                     : status == CUFFT_INVALID_SIZE   ? " (unsupported size)"
+                     : status == CUFFT_INVALID_VALUE  ? " (invalid value)"
+                     : status == CUFFT_INTERNAL_ERROR ? " (internal error)"
+                     : status == CUFFT_EXEC_FAILED    ? " (the transform failed to launch)"
+                     : status == CUFFT_SETUP_FAILED   ? " (the library was not initialized)"
+                                                      : "";
+  fail("cuFFT: status ", static_cast<int>(status), text, " from ", call, " at ", place(where));
+}
 
 void log_failure(cudaError_t status, const char* call) noexcept {
   // At process exit the driver may be gone before the last destructor runs.

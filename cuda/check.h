@@ -6,6 +6,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
+#include <cufft.h>
 
 #include <string>
 
@@ -23,6 +24,7 @@ struct Where {
 [[noreturn]] void failed(cudaError_t status, const char* call, const Where& where);
 [[noreturn]] void failed(cublasStatus_t status, const char* call, const Where& where);
 [[noreturn]] void failed(cudnnStatus_t status, const char* call, const Where& where);
+[[noreturn]] void failed(cufftResult status, const char* call, const Where& where);
 
 /// Throws Error unless the call succeeded. If an earlier kernel's error surfaces here, the message lists the
 /// last operations that this thread launched.
@@ -36,6 +38,10 @@ inline void ensure(cublasStatus_t status, const char* call, const Where& where =
 }
 inline void ensure(cudnnStatus_t status, const char* call, const Where& where = Where::current()) {
   if (status != CUDNN_STATUS_SUCCESS) [[unlikely]]
+    failed(status, call, where);
+}
+inline void ensure(cufftResult status, const char* call, const Where& where = Where::current()) {
+  if (status != CUFFT_SUCCESS) [[unlikely]]
     failed(status, call, where);
 }
 

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import sysconfig
 
-HEADERS = {"cuda_runtime_api.h": "cudart", "cublasLt.h": "cublasLt", "cublas_v2.h": "cublas", "cudnn.h": "cudnn"}
+HEADERS = {"cuda_runtime_api.h": "cudart", "cublasLt.h": "cublasLt", "cublas_v2.h": "cublas", "cudnn.h": "cudnn",
+           "cufft.h": "cufft"}
 if "--nccl" in sys.argv:
     HEADERS = {"cuda_runtime_api.h": "cudart", "nccl.h": "nccl"}
 

@@ -1,4 +1,4 @@
-// Keys of plan caches: everything that a cuBLASLt or cuDNN plan depends on, as plain structs.
+// Keys of plan caches: everything that a cuBLASLt, cuDNN or cuFFT plan depends on, as plain structs.
 //
 // fields() lists a key's members; equality and hash use it, so padding bytes do not matter.
 #pragma once
@@ -83,6 +83,17 @@ struct BiasKey {
   std::array<int64_t, 4> output{};
 
   constexpr auto fields() const { return std::tie(dtype, output); }
+};
+
+enum class FftKind : int32_t { kComplex, kRealToComplex, kComplexToReal };
+
+/// `count` transforms of n points by cuFFT.
+struct FftKey {
+  FftKind kind = FftKind::kComplex;
+  ScalarType dtype = kFloat;
+  int64_t n = 0, count = 0;
+
+  constexpr auto fields() const { return std::tie(kind, dtype, n, count); }
 };
 
 /// A cache that reaches this size is cleared, so shapes that never recur do not fill the memory.

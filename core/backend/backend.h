@@ -20,6 +20,7 @@ struct SortKernels;
 struct IndexKernels;
 struct LinalgKernels;
 struct DecompositionKernels;
+struct FftKernels;
 struct SpecialKernels;
 struct RandomKernels;
 struct ConvKernels;
@@ -45,6 +46,7 @@ struct Backend {
   const IndexKernels& index;
   const LinalgKernels& linalg;
   const DecompositionKernels& decomposition;
+  const FftKernels& fft;
   const SpecialKernels& special;
   const RandomKernels& random;
   const ConvKernels& conv;

@@ -16,6 +16,7 @@ constinit const Backend cpu_backend{
     .index = cpu::index_kernels,
     .linalg = cpu::linalg_kernels,
     .decomposition = cpu::decomposition_kernels,
+    .fft = cpu::fft_kernels,
     .special = cpu::special_kernels,
     .random = cpu::random_kernels,
     .conv = cpu::conv_kernels,

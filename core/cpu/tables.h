@@ -16,6 +16,7 @@ extern const SortKernels sort_kernels;
 extern const IndexKernels index_kernels;
 extern const LinalgKernels linalg_kernels;
 extern const DecompositionKernels decomposition_kernels;
+extern const FftKernels fft_kernels;
 extern const SpecialKernels special_kernels;
 extern const RandomKernels random_kernels;
 extern const ConvKernels conv_kernels;
