@@ -1,5 +1,5 @@
 #!/bin/bash
-# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp) outside the tree and runs it;
+# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp, pt.cpp) outside the tree and runs it;
 # compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with CUDA's
 # kernels (CUDA is not `disabled`); configures Tandem as a subproject.
 set -euo pipefail
@@ -31,6 +31,7 @@ outside() {
 }
 check "a program outside the tree" outside "$program" tandem
 check "a program with a model" outside "${program%/*}/models.cpp" tandem-models
+[ ! -f "${pc%/*}/tandem-pt.pc" ] || check "a program with a .pt file" outside "${program%/*}/pt.cpp" tandem-pt
 
 alone() {
   # shellcheck disable=SC2086

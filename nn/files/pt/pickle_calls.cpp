@@ -1,0 +1,190 @@
+// What a pickle may name and call, and the checks of what it passes.
+#include <algorithm>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/as_strided.h"
+#include "tandem/core/dims.h"
+#include "tandem/nn/files/pt/pickle.h"
+
+namespace tandem::serialize::pt {
+namespace {
+
+struct Known {
+  const char *module, *function;
+  Name name;
+};
+constexpr Known kNames[] = {
+    {"collections", "OrderedDict", Name::kOrderedDict},
+    {"torch._utils", "_rebuild_tensor_v2", Name::kRebuildTensor},
+    {"torch._utils", "_rebuild_parameter", Name::kRebuildParameter},
+    {"torch", "Size", Name::kSize},
+    {"torch.jit._pickle", "build_intlist", Name::kIntList},
+    {"torch.jit._pickle", "build_doublelist", Name::kDoubleList},
+    {"torch.jit._pickle", "build_tensorlist", Name::kTensorList},
+    {"torch.jit._pickle", "build_boollist", Name::kBoolList},
+    {"torch.jit._pickle", "restore_type_tag", Name::kTypeTag},
+};
+
+constexpr std::pair<const char*, ScalarType> kStorageTypes[] = {
+    {"FloatStorage", kFloat}, {"DoubleStorage", kDouble}, {"HalfStorage", kHalf},
+    {"LongStorage", kLong},   {"IntStorage", kInt},       {"BFloat16Storage", kBFloat16},
+    {"ShortStorage", kShort}, {"CharStorage", kChar},     {"ByteStorage", kByte},
+    {"BoolStorage", kBool},
+};
+
+// At most 100 printable characters: the text comes from the file.
+std::string shown(std::string_view text) {
+  std::string out(text.substr(0, 100));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return out;
+}
+
+}  // namespace
+
+std::string storage_type(ScalarType type) {
+  for (const auto& known : kStorageTypes)
+    if (known.second == type) return known.first;
+  fail("pt: tensors of dtype ", type, " cannot be stored");
+}
+
+void PickleMachine::name(std::string_view module, std::string_view function) {
+  Node* node = make(Node::kName);
+  push(node);
+  for (const Known& known : kNames)
+    if (module == known.module && function == known.function) {
+      node->name = known.name;
+      return;
+    }
+  for (const auto& known : kStorageTypes)
+    if (module == "torch" && function == known.first) {
+      node->name = Name::kStorageType;
+      node->integer = static_cast<int64_t>(known.second);
+      return;
+    }
+  refuse(concat(
+      "the pickle names ", shown(module), ".", shown(function),
+      ", which is refused: only tensors, dictionaries, lists, tuples, strings and numbers are read; save "
+      "the state_dict() alone"));
+}
+
+void PickleMachine::call() {
+  const Node* arguments = pop(Node::kTuple, "the arguments of a call");
+  const Node* function = pop(Node::kName, "what is called");
+  push(call(*function, arguments->items));
+}
+
+Node* PickleMachine::call(const Node& function, const std::vector<Node*>& arguments) {
+  switch (function.name) {
+    case Name::kOrderedDict: {
+      Node* dict = make(Node::kDict);
+      if (arguments.empty()) return dict;
+      expect(arguments.size() == 1 && arguments[0]->kind == Node::kList, "OrderedDict takes a list of pairs");
+      for (const Node* pair : arguments[0]->items) {
+        expect((pair->kind == Node::kTuple || pair->kind == Node::kList) && pair->items.size() == 2,
+               "OrderedDict takes a list of pairs");
+        copy_items(pair->items, dict);
+      }
+      return dict;
+    }
+    case Name::kRebuildTensor:
+      return rebuild_tensor(arguments);
+    case Name::kRebuildParameter:
+      return rebuild_parameter(arguments);
+    case Name::kSize:
+      expect(arguments.size() == 1 && arguments[0]->kind == Node::kTuple, "torch.Size takes a tuple");
+      return arguments[0];
+    case Name::kTypeTag:
+      expect(arguments.size() == 2, "restore_type_tag takes a value and a type");
+      return arguments[0];
+    case Name::kIntList:
+    case Name::kDoubleList:
+    case Name::kTensorList:
+    case Name::kBoolList:
+      return typed_list(function.name, arguments);
+    case Name::kStorageType:
+      break;
+  }
+  refuse("the pickle calls a class that cannot be called");
+}
+
+Node* PickleMachine::typed_list(Name type, const std::vector<Node*>& arguments) {
+  expect(arguments.size() == 1 && arguments[0]->kind == Node::kList,
+         "the functions of typed lists take a list");
+  const Node::Kind kind = type == Name::kIntList      ? Node::kInt
+                          : type == Name::kDoubleList ? Node::kDouble
+                          : type == Name::kTensorList ? Node::kTensor
+                                                      : Node::kBool;
+  for (const Node* item : arguments[0]->items)
+    expect(item->kind == kind, "a typed list has an element of another type");
+  Node* list = make(Node::kList);
+  copy_items(arguments[0]->items, list);
+  list->name = type;
+  list->typed = true;
+  return list;
+}
+
+// ("storage", type, key, device, number of elements)
+void PickleMachine::persistent() {
+  const Node* id = pop(Node::kTuple, "the description of a storage");
+  const std::vector<Node*>& p = id->items;
+  expect(p.size() == 5 && p[0]->kind == Node::kString && p[0]->text == "storage" &&
+             p[1]->kind == Node::kName && p[1]->name == Name::kStorageType && p[2]->kind == Node::kString &&
+             p[3]->kind == Node::kString && p[4]->kind == Node::kInt && p[4]->integer >= 0,
+         "a storage is not described by its type, key, device and size");
+  Node* node = make(Node::kStorage);
+  node->tensor = storages_({static_cast<ScalarType>(p[1]->integer), p[2]->text, p[4]->integer});
+  push(node);
+}
+
+// (storage, offset, sizes, strides, requires_grad, hooks[, metadata])
+Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
+  expect(a.size() >= 6 && a.size() <= 7 && a[0]->kind == Node::kStorage && a[1]->kind == Node::kInt &&
+             a[2]->kind == Node::kTuple && a[3]->kind == Node::kTuple && a[4]->kind == Node::kBool,
+         "a tensor is not described by its storage, offset, sizes, strides and requires_grad");
+  const std::vector<Node*>&sizes = a[2]->items, &strides = a[3]->items;
+  expect(sizes.size() == strides.size() && sizes.size() <= static_cast<std::size_t>(kMaxDims),
+         "a tensor has more than 12 dimensions, or not one stride per dimension");
+  const Tensor& elements = a[0]->tensor;
+  // The last element, and the size in bytes as if no dimension were empty, so that no later product overflows.
+  int64_t last = a[1]->integer, bytes = elements.element_size();
+  Dims shape, steps;
+  bool empty = false, fits = last >= 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    expect(sizes[d]->kind == Node::kInt && strides[d]->kind == Node::kInt && sizes[d]->integer >= 0 &&
+               strides[d]->integer >= 0,
+           "a size or a stride of a tensor is not an integer of at least 0");
+    const int64_t size = sizes[d]->integer, stride = strides[d]->integer;
+    int64_t reach = 0;
+    fits = fits && !__builtin_mul_overflow(std::max<int64_t>(size, 1), bytes, &bytes) &&
+           !__builtin_mul_overflow(std::max<int64_t>(size, 1) - 1, stride, &reach) &&
+           !__builtin_add_overflow(last, reach, &last);
+    empty = empty || size == 0;
+    shape.push_back(size);
+    steps.push_back(stride);
+  }
+  expect(fits && (empty ? a[1]->integer <= elements.numel() : last < elements.numel()),
+         "a tensor reaches beyond its storage");
+  NoGradGuard no_grad;
+  Node* node = make(Node::kTensor);
+  node->tensor = as_strided(elements, shape, steps, a[1]->integer);
+  if (a[4]->integer != 0) {
+    expect(is_floating_point(node->tensor.dtype()), "a tensor of integers requires a gradient");
+    node->tensor.requires_grad_(true);
+  }
+  return node;
+}
+
+// (tensor, requires_grad, hooks)
+Node* PickleMachine::rebuild_parameter(const std::vector<Node*>& a) {
+  expect(a.size() == 3 && a[0]->kind == Node::kTensor && a[1]->kind == Node::kBool,
+         "a parameter is not described by a tensor and requires_grad");
+  expect(a[1]->integer == 0 || is_floating_point(a[0]->tensor.dtype()),
+         "a tensor of integers requires a gradient");
+  Node* node = make(Node::kTensor);
+  node->tensor = a[0]->tensor.detach();
+  node->tensor.requires_grad_(a[1]->integer != 0);
+  return node;
+}
+
+}  // namespace tandem::serialize::pt

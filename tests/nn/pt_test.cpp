@@ -1,0 +1,286 @@
+// PyTorch's .pt files: a file of torch.save, round trips, weights for a module, and pickles that are refused. More
+// malformed files are in tests/fuzz/corpus/pt and pickle; torch_files.py compares with Python.
+#include "tandem/nn/files/pt/pt.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/nn/files/pt/pickle.h"
+#include "tandem/nn/files/pt/weights.h"
+#include "tandem/nn/files/pt/zip_archive.h"
+#include "tandem/nn/layers/linear.h"
+#include "tandem/nn/sequential.h"
+#include "tandem/nn/serialize.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using serialize::WeightsOptions;
+using test::error_of;
+using test::TempFolder;
+
+namespace {
+
+bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+// A file of this pickle and one storage "0" of eight bytes.
+std::string archive(const std::string& pickle, const std::string& storage = std::string(8, '\0')) {
+  serialize::pt::ZipWriter zip;
+  zip.add("x/data.pkl", pickle.data(), pickle.size());
+  zip.add("x/data/0", storage.data(), storage.size());
+  return zip.finish();
+}
+IValue parsed(const std::string& pickle) {
+  const std::string file = archive(pickle);
+  return serialize::parse_pt(file.data(), file.size(), "x.pt");
+}
+std::string refusal(const std::string& pickle) {
+  return error_of([&] { parsed("\x80\x02" + pickle + "."); });
+}
+
+std::string text(const std::string& s) {
+  const auto size = static_cast<uint32_t>(s.size());
+  return "X" + std::string(reinterpret_cast<const char*>(&size), 4) + s;
+}
+std::string number(int64_t n) { return "\x8a\x08" + std::string(reinterpret_cast<const char*>(&n), 8); }
+std::string tuple(const std::vector<int64_t>& numbers) {
+  std::string out = "(";
+  for (const int64_t n : numbers) out += number(n);
+  return out + "t";
+}
+// A tensor of float32 in storage "0" with this number of elements.
+std::string window(int64_t numel, int64_t offset, const std::vector<int64_t>& sizes,
+                   const std::vector<int64_t>& strides, const std::string& type = "FloatStorage") {
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + type + "\n" + text("0") +
+         text("cpu") + number(numel) + "tQ" + number(offset) + tuple(sizes) + tuple(strides) + "\x89}tR";
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint of torch.save") {
+  const IValue value = serialize::load_pt(TANDEM_PT_FILE);
+  const GenericDict& all = value.toGenericDict();
+  CHECK_EQ(all.at("epoch").toInt(), 3);
+  CHECK_EQ(all.at("lr").toDouble(), 0.5);
+  CHECK_EQ(all.at("name").toStringRef(), "net");
+  const std::vector<IValue> flags = all.at("flags").toListRef();
+  REQUIRE_EQ(flags.size(), 4);
+  CHECK(flags[0].toBool());
+  CHECK(flags[1].isNone());
+  CHECK_EQ(flags[2].toInt(), -7);
+  CHECK_EQ(flags[3].toInt(), int64_t{1} << 40);
+  CHECK_EQ(all.at("size").toTupleRef().elements()[1].toInt(), 3);
+  CHECK_EQ(error_of([&] { serialize::state_dict_of(value); }).substr(0, 35),
+           "state dict: 'epoch' is a int64, not");
+  CHECK(says(error_of([&] { serialize::state_dict_of(value, "model"); }), "keys are epoch, lr, name"));
+
+  const auto state = serialize::state_dict_of(value, "state_dict");
+  CHECK(state.keys() == std::vector<std::string>{"weight", "tail", "half", "bfloat", "mask", "count", "bytes",
+                                                 "scale", "none"});
+  CHECK(state["weight"].equal(arange(6, kFloat).view({2, 3}).t()));
+  CHECK(state["tail"].equal(tensor({4.f, 5.f})));
+  CHECK(state["tail"].storage().is_alias_of(state["weight"].storage()));
+  CHECK_EQ(state["half"].dtype(), kHalf);
+  CHECK(state["half"].to(kFloat).equal(tensor({1.5f, -2.f})));
+  CHECK_EQ(state["bfloat"].dtype(), kBFloat16);
+  CHECK(state["bfloat"].to(kFloat).equal(tensor({1.5f, -2.f})));
+  CHECK(state["mask"].equal(tensor({true, false})));
+  CHECK_EQ(state["count"].dim(), 0);
+  CHECK_EQ(state["count"].item<int64_t>(), 5);
+  CHECK_EQ(state["bytes"].dtype(), kByte);
+  CHECK_EQ(state["bytes"][1].item<int64_t>(), 255);
+  CHECK(state["scale"].requires_grad());
+  CHECK_FALSE(state["weight"].requires_grad());
+  CHECK_EQ(state["none"].sizes(), IntArrayRef({0, 3}));
+}
+
+TEST_CASE("values survive a round trip") {
+  const Tensor base = arange(12, kDouble).view({3, 4});
+  GenericDict inner;
+  inner.insert(1, base.select(1, 2));
+  inner.insert("t", base.t());
+  const IValue value(std::vector<IValue>{IValue(), true, int64_t{-5}, int64_t{1} << 50, 0.1, "text",
+                                         ivalue::Tuple::create(1, "a"), IValue(inner),
+                                         IValue(std::vector<int64_t>{1, 2}), ones({2}).requires_grad_(true),
+                                         zeros({0, 2}), full({}, 3, TensorOptions(kShort)), full({2}, true)});
+  const std::vector<char> bytes = pickle_save(value);
+  const std::vector<IValue> back = pickle_load(bytes).toListRef();
+  REQUIRE_EQ(back.size(), 13);
+  CHECK(back[0].isNone());
+  CHECK(back[1].toBool());
+  CHECK_EQ(back[2].toInt(), -5);
+  CHECK_EQ(back[3].toInt(), int64_t{1} << 50);
+  CHECK_EQ(back[4].toDouble(), 0.1);
+  CHECK_EQ(back[5].toStringRef(), "text");
+  CHECK_EQ(back[6].toTupleRef().elements()[1].toStringRef(), "a");
+  const Tensor column = back[7].toGenericDict().at(1).toTensor(),
+               transposed = back[7].toGenericDict().at("t").toTensor();
+  CHECK(column.equal(base.select(1, 2)));
+  CHECK(transposed.equal(base.t()));
+  CHECK(column.storage().is_alias_of(transposed.storage()));
+  CHECK_EQ(back[8].toListRef()[1].toInt(), 2);
+  CHECK(back[9].toTensor().requires_grad());
+  CHECK_EQ(back[10].toTensor().sizes(), IntArrayRef({0, 2}));
+  CHECK_EQ(back[11].toTensor().item<int64_t>(), 3);
+  CHECK(back[12].toTensor().equal(full({2}, true)));
+  CHECK(pickle_save(value) == bytes);
+}
+
+TEST_CASE("weights of either kind of file go into a module") {
+  const TempFolder folder;
+  manual_seed(1);
+  nn::Sequential net(nn::Linear(3, 4), nn::Linear(4, 2)), other(nn::Linear(3, 4), nn::Linear(4, 2));
+  const auto same = [&] {
+    bool equal = true;
+    for (const auto& item : net->state_dict())
+      equal = equal && other->state_dict()[item.key()].equal(item.value());
+    for (Tensor p : other->parameters()) p.detach().fill_(0);
+    return equal;
+  };
+  serialize::save_pt(folder / "net.pt", net->state_dict());
+  save(net, folder / "net.safetensors");
+  CHECK_FALSE(same());
+  CHECK(serialize::load_weights(*other, folder / "net.pt").missing_keys.empty());
+  CHECK(same());
+  serialize::load_weights(*other, folder / "net.safetensors");
+  CHECK(same());
+
+  // As in another program's checkpoint: other names, a level more, another dtype.
+  GenericDict state, checkpoint;
+  for (const auto& item : net->state_dict())
+    state.insert("module.body." + item.key(), item.value().to(kDouble));
+  checkpoint.insert("model", state);
+  serialize::save_pt(folder / "other.pt", checkpoint);
+  serialize::load_weights(*other, folder / "other.pt", WeightsOptions().key("model").prefix("module.body."));
+  CHECK(same());
+  const auto options = WeightsOptions().key("model").prefix("module.body.0.");
+  const std::string message =
+      error_of([&] { serialize::load_weights(*other, folder / "other.pt", options); });
+  CHECK(says(message, "missing:\n    0.weight"));
+  CHECK(says(message, "unexpected:\n    weight\n    bias"));
+  const nn::LoadResult result =
+      serialize::load_weights(*other, folder / "other.pt", WeightsOptions(options).strict(false));
+  CHECK_EQ(result.missing_keys.size(), 4);
+  CHECK_EQ(result.unexpected_keys.size(), 4);
+  CHECK(says(error_of([&] { serialize::load_weights(*other, folder / "none.pt"); }), "cannot be opened"));
+}
+
+TEST_CASE("pickles that name code are refused by its name") {
+  CHECK(says(refusal("cposix\nsystem\n" + text("true") + "\x85R"), "posix.system, which is refused"));
+  CHECK(says(refusal(text("os") + text("system") + "\x93"), "os.system, which is refused"));
+  CHECK(says(refusal("cbuiltins\neval\n)R"), "builtins.eval"));
+  CHECK(says(refusal("ctorch.nn.modules.linear\nLinear\n)\x81"), "torch.nn.modules.linear.Linear"));
+  CHECK(says(refusal("ca\x01" + std::string(300, 'b') + "\nc\n"), "names a?bbb"));
+  CHECK(says(refusal("ctorch\nFloatStorage\n)R"), "cannot be called"));
+  CHECK(says(refusal("ctorch\nFloatStorage\n"), "a class is stored as a value"));
+  CHECK(says(refusal(")\x81"), "unsupported opcode, 129"));
+  CHECK(says(refusal("}" + text("f") + "ccollections\nOrderedDict\ns"), "a class is stored as a value"));
+}
+
+TEST_CASE("tensors that reach beyond their storage are refused") {
+  const int64_t huge = int64_t{1} << 62;
+  CHECK(parsed("\x80\x02" + window(2, 0, {2}, {1}) + ".").toTensor().equal(zeros({2})));
+  CHECK_EQ(parsed("\x80\x02" + window(2, 1, {1000, 1}, {0, huge}) + ".").toTensor().numel(), 1000);
+  CHECK_EQ(parsed("\x80\x02" + window(2, 2, {0}, {1}) + ".").toTensor().numel(), 0);
+  for (const auto& bad :
+       {window(2, 0, {3}, {1}), window(2, 1, {2}, {1}), window(2, 0, {2}, {2}), window(2, 2, {}, {}),
+        window(2, 3, {0}, {1}), window(2, -1, {1}, {1}), window(2, 0, {huge}, {1}), window(2, 0, {3}, {huge}),
+        window(2, 0, {huge, huge, 0}, {0, 0, 0}), window(2, huge, {2}, {huge})})
+    CHECK_MESSAGE(says(refusal(bad), "reaches beyond its storage"), refusal(bad));
+  CHECK(says(refusal(window(2, 0, {-1}, {1})), "not an integer of at least 0"));
+  CHECK(says(refusal(window(2, 0, {1}, {-1})), "not an integer of at least 0"));
+  CHECK(says(refusal(window(2, 0, {1}, {1, 1})), "one stride per dimension"));
+  CHECK(
+      says(refusal(window(2, 0, std::vector<int64_t>(13, 1), std::vector<int64_t>(13, 1))), "more than 12"));
+  CHECK(says(refusal(window(3, 0, {1}, {1})), "has 8 bytes, expected 12"));
+  CHECK(says(refusal(window(huge, 0, {1}, {1})), "would have 4611686018427387904 elements"));
+  CHECK(says(refusal(window(-1, 0, {1}, {1})), "not described by its type"));
+  CHECK(says(refusal(window(2, 0, {1}, {1}, "ComplexFloatStorage")),
+             "torch.ComplexFloatStorage, which is refused"));
+  const std::string file =
+      archive("\x80\x02" + window(8, 0, {8}, {1}, "BoolStorage") + ".", std::string(8, '\2'));
+  CHECK(says(error_of([&] { serialize::parse_pt(file.data(), file.size(), "x.pt"); }),
+             "element 0 of the bool"));
+}
+
+TEST_CASE("pickles that would run away are refused") {
+  CHECK(says(refusal("]q\1h\1a"), "contains itself"));
+  CHECK(says(refusal("}q\1" + text("a") + "h\1s"), "contains itself"));
+  std::string deep = "N";
+  for (int i = 0; i < 10'000; ++i) deep += "\x85";
+  CHECK(says(refusal(deep), "nested more than 100 levels"));
+  // 2^90 elements in a few bytes: each tuple has the one before it twice.
+  std::string laughs = "N\x85q\1";
+  for (int i = 0; i < 90; ++i) laughs += "0h\1h\1\x86q\1";
+  CHECK(says(refusal(laughs), "would count more than"));
+  // Half as deep, but twice in sequence: the depth counts where the shared part is used.
+  std::string half = "N";
+  for (int i = 0; i < 60; ++i) half += "\x85";
+  half += "q\1h\1";
+  for (int i = 0; i < 60; ++i) half += "\x85";
+  CHECK(says(refusal(half + "\x86"), "nested more than 100 levels"));
+  // The same text a thousand times: 1 GB where it is shared no more.
+  std::string texts = text(std::string(1 << 20, 'x')) + "q\1" + "0](";
+  for (int i = 0; i < 1000; ++i) texts += "h\1";
+  CHECK(says(refusal(texts + "e"), "would count more than"));
+  std::string copies = "](";
+  for (int i = 0; i < 2000; ++i) copies += "K\1";
+  copies += "eq\1";
+  for (int i = 0; i < 3000; ++i) copies += "ctorch.jit._pickle\nbuild_intlist\nh\1\x85R0";
+  CHECK(says(refusal(copies), "copies too many values"));
+}
+
+TEST_CASE("malformed pickles are refused") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a", "empty stack"},
+      {"(a", "empty stack"},
+      {"t", "lacks a mark"},
+      {"h\1", "has not stored"},
+      {"q\1", "empty stack"},
+      {"NN", "one value"},
+      {"(N", "one value"},
+      {"X\xff\xff\xff\xff", "truncated"},
+      {"cos\nsystem", "truncated"},
+      {"\x8a\x09", "64 bits"},
+      {"\x80\x06", "above 5"},
+      {"}NNs", "the key of a dictionary is a None"},
+      {"}(Nu", "key without a value"},
+      {"NNa", "must be a list, not a None"},
+      {"NNR", "must be a tuple"},
+      {"N)R", "must be a a class"},
+      {"NQ", "must be a tuple"},
+      {")Q", "not described by its type"},
+      {"NNb", "must be a dictionary"},
+  };
+  for (const auto& bad : cases) {
+    const std::string message = refusal(bad.first);
+    CHECK_MESSAGE(says(message, bad.second), message);
+  }
+  CHECK(says(error_of([] { parsed(""); }), "truncated"));
+}
+
+TEST_CASE("archives that are not PyTorch's are refused") {
+  const auto refused = [](const std::string& bytes) {
+    return error_of([&] { serialize::parse_pt(bytes.data(), bytes.size(), "x.pt"); });
+  };
+  CHECK(says(refused(""), "x.pt: is not a"));
+  CHECK(says(refused("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19."), "since version 1.6"));
+  const std::string good = archive("\x80\x02N.");
+  CHECK_EQ(refused(good), "");
+  for (const std::size_t cut : {std::size_t{1}, good.size() / 2, good.size() - 1})
+    CHECK_NE(refused(good.substr(0, cut)), "");
+  std::string damaged = archive("\x80\x02" + window(2, 0, {2}, {1}) + ".");
+  damaged[damaged.find("x/data/0") + 8] ^= 1;
+  CHECK(says(refused(damaged), "is damaged"));
+  serialize::pt::ZipWriter none, two, big;
+  none.add("data.pkl", "N.", 2);
+  CHECK(says(refused(none.finish()), "0 entries NAME/data.pkl"));
+  two.add("a/data.pkl", "N.", 2);
+  two.add("b/data.pkl", "N.", 2);
+  CHECK(says(refused(two.finish()), "2 entries NAME/data.pkl"));
+  big.add("a/data.pkl", "N.", 2);
+  big.add("a/byteorder", "big", 3);
+  CHECK(says(refused(big.finish()), "not little-endian"));
+  CHECK(says(error_of([] { serialize::load_pt("/dev/null"); }), "is not a regular file"));
+}
