@@ -9,6 +9,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/team.h"
 #include "tandem/core/suggest.h"
+#include "tandem/models/published.h"
 
 namespace tandem::cli {
 namespace {
@@ -86,6 +87,14 @@ template <class T>
 CLI::Option* add_known(CLI::App* c, const std::string& name, T& target, const Range<T>& range,
                        const std::string& what) {
   return add_number(c, name, target, range, what)->default_str(concat(target));
+}
+
+// "resnet18, resnet34, …"
+std::string published_names() {
+  std::string names;
+  for (const models::PublishedModel& model : models::published_models())
+    names += (names.empty() ? "" : ", ") + std::string(model.name);
+  return names;
 }
 
 constexpr Range<int64_t> kBatchSizes{1, 1'000'000'000};
@@ -264,7 +273,8 @@ int run(int argc, char** argv) {
   SummaryOptions summary;
   c = app.add_subcommand("summary",
                          "print a model's layers with output shape, parameters, bytes and operations");
-  c->add_option("--model", summary.model, "lenet, mlp or linear")->capture_default_str();
+  c->add_option("--model", summary.model, "lenet, mlp, linear or a published model: " + published_names())
+      ->capture_default_str();
   c->add_option_function<std::vector<std::string>>(
        "--input",
        [&summary](const std::vector<std::string>& sizes) {
@@ -272,12 +282,13 @@ int run(int argc, char** argv) {
          for (const std::string& size : sizes)
            summary.input.push_back(parse_number("--input", size, Range<int64_t>{1, 65536}));
        },
-       "channels,height,width of an image")
+       "channels,height,width of an image, or the number of tokens; default: 1,28,28 or that of the "
+       "published model")
       ->delimiter(',')
-      ->expected(3)
-      ->type_name("C,H,W")
-      ->default_str("1,28,28");
-  add_known(c, "--classes", summary.classes, {1, 1 << 20}, "number of classes");
+      ->expected(1, 3)
+      ->type_name("C,H,W");
+  add_number<int64_t>(c, "--classes", summary.classes, {1, 1 << 20},
+                      "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
   CLI::App* devices = app.add_subcommand("devices", "list the available devices and their hardware");
   LaunchOptions launch;

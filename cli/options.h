@@ -72,8 +72,8 @@ struct PredictOptions {
 
 struct SummaryOptions {
   std::string model = "lenet";
-  std::vector<int64_t> input{1, 28, 28};
-  int64_t classes = 10;
+  std::vector<int64_t> input{};  ///< empty: the model's own
+  int64_t classes = 0;           ///< 0: the model's own
   int64_t batch_size = 1;
 };
 

@@ -1,27 +1,22 @@
 // tandem summary: each layer's output, parameters, bytes and operations, found by running the model on zeros.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <unordered_set>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/layer_work.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
-#include "tandem/nn/layers/conv.h"
-#include "tandem/nn/layers/linear.h"
-#include "tandem/nn/layers/pooling.h"
+#include "tandem/core/suggest.h"
+#include "tandem/models/gpt2.h"
+#include "tandem/models/published.h"
+#include "tandem/nn/init.h"
+#include "tandem/nn/layers/attention.h"
 
 namespace tandem::cli {
 namespace {
-
-// Multiplications and additions in the forward pass, each counted as one operation.
-int64_t operations(const nn::Module& layer, const Tensor& in, const Tensor& out) {
-  if (const auto* conv = layer.as<nn::Conv2dImpl>())
-    return out.numel() * (2 * conv->weight.numel() / conv->weight.size(0) + (conv->bias.defined() ? 1 : 0));
-  if (const auto* linear = layer.as<nn::LinearImpl>())
-    return out.numel() * (2 * linear->weight.size(1) + (linear->bias.defined() ? 1 : 0));
-  if (layer.as<nn::AvgPool2dImpl>() != nullptr) return in.numel();
-  if (layer.as<nn::FlattenImpl>() != nullptr) return 0;
-  return out.numel();
-}
 
 std::string kind(const nn::Module& layer) {
   std::string name = layer.name();
@@ -40,64 +35,146 @@ int64_t times(int64_t count, int64_t batch_size) {
   return out;
 }
 
-std::string shape_of(const Tensor& t, int64_t batch_size) {
-  std::vector<int64_t> sizes = t.sizes().vec();
-  sizes[0] = batch_size;
-  return concat(IntArrayRef(sizes));
+// The rows of the table, in the order of the calls.
+class Rows {
+ public:
+  explicit Rows(int64_t batch_size) : batch_size_(batch_size) {}
+
+  void input(const Tensor& x) { add("input", "", x.sizes().vec(), x.nbytes(), 0, {}); }
+
+  /// Adds a row for every call of a layer, and of a module that has parameters besides its layers.
+  void watch(nn::Module& model) {
+    // For parameters of the module itself, its name is "".
+    for (const auto& item : model.named_modules("", false)) watch(item.key(), *item.value());
+    watch("", model);
+  }
+
+  int64_t parameters() const { return parameters_; }
+  std::string text(const Terminal& terminal) {
+    table_.add_rule();
+    table_.add_row({"total", "", "", with_commas(parameters_), byte_size(bytes_), with_commas(operations_)});
+    return table_.text(terminal);
+  }
+  int64_t multiply_adds() const { return multiply_adds_; }
+
+ private:
+  void watch(const std::string& name, nn::Module& module) {
+    const bool whole = module.as<nn::MultiheadAttention>() != nullptr;
+    if (!module.children().empty() && module.parameters(false).empty() && !whole &&
+        module.as<models::GPT2Attention>() == nullptr)
+      return;
+    module.register_forward_hook(
+        [this, name, whole](nn::Module& layer, const std::vector<Tensor>& inputs, const Tensor& out) {
+          int64_t own = 0;
+          for (const Tensor& p : layer.parameters(whole))
+            if (seen_.insert(p.data_ptr()).second) own += p.numel();
+          std::vector<int64_t> sizes = (out.defined() ? out : inputs[0]).sizes().vec();
+          if (whole) std::swap(sizes[0], sizes[1]);  // [L, N, E]
+          const std::size_t bytes = (out.defined() ? out : inputs[0]).nbytes();
+          add(name.empty() ? "(itself)" : name, kind(layer), std::move(sizes), bytes, own,
+              work_of(layer, inputs, out));
+        });
+  }
+
+  void add(const std::string& name, const std::string& what, std::vector<int64_t> sizes, std::size_t bytes,
+           int64_t own, Work work) {
+    sizes[0] = batch_size_;
+    const double all_bytes = static_cast<double>(bytes) * static_cast<double>(batch_size_);
+    const int64_t count = times(work.operations, batch_size_);
+    table_.add_row({name, what, concat(IntArrayRef(sizes)), own == 0 ? "" : with_commas(own),
+                    byte_size(all_bytes), what.empty() ? "" : with_commas(count)});
+    parameters_ += own;
+    bytes_ += all_bytes;
+    if (__builtin_add_overflow(operations_, count, &operations_)) times(INT64_MAX, batch_size_);
+    multiply_adds_ += work.multiply_adds;
+  }
+
+  using Align = Table::Align;
+  Table table_{{{"layer"},
+                {"kind"},
+                {"output"},
+                {"parameters", Align::kRight},
+                {"output bytes", Align::kRight},
+                {"operations", Align::kRight}}};
+  int64_t batch_size_, parameters_ = 0, operations_ = 0, multiply_adds_ = 0;
+  double bytes_ = 0;
+  std::unordered_set<const void*> seen_;  // parameters count where they are used first
+};
+
+struct Subject {
+  nn::AnyModule model;
+  Tensor input;  ///< one image, or one text
+};
+
+void check_image(const std::vector<int64_t>& input, double most) {
+  if (input.size() != 3) throw UsageError("--input: expected channels,height,width of an image");
+  double picture = 1;
+  for (int64_t size : input) picture *= static_cast<double>(size);
+  if (picture > most)
+    throw UsageError(concat("--input ", input, ": an image may have at most 2^", std::log2(most), " values"));
 }
 
-void check_request(const SummaryOptions& o) {
+Subject tools_own(const SummaryOptions& o) {
   constexpr double kMostValues = 1 << 28;  // 1 GiB of float32
-  double picture = 1;
-  for (int64_t size : o.input) picture *= static_cast<double>(size);
-  if (picture > 1 << 26)
-    throw UsageError(concat("--input ", o.input, ": an image may have at most 2^26 values"));
-  const double count = model_parameters(o.model, {o.input[0], o.input[1], o.input[2], o.classes});
+  const std::vector<int64_t> input = o.input.empty() ? std::vector<int64_t>{1, 28, 28} : o.input;
+  check_image(input, 1 << 26);
+  const ModelShape shape{input[0], input[1], input[2], o.classes == 0 ? 10 : o.classes};
+  const double count = model_parameters(o.model, shape);
   if (count > kMostValues)
     throw UsageError(concat("model ", o.model, " would have ", with_commas(static_cast<long long>(count)),
-                            " parameters for images of ", o.input, " and ", o.classes,
+                            " parameters for images of ", input, " and ", shape.classes,
                             " classes; the limit is 2^28"));
+  return {nn::AnyModule(make_model(o.model, shape)), zeros({1, input[0], input[1], input[2]})};
+}
+
+Subject published(const SummaryOptions& o, const models::PublishedModel& model) {
+  const bool image = model.input.size() == 3;
+  std::vector<int64_t> input = o.input.empty() ? model.input : o.input;
+  if (image)
+    check_image(input, 1 << 24);
+  else if (input.size() != 1)
+    throw UsageError("--input: expected the number of tokens");
+  if (!image && o.classes != 0) throw UsageError(concat("--classes: ", o.model, " has no classes"));
+  if (o.classes > 1 << 16) throw UsageError("--classes: a published model may have at most 65536 classes");
+  input.insert(input.begin(), 1);
+  const nn::init::SkipGuard no_values;
+  return {model.make(o.classes == 0 ? model.num_classes : o.classes), zeros(input, image ? kFloat : kLong)};
+}
+
+Subject subject_of(const SummaryOptions& o) {
+  if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
+  for (const models::PublishedModel& model : models::published_models()) names.emplace_back(model.name);
+  if (std::find(names.begin(), names.end(), o.model) == names.end())
+    throw UsageError("unknown model " + o.model + did_you_mean(o.model, names) +
+                     " (tandem summary --help lists the models)");
+  return tools_own(o);
 }
 
 }  // namespace
 
 int summary_command(const SummaryOptions& o) {
-  check_request(o);
-  nn::Sequential model = make_model(o.model, {o.input[0], o.input[1], o.input[2], o.classes});
+  Subject subject = subject_of(o);
   const Terminal terminal = detect_terminal();
-  using Align = Table::Align;
-  Table table({{"layer"},
-               {"kind"},
-               {"output"},
-               {"parameters", Align::kRight},
-               {"output bytes", Align::kRight},
-               {"operations", Align::kRight}});
   NoGradGuard guard;
-  const double pictures = static_cast<double>(o.batch_size);
-  Tensor x = zeros({1, o.input[0], o.input[1], o.input[2]});
-  double bytes = static_cast<double>(x.nbytes()) * pictures;
-  table.add_row({"input", "", shape_of(x, o.batch_size), "", byte_size(bytes), ""});
-  int64_t parameters = 0, total = 0;
-  auto layer = model->begin();
-  for (const auto& item : model->named_children()) {
-    const Tensor y = (layer++)->forward(x);
-    int64_t own = 0;
-    for (const Tensor& p : item.value()->parameters()) own += p.numel();
-    const int64_t count = times(operations(*item.value(), x, y), o.batch_size);
-    const double out_bytes = static_cast<double>(y.nbytes()) * pictures;
-    table.add_row({item.key(), kind(*item.value()), shape_of(y, o.batch_size),
-                   own == 0 ? "" : with_commas(own), byte_size(out_bytes), with_commas(count)});
-    parameters += own;
-    bytes += out_bytes;
-    if (__builtin_add_overflow(total, count, &total)) times(INT64_MAX, o.batch_size);
-    x = y;
+  Rows rows(o.batch_size);
+  rows.input(subject.input);
+  rows.watch(*subject.model.ptr());
+  subject.model.ptr()->eval();
+  try {
+    subject.model.forward(subject.input);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {  // the input does not fit the model
+    throw UsageError(error.what());
   }
-  table.add_rule();
-  table.add_row({"total", "", "", with_commas(parameters), byte_size(bytes), with_commas(total)});
-  std::fputs(table.text(terminal).c_str(), stdout);
+  std::fputs(rows.text(terminal).c_str(), stdout);
   std::printf(
       "%s of parameters; operations count the forward pass, a training step has about three times as many\n",
-      byte_size(static_cast<double>(4 * parameters)).c_str());
+      byte_size(static_cast<double>(4 * rows.parameters())).c_str());
+  std::printf("%s multiply-adds per input in convolutions, linear layers and attention\n",
+              with_commas(rows.multiply_adds()).c_str());
   return 0;
 }
 

@@ -105,7 +105,8 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids) {
         "GPT2: input_ids must be [N, T] with T <= ", options.n_positions(), ", got ", input_ids);
   const Tensor positions =
       arange(input_ids.size(1), TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
-  Tensor x = drop(wte(input_ids) + wpe(positions));
+  const Tensor tokens = wte(input_ids);
+  Tensor x = drop(tokens + wpe(positions));
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x);
   return ln_f(x);
 }

@@ -6,6 +6,7 @@
 #include "tandem/models/gpt2.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/mobilenet.h"
+#include "tandem/models/published.h"
 #include "tandem/models/resnet.h"
 #include "tandem/models/vgg.h"
 #include "tandem/models/vision_transformer.h"

@@ -413,6 +413,15 @@ def test_numbers():
     limit = limit_of("RLIMIT_AS", 3 << 30)
     run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
     check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
+    # Counts as published with the weights.
+    for model, parameters, multiply_adds in (("resnet50", "25,557,032", "4,089,184,256"), ("mobilenet_v2", "3,504,872", "300,774,272"),
+                                             ("gpt2 --input 8", "124,439,808", "")):
+        run = tool("summary", "--model", *model.split())
+        check(f"a summary of {model}", run.returncode == 0 and parameters in run.stdout and multiply_adds in run.stdout, run.stdout + run.stderr)
+    refused("an unknown model", tool("summary", "--model", "resnt50"), "did you mean resnet50?")
+    refused("an image of another size", tool("summary", "--model", "vit_b_16", "--input", "3,32,32"), "[N, 3, 224, 224]")
+    refused("no number of tokens", tool("summary", "--model", "gpt2", "--input", "3,32,32"), "number of tokens")
+    refused("classes of a language model", tool("summary", "--model", "gpt2", "--classes", "5"), "no classes")
     refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
     refused("a huge image", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
     run = tool("train", "--devices", "gpu:0")

@@ -1,6 +1,8 @@
 // Names and shapes of the state dicts, and numbers of parameters, as those of the published weights.
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "tandem/nn/init.h"
 #include "tandem/tests/models/zoo.h"
 

@@ -1,8 +1,6 @@
 // All models by name.
 #pragma once
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "tandem/nn/any_module.h"
 
