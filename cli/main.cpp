@@ -230,6 +230,18 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
       "Several nodes need the same secret TANDEM_JOB_KEY in the environment of each tandem launch.");
 }
 
+void add_file_commands(CLI::App& app, InspectOptions& inspect, ConvertOptions& convert) {
+  CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors or .pt file");
+  c->add_option("FILE", inspect.file, "file of weights, or a whole checkpoint of PyTorch")->required();
+  c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
+  c->add_option("IN", convert.from, "file of either kind")->required();
+  c->add_option("OUT", convert.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")
+      ->required();
+  c->add_option("--key", convert.key,
+                "the state dict in a .pt file with more, such as state_dict or model.ema");
+  c->add_option("--prefix", convert.prefix, "remove this from the names that start with it, such as module.");
+}
+
 // The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the
 // value of one. CLI11 would take the program's options for its own.
 int words_before_program(int argc, char** argv, const CLI::App& launch) {
@@ -290,6 +302,9 @@ int run(int argc, char** argv) {
   add_number<int64_t>(c, "--classes", summary.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
+  InspectOptions inspect;
+  ConvertOptions convert;
+  add_file_commands(app, inspect, convert);
   CLI::App* devices = app.add_subcommand("devices", "list the available devices and their hardware");
   LaunchOptions launch;
   add_launch(app, launch);
@@ -309,6 +324,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("eval")) return eval_command(eval);
   if (app.got_subcommand("predict")) return predict_command(predict);
   if (app.got_subcommand("summary")) return summary_command(summary);
+  if (app.got_subcommand("inspect")) return inspect_command(inspect);
+  if (app.got_subcommand("convert")) return convert_command(convert);
   if (app.got_subcommand("launch")) {
     const int first = own_words + (own_words < argc && std::string(argv[own_words]) == "--" ? 1 : 0);
     launch.command.assign(argv + std::min(first, argc), argv + argc);

@@ -77,6 +77,16 @@ struct SummaryOptions {
   int64_t batch_size = 1;
 };
 
+struct InspectOptions {
+  std::string file;
+};
+
+struct ConvertOptions {
+  std::string from, to;
+  std::string key;     ///< of the state dict in a .pt file with more
+  std::string prefix;  ///< removed from the names
+};
+
 struct LaunchOptions {
   std::string ranks = "1";  ///< per node: a number, auto, cpu or gpu
   int nodes = 1;
@@ -97,6 +107,8 @@ int compare_command(const CompareOptions& options);
 int eval_command(const EvalOptions& options);
 int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
+int inspect_command(const InspectOptions& options);
+int convert_command(const ConvertOptions& options);
 int devices_command();
 int launch_command(const LaunchOptions& options);
 /// Starts the ranks and returns their exit code, as launch_command, but throws what it reports.

@@ -88,6 +88,7 @@ SOURCES_MAY = {
     ("pt", "nn/files"): "weights are in files of either kind",
     ("models", "ops.h"): "models compute with operations",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
+    ("cli", "pt"): "the tool converts files of weights",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }
 # Folders that no layer includes, and that include anything.

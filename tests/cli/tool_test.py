@@ -413,6 +413,14 @@ def test_numbers():
     limit = limit_of("RLIMIT_AS", 3 << 30)
     run = tool("summary", "--batch-size", "1000000000", preexec_fn=limit)
     check("a summary needs no memory for its batch", run.returncode == 0 and "1000000000" in run.stdout, run.stderr)
+    refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
+    refused("a huge image", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
+    run = tool("train", "--devices", "gpu:0")
+    refused("one suggestion", run, "did you mean cuda")
+    check("one suggestion", run.stderr.count("did you mean") == 1, run.stderr)
+
+
+def test_published_models():
     # Counts as published with the weights.
     for model, parameters, multiply_adds in (("resnet50", "25,557,032", "4,089,184,256"), ("mobilenet_v2", "3,504,872", "300,774,272"),
                                              ("gpt2 --input 8", "124,439,808", "")):
@@ -422,11 +430,31 @@ def test_numbers():
     refused("an image of another size", tool("summary", "--model", "vit_b_16", "--input", "3,32,32"), "[N, 3, 224, 224]")
     refused("no number of tokens", tool("summary", "--model", "gpt2", "--input", "3,32,32"), "number of tokens")
     refused("classes of a language model", tool("summary", "--model", "gpt2", "--classes", "5"), "no classes")
-    refused("a huge model", tool("summary", "--input", "9,999,999", "--model", "mlp", preexec_fn=limit), "parameters")
-    refused("a huge image", tool("summary", "--input", "65536,65536,65536", preexec_fn=limit), "2^26")
-    run = tool("train", "--devices", "gpu:0")
-    refused("one suggestion", run, "did you mean cuda")
-    check("one suggestion", run.stderr.count("did you mean") == 1, run.stderr)
+
+
+def test_weight_files():
+    checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "nn", "checkpoint.pt")
+    check("train", train("--data", "data", "--out", "a").returncode == 0)
+    shown = tool("inspect", "a/model.safetensors")
+    check("inspect a model", all(part in shown.stdout for part in ("fc.weight", "[10, 784]", "30.6 KiB", "7,850 values")), shown.stdout)
+    refused("convert to what?", tool("convert", "a/model.safetensors", "x"), "must end with")
+    refused("nothing to inspect", tool("inspect", "none"), "none: cannot be opened", code=1)
+    shown = tool("inspect", checkpoint)
+    if "without libzip" in shown.stderr:
+        return
+    check("inspect a checkpoint", all(part in shown.stdout for part in ("epoch", "0.5", "state_dict.weight", "bfloat16", "[0, 3]", "9 tensors")),
+          shown.stdout)
+    for name in ("b.pt", "c.safetensors"):
+        run = tool("convert", "a/model.safetensors" if name == "b.pt" else "b.pt", name)
+        check(f"convert to {name}", run.returncode == 0 and "2 tensors" in run.stdout, run.stderr)
+    check("back again", tool("inspect", "c.safetensors").stdout.split("total")[1].split() ==
+          tool("inspect", "b.pt").stdout.split("total")[1].split())
+    tool("convert", "c.safetensors", "d.pt")
+    check("the same bytes", open("b.pt", "rb").read() == open("d.pt", "rb").read())
+    refused("a checkpoint with more", tool("convert", checkpoint, "x.safetensors"), "'epoch' is a int64", "state_dict", code=1)
+    refused("a key of safetensors", tool("convert", "c.safetensors", "x.pt", "--key", "a"), "--key")
+    run = tool("convert", checkpoint, "x.safetensors", "--key", "state_dict", "--prefix", "w")
+    check("key and prefix", run.returncode == 0 and "eight" in tool("inspect", "x.safetensors").stdout, run.stderr)
 
 
 def test_typing_mistakes():

@@ -114,7 +114,7 @@ class Converter {
     return out;
   }
 
-  static constexpr std::size_t kMost = std::size_t{1} << 24;
+  static constexpr std::size_t kMost = std::size_t{1} << 22;
   const std::string& file_;
   std::unordered_map<const Node*, Done> done_;
   std::unordered_set<const Node*> open_;

@@ -1,0 +1,118 @@
+// tandem inspect and tandem convert: the contents of files with weights.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "tandem/cli/options.h"
+#include "tandem/cli/plot.h"
+#include "tandem/cli/weight_files.h"
+#include "tandem/nn/files/safetensors.h"
+
+namespace tandem::cli {
+
+bool is_pt(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+  char start[4] = {};  // a zip archive starts with the signature of its first entry
+  return in.read(start, sizeof start) && std::memcmp(start, "PK\x03\x04", sizeof start) == 0;
+}
+
+namespace {
+
+// One row per tensor and per other value; lists without tensors are one row.
+class Listing {
+ public:
+  void add(const std::string& name, const IValue& value) {
+    if (value.isTensor()) return add_tensor(name, value.toTensor());
+    if (value.isGenericDict()) {
+      for (const auto& entry : value.toGenericDict()) add(joined(name, key_text(entry.key())), entry.value());
+      return;
+    }
+    if (!value.isTuple() && !value.isList()) return add_row(name, value.type_name(), value_text(value), "");
+    const std::vector<IValue> elements = value.isTuple() ? value.toTupleRef().elements() : value.toListRef();
+    bool plain = true;
+    for (const IValue& e : elements) plain = plain && (e.isScalar() || e.isString() || e.isNone());
+    if (plain) return add_row(name, value.type_name(), concat(elements.size(), " values"), "");
+    for (std::size_t i = 0; i < elements.size(); ++i) add(joined(name, std::to_string(i)), elements[i]);
+  }
+
+  void add_tensor(const std::string& name, const Tensor& t) {
+    const auto bytes = static_cast<double>(t.numel()) * static_cast<double>(t.element_size());
+    add_row(name, tandem::name(t.dtype()), concat(t.sizes()), byte_size(bytes));
+    ++tensors_;
+    values_ += static_cast<double>(t.numel());
+    bytes_ += bytes;
+  }
+
+  void print() {
+    table_.add_rule();
+    table_.add_row({"total", concat(tensors_, tensors_ == 1 ? " tensor" : " tensors"),
+                    with_commas(static_cast<long long>(std::min(values_, 9e18))) + " values",
+                    byte_size(bytes_)});
+    std::fputs(table_.text(detect_terminal()).c_str(), stdout);
+  }
+
+ private:
+  static std::string joined(const std::string& name, const std::string& part) {
+    return name.empty() ? part : name + "." + part;
+  }
+  static std::string key_text(const IValue& key) {
+    return key.isString() ? key.toStringRef() : value_text(key);
+  }
+  static std::string value_text(const IValue& value) {
+    if (value.isNone()) return "";
+    if (value.isString()) return fit(value.toStringRef(), 40);
+    if (value.isBool()) return value.toBool() ? "true" : "false";
+    return value.isInt() ? std::to_string(value.toInt()) : concat(value.toDouble());
+  }
+  void add_row(const std::string& name, const std::string& what, const std::string& shape,
+               const std::string& size) {
+    table_.add_row({printable(name), what, printable(shape), size});
+  }
+
+  using Align = Table::Align;
+  Table table_{{{"name"}, {"type"}, {"shape or value"}, {"bytes", Align::kRight}}};
+  int64_t tensors_ = 0;
+  double values_ = 0, bytes_ = 0;
+};
+
+bool ends_with_any(const std::string& path, std::initializer_list<const char*> endings) {
+  for (const char* ending : endings)
+    if (path.ends_with(ending)) return true;
+  return false;
+}
+
+}  // namespace
+
+int inspect_command(const InspectOptions& o) {
+  Listing listing;
+  if (is_pt(o.file)) {
+    listing.add("", read_pt(o.file));
+  } else {
+    const serialize::SafeTensors file = serialize::load_safetensors(o.file);
+    for (const auto& item : file.tensors) listing.add_tensor(item.key(), item.value());
+    for (const auto& item : file.metadata) listing.add("__metadata__." + item.key(), item.value());
+  }
+  listing.print();
+  return 0;
+}
+
+int convert_command(const ConvertOptions& o) {
+  const bool to_pt = ends_with_any(o.to, {".pt", ".pth", ".bin"});
+  if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
+    throw UsageError(o.to + ": the name must end with .safetensors, .pt, .pth or .bin");
+  if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
+  const OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
+  if (to_pt) {
+    write_pt(o.to, state);
+  } else {
+    // Python programs expect to be told for which library the file is.
+    serialize::save_safetensors(o.to, state, {{"format", "pt"}});
+  }
+  std::printf("%s: %s tensors\n", printable(o.to).c_str(),
+              with_commas(static_cast<long long>(state.size())).c_str());
+  return 0;
+}
+
+}  // namespace tandem::cli

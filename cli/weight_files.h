@@ -1,0 +1,19 @@
+// PyTorch's .pt files and safetensors, for `inspect` and `convert`. Without libzip only the latter.
+#pragma once
+#include <string>
+
+#include "tandem/autograd/ivalue.h"
+#include "tandem/core/ordered_dict.h"
+
+namespace tandem::cli {
+
+/// Whether the file starts as a .pt file. Throws Error if it cannot be read.
+bool is_pt(const std::string& path);
+/// What is in a .pt file. Throws Error if this program was built without libzip.
+IValue read_pt(const std::string& path);
+/// The tensors of a state dict of either kind: see serialize::read_weights.
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
+                                            const std::string& prefix);
+void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);
+
+}  // namespace tandem::cli

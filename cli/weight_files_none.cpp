@@ -1,0 +1,22 @@
+// A build without libzip knows no .pt files.
+#include "tandem/cli/weight_files.h"
+#include "tandem/nn/files/safetensors.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr const char* kMissing =
+    ": this program was built without libzip, which .pt files need; install libzip-dev and build it again";
+
+}  // namespace
+
+IValue read_pt(const std::string& path) { fail(path, kMissing); }
+
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string&, const std::string&) {
+  check(!is_pt(path), path, kMissing);
+  return serialize::load_safetensors(path).tensors;
+}
+
+void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>&) { fail(path, kMissing); }
+
+}  // namespace tandem::cli
