@@ -47,8 +47,11 @@ void add_gradient(Tensor& sum, Tensor&& grad) {
 
 // What hooks queued during one pass, on any of its threads.
 struct Callbacks {
+  explicit Callbacks(Callbacks* around) : outer(around), depth(around ? around->depth + 1 : 1) {}
   std::mutex mutex;
   std::vector<std::function<void()>> queued;
+  Callbacks* const outer;  // those of the pass that this one is nested in
+  const std::size_t depth;
 };
 thread_local Callbacks* callbacks_here = nullptr;
 
@@ -357,7 +360,7 @@ class Pass {
   std::vector<Node*> order_, heap_;
   SmallVector<Device, 2> devices_;
   TaskMap tasks_;
-  Callbacks callbacks_;
+  Callbacks callbacks_{callbacks_here};
 };
 
 void warn_of_cycles() {
@@ -383,10 +386,20 @@ std::vector<Tensor> run_backward(const BackwardArgs& args) {
 }
 
 void queue_callback(std::function<void()> callback) {
-  check(callbacks_here != nullptr, "queue_callback: no backward pass is running on this thread");
-  const std::lock_guard lock(callbacks_here->mutex);
-  callbacks_here->queued.push_back(std::move(callback));
+  queue_callback(std::move(callback), std::max<std::size_t>(1, pass_depth()));
 }
+
+void queue_callback(std::function<void()> callback, std::size_t depth) {
+  check(callbacks_here != nullptr, "queue_callback: no backward pass is running on this thread");
+  check(depth >= 1 && depth <= callbacks_here->depth, "queue_callback: expected a depth from 1 to ",
+        callbacks_here->depth, ", got ", depth);
+  Callbacks* pass = callbacks_here;
+  while (pass->depth != depth) pass = pass->outer;
+  const std::lock_guard lock(pass->mutex);
+  pass->queued.push_back(std::move(callback));
+}
+
+std::size_t pass_depth() { return callbacks_here == nullptr ? 0 : callbacks_here->depth; }
 
 void backward(TensorList tensors, TensorList grad_tensors, optional<bool> retain_graph, bool create_graph,
               TensorList inputs) {

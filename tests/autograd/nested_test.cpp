@@ -109,21 +109,27 @@ TEST_CASE("the innermost of many passes has the caller's modes") {
   cpu::set_device_count(devices);
 }
 
-TEST_CASE("callbacks run at the end of the innermost pass") {
+TEST_CASE("callbacks run at the end of the chosen pass") {
+  CHECK(pass_depth() == 0);
   CHECK_THROWS_WITH(queue_callback([] {}), "queue_callback: no backward pass is running on this thread");
   std::string ended;
   const Tensor x = ones({2}).requires_grad_(), y = x * 2;
   y.register_hook([&](const Tensor&) {
+    CHECK(pass_depth() == 1);
     const AutoGradMode recorded(true);
     const Tensor inner = ones({2}).requires_grad_(), z = inner * 3;
     z.register_hook([&](const Tensor&) {
+      CHECK(pass_depth() == 2);
+      queue_callback([&] { ended += "outer "; }, 1);
       queue_callback([&] { ended += "inner "; });
-      queue_callback([&] { ended += "inner too "; });
+      queue_callback([&] { ended += "inner too "; }, 2);
+      for (const std::size_t depth : {0, 3})
+        CHECK_THROWS_WITH(queue_callback([] {}, depth), doctest::Contains("expected a depth from 1 to 2"));
     });
-    queue_callback([&] { ended += "outer "; });
     z.sum().backward();
     ended += "hook ";
   });
   y.sum().backward();
   CHECK(ended == "inner inner too hook outer ");
+  CHECK(pass_depth() == 0);
 }
