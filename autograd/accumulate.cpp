@@ -54,12 +54,14 @@ void AccumulateGrad::backward(std::span<Tensor> grad_outputs, std::span<Tensor>)
   Tensor grad = std::move(grad_outputs[0]);
   AutogradMeta& m = meta(variable_);
   if (!variable_.requires_grad()) return;
+  std::vector<NodeHooks::PreHook> hooks;
+  if (m.leaf_hooks) hooks = m.leaf_hooks->post_accumulate;  // a hook may remove itself
+  for (const auto& post : hooks)
+    if (auto* const around = dynamic_cast<AccumulationHook*>(post.hook.get())) around->before(variable_);
   {
     std::lock_guard lock(leaf_mutex(variable_.impl()));
     accumulate(m, std::move(grad), GradMode::is_enabled());
   }
-  if (!m.leaf_hooks) return;
-  const auto hooks = m.leaf_hooks->post_accumulate;  // a hook may remove itself
   for (const auto& post : hooks) post.hook->call(variable_);
 }
 

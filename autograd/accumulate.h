@@ -4,6 +4,12 @@
 
 namespace tandem::autograd {
 
+/// A post-accumulate hook (add_post_accumulate_hook) that is also told before a gradient is added.
+struct AccumulationHook : TensorHook {
+  /// Called with the leaf. If it throws, .grad() stays as it is.
+  virtual void before(const Tensor& leaf) = 0;
+};
+
 /// Adds the incoming gradient to the leaf's .grad(). At most one instance per leaf is alive at a time.
 class AccumulateGrad final : public Node {
  public:

@@ -1,16 +1,41 @@
 #include "tandem/parallel/gradient_hooks.h"
 
+#include <memory>
 #include <utility>
 
+#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/hooks.h"
 
 namespace tandem::parallel {
+namespace {
 
-GradientHooks::GradientHooks(std::vector<Tensor> parameters, const std::function<void(std::size_t)>& arrived)
+struct Callbacks {
+  GradientHooks::Callback arrived, arriving;
+};
+
+struct ArrivalHook final : autograd::AccumulationHook {
+  ArrivalHook(std::shared_ptr<const Callbacks> given, std::size_t i)
+      : callbacks(std::move(given)), parameter(i) {}
+  void before(const Tensor&) override {
+    if (callbacks->arriving) callbacks->arriving(parameter);
+  }
+  Tensor call(const Tensor&) override {
+    callbacks->arrived(parameter);
+    return {};
+  }
+  const std::shared_ptr<const Callbacks> callbacks;
+  const std::size_t parameter;
+};
+
+}  // namespace
+
+GradientHooks::GradientHooks(std::vector<Tensor> parameters, Callback arrived, Callback arriving)
     : parameters_(std::move(parameters)) {
+  const auto callbacks =
+      std::make_shared<const Callbacks>(Callbacks{std::move(arrived), std::move(arriving)});
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     hooks_.push_back(
-        parameters_[i].register_post_accumulate_grad_hook([arrived, i](const Tensor&) { arrived(i); }));
+        autograd::add_post_accumulate_hook(parameters_[i], std::make_shared<ArrivalHook>(callbacks, i)));
 }
 
 GradientHooks::~GradientHooks() {

@@ -10,8 +10,10 @@ namespace tandem::parallel {
 class GradientHooks {
  public:
   GradientHooks() = default;
-  /// After the gradient of parameters[i] has been accumulated, calls arrived(i) on the thread that did it.
-  GradientHooks(std::vector<Tensor> parameters, const std::function<void(std::size_t i)>& arrived);
+  using Callback = std::function<void(std::size_t i)>;
+  /// Calls arriving(i), if given, before a gradient of parameters[i] is accumulated, and arrived(i) afterwards, both on the
+  /// thread that does it. If arriving() throws, .grad() stays as it is.
+  GradientHooks(std::vector<Tensor> parameters, Callback arrived, Callback arriving = nullptr);
   ~GradientHooks();
   GradientHooks(GradientHooks&& other) noexcept;
   GradientHooks& operator=(GradientHooks&& other) noexcept;

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <stdexcept>
 
+#include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -47,6 +49,35 @@ TEST_CASE("post-accumulate hooks remove themselves and add others") {
   CHECK(calls == 100);
   (x * 3).sum().backward();
   CHECK(calls == 120);
+}
+
+TEST_CASE("a hook that is told before a gradient is added can refuse it") {
+  struct Hook final : autograd::AccumulationHook {
+    void before(const Tensor& leaf) override {
+      seen.push_back(leaf.grad().defined() ? leaf.grad()[0].item<double>() : -1);
+      if (seen.size() == 3) throw std::runtime_error("refused");
+    }
+    Tensor call(const Tensor& leaf) override {
+      seen.push_back(leaf.grad()[0].item<double>());
+      return {};
+    }
+    std::vector<double> seen;
+  };
+  const Tensor x = leaf(1);
+  const auto hook = std::make_shared<Hook>();
+  const unsigned handle = autograd::add_post_accumulate_hook(x, hook);
+  autograd::grad({(x * 3).sum()}, {x});
+  CHECK(hook->seen.empty());
+  (x * 3).sum().backward();
+  CHECK(hook->seen == std::vector<double>{-1, 3});
+  hook->seen.push_back(0);
+  hook->seen.erase(hook->seen.begin());
+  CHECK_THROWS_WITH((x * 3).sum().backward(), "refused");
+  CHECK(x.grad()[0].item<double>() == 3);
+  x.remove_hook(handle);
+  (x * 3).sum().backward();
+  CHECK(x.grad()[0].item<double>() == 6);
+  CHECK(hook->seen == std::vector<double>{3, 0, 3});
 }
 
 TEST_CASE("hooks registered by a hook first run in the next backward") {
