@@ -1,5 +1,5 @@
 // The engine. One pass counts how many gradients each node waits for; then nodes run from a heap, latest
-// first. A graph on several devices has one heap and one host thread per device. A pass nested inside a node,
+// first. A graph on several devices has heaps and a host thread per device. A pass nested inside a node,
 // at any depth, runs on a separate stack when the thread's stack runs short.
 #include "tandem/autograd/engine.h"
 
@@ -17,6 +17,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/tasks.h"
+#include "tandem/autograd/urgent_node.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/device_threads.h"
@@ -220,7 +221,7 @@ class Pass {
     }
   }
 
-  // ---- several devices: each has a heap and a thread. Gradients that meet at a node are kept separate until
+  // ---- several devices: each has two heaps and a thread. Gradients that meet at a node are kept separate until
   // it runs and are then summed in the order in which a single thread would have produced them, so the bits
   // do not depend on which device finished first.
   struct Arrival {
@@ -229,10 +230,17 @@ class Pass {
     uint32_t output_nr;
     Tensor grad;
   };
+  // The nodes that are ready on one device.
+  struct Ready {
+    std::vector<Node*> urgent, others;
+    bool empty() const { return urgent.empty() && others.empty(); }
+    void push(Node* node) { Pass::push(dynamic_cast<UrgentNode*>(node) ? urgent : others, node); }
+    Node* pop() { return Pass::pop(urgent.empty() ? others : urgent); }
+  };
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::vector<Node*>> heaps;  // one per device
+    std::vector<Ready> ready;  // one per device
     std::unordered_map<Node*, std::vector<Arrival>> arrivals;
     std::size_t left = 0;  // nodes that have not run
     bool failed = false;
@@ -244,9 +252,9 @@ class Pass {
     const Device first = device_of(*roots_[0].node);
     std::iter_swap(devices_.begin(), std::find(devices_.begin(), devices_.end(), first));
     Shared shared;
-    shared.heaps.resize(devices_.size());
+    shared.ready.resize(devices_.size());
     shared.left = order_.size();
-    for (Node* node : heap_) push(shared.heaps[place(*node)], node);
+    for (Node* node : heap_) shared.ready[place(*node)].push(node);
     const bool create_graph = args_.create_graph;
     const auto errors =
         run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
@@ -268,9 +276,9 @@ class Pass {
     std::unique_lock lock(shared.mutex);
     for (;;) {
       shared.changed.wait(lock,
-                          [&] { return shared.failed || shared.left == 0 || !shared.heaps[i].empty(); });
+                          [&] { return shared.failed || shared.left == 0 || !shared.ready[i].empty(); });
       if (shared.failed || shared.left == 0) return;
-      Node* node = pop(shared.heaps[i]);
+      Node* node = shared.ready[i].pop();
       SmallVector<Tensor, 1> grads = std::move(tasks_.get(node)->grads);
       std::vector<Arrival> arrivals;
       if (auto found = shared.arrivals.extract(node)) arrivals = std::move(found.mapped());
@@ -308,7 +316,7 @@ class Pass {
       Node* target = edge.node.get();
       if (results[j].defined())
         shared.arrivals[target].push_back({node.sequence, j, edge.output_nr, std::move(results[j])});
-      if (--tasks_.get(target)->waiting == 0) push(shared.heaps[place(*target)], target);
+      if (--tasks_.get(target)->waiting == 0) shared.ready[place(*target)].push(target);
     }
     --shared.left;
     shared.changed.notify_all();

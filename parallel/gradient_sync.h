@@ -2,7 +2,7 @@
 #pragma once
 #include <mutex>
 
-#include "tandem/autograd/node.h"
+#include "tandem/autograd/urgent_node.h"
 #include "tandem/parallel/replicas.h"
 
 namespace tandem::parallel::detail {
@@ -14,8 +14,9 @@ struct GradientSync::State {
   std::vector<Tensors> held;  // [replica][parameter or buffer]
 };
 
-/// Output j: parameter places[j] of the replica. Input j: the same parameter of the master.
-struct ReplicaBackward final : autograd::Node {
+/// Output j: parameter places[j] of the replica. Input j: the same parameter of the master. It is urgent because forward
+/// creates it first, so it would be sent when backward has ended on the replica.
+struct ReplicaBackward final : autograd::UrgentNode {
   const char* name() const override { return "ReplicaBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override;
 

@@ -1,7 +1,11 @@
 // DistributedDataParallel on several devices per process. Ranks are threads.
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
+#include <thread>
 
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel.h"
@@ -35,6 +39,22 @@ struct NormImpl : nn::Cloneable<NormImpl> {
   Tensor forward(Tensor x) { return norm(linear(x)); }
   nn::Linear linear{nullptr};
   nn::BatchNorm1d norm{nullptr};
+};
+// Its gradients travel in several groups; those of `last` come first.
+struct LargeImpl : nn::Cloneable<LargeImpl> {
+  LargeImpl() { reset(); }
+  void reset() override {
+    first = register_module("first", nn::Linear(5, 40));
+    last = register_module("last", nn::Linear(40, 8000));
+  }
+  Tensor forward(Tensor x) {
+    const Tensor hidden = tanh(first(x));
+    if (hidden.requires_grad() && reached)
+      hidden.register_hook([f = reached, device = x.device()](const Tensor&) { f(device); });
+    return last(hidden);
+  }
+  nn::Linear first{nullptr}, last{nullptr};
+  static inline std::function<void(Device)> reached;  // called when backward has passed `last` on a device
 };
 using Net = DistributedDataParallel<NetImpl>;
 
@@ -105,6 +125,63 @@ TEST_CASE("two devices of one process have the same bits as two processes of one
   CHECK(four[0].equal(four[1]));
   CHECK(allclose(four[0], train(4, {})[0], 1e-4, 1e-5));
   CHECK(train(2, kTwo, 64)[1].equal(four[0]));
+}
+
+TEST_CASE("a bucket is sent while backward still runs on the devices") {
+  const Devices two(2);
+  std::atomic<int> sent = 0, on_time = 0;
+  LargeImpl::reached = [&](Device device) {
+    if (device.index() == 0) return;  // the root's thread sends
+    const auto begin = std::chrono::steady_clock::now();
+    while (sent < 2 && seconds_since(begin) < 10) std::this_thread::yield();
+    on_time += sent >= 2;
+  };
+  on_ranks(2, [&](const GroupPtr& group) {
+    DistributedDataParallel<LargeImpl> model(
+        seeded<LargeImpl>(),
+        DistributedDataParallelOptions{.process_group = group,
+                                       .devices = kTwo,
+                                       .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
+                                         ++sent;
+                                         return allreduce_hook(within, bucket);
+                                       }});
+    CHECK(model->bucket_count() == 2);
+    model->forward(batch_of(group->rank())).pow(2).mean().backward();
+    CHECK(all_equal_on_ranks(*group, model->module()->first->weight.grad()));
+  });
+  LargeImpl::reached = nullptr;
+  CHECK(on_time == 2);
+}
+
+TEST_CASE("gradients are added in the order of the devices, whichever comes first") {
+  const Devices three(3);
+  LargeImpl::reached = [](Device device) {  // the last device comes first
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * (2 - device.index())));
+  };
+  const auto loss = [](const Tensor& out) { return out.pow(2).sum(); };
+  std::vector<Tensor> expected;
+  for (int64_t part = 0; part < 3; ++part) {
+    auto net = seeded<LargeImpl>();
+    loss(net->forward(batch_of(0).narrow(0, 2 * part, 2))).backward();
+    std::size_t i = 0;
+    for (const Tensor& p : net->parameters())
+      if (part == 0)
+        expected.push_back(p.grad());
+      else
+        expected[i++].add_(p.grad());
+  }
+  on_ranks(1, [&](const GroupPtr& group) {
+    auto net = seeded<LargeImpl>();
+    DistributedDataParallel<LargeImpl> model(
+        net, DistributedDataParallelOptions{.process_group = group, .devices = {"cpu:0", "cpu:1", "cpu:2"}});
+    for (int step = 0; step < 2; ++step) {
+      model->zero_grad();
+      loss(model->forward(batch_of(0).narrow(0, 0, 6))).backward();
+      const auto parameters = net->parameters();
+      for (std::size_t i = 0; i < parameters.size(); ++i) CHECK(parameters[i].grad().equal(expected[i]));
+    }
+  });
+  LargeImpl::reached = nullptr;
 }
 
 TEST_CASE("in a group of one process the bits are those of DataParallel") {
