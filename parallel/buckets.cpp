@@ -1,6 +1,7 @@
 #include "tandem/parallel/buckets.h"
 
 #include <numeric>
+#include <utility>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -88,10 +89,23 @@ std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size
   return out;
 }
 
-void BucketQueue::begin(const std::vector<Bucket>& buckets, std::size_t copies) {
+void BucketQueue::begin(const std::vector<Bucket>& buckets) {
   next_ = 0;
   missing_.clear();
-  for (const Bucket& bucket : buckets) missing_.push_back(bucket.parameters.size() * copies);
+  for (const Bucket& bucket : buckets) missing_.push_back(bucket.parameters.size());
+}
+
+void ReplicaArrivals::begin(const std::vector<Bucket>& buckets, std::vector<BucketPlace> places) {
+  queue_.begin(buckets);
+  places_ = std::move(places);
+  seen_.assign(places_.size(), 0);
+}
+
+void ReplicaArrivals::arriving(std::size_t parameter) const {
+  check(places_[parameter].bucket >= queue_.started(), "ParameterServer: parameter ", parameter,
+        " would receive another gradient after the first had been sent; a module that one backward pass "
+        "reaches "
+        "several times, as from nested passes, needs no_sync and a later pass");
 }
 
 }  // namespace tandem::parallel

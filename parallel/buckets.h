@@ -1,6 +1,7 @@
 // Buckets: flat buffers that hold the gradients of consecutive parameters, and the order in which they are reduced. Used by
 // all that sum gradients: over the replicas of a process, and over processes.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -41,8 +42,7 @@ std::vector<BucketPlace> places_of(const std::vector<Bucket>& buckets, std::size
 /// Starts buckets in their order, each once all its gradients have arrived, whichever is complete first. Not thread-safe.
 class BucketQueue {
  public:
-  /// Each of `copies` replicas has a gradient of every parameter.
-  void begin(const std::vector<Bucket>& buckets, std::size_t copies = 1);
+  void begin(const std::vector<Bucket>& buckets);
   void arrived(std::size_t bucket) { --missing_[bucket]; }
   /// Calls start(bucket) for complete buckets until one is incomplete.
   template <class Start>
@@ -54,11 +54,39 @@ class BucketQueue {
   void start_all(Start&& start) {
     while (next_ < missing_.size()) start(next_++);
   }
+  /// Buckets 0 … started() - 1 have been started.
+  std::size_t started() const { return next_; }
   bool all_started() const { return next_ == missing_.size(); }
 
  private:
   std::vector<std::size_t> missing_;
   std::size_t next_ = 0;
+};
+
+/// Which gradients one replica of a ParameterServer has. A parameter may receive several until its bucket is complete. Not
+/// thread-safe.
+class ReplicaArrivals {
+ public:
+  void begin(const std::vector<Bucket>& buckets, std::vector<BucketPlace> places);
+  /// Before a gradient is accumulated. Throws Error if the parameter's bucket is complete: another thread may be sending it.
+  void arriving(std::size_t parameter) const;
+  /// Afterwards. Calls start(bucket) for buckets that are complete, in their order.
+  template <class Start>
+  void arrived(std::size_t parameter, Start&& start) {
+    if (std::exchange(seen_[parameter], 1)) return;
+    queue_.arrived(places_[parameter].bucket);
+    queue_.start_complete(start);
+  }
+  /// Calls it for all other buckets.
+  template <class Start>
+  void start_all(Start&& start) {
+    queue_.start_all(start);
+  }
+
+ private:
+  BucketQueue queue_;
+  std::vector<BucketPlace> places_;  // by parameter
+  std::vector<char> seen_;           // by parameter
 };
 
 }  // namespace tandem::parallel

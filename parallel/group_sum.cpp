@@ -30,25 +30,20 @@ GroupSum::GroupSum(const nn::FlatParameters& root, std::shared_ptr<distributed::
       places_(places_of(buckets_, root.parameters().size())) {}
 
 void GroupSum::begin(std::size_t replicas, Tensors others, double divisor) {
-  queue_.begin(buckets_, replicas);
-  seen_.clear();
+  arrivals_.resize(replicas);
+  for (ReplicaArrivals& arrivals : arrivals_) arrivals.begin(buckets_, places_);
+  missing_.assign(buckets_.size(), replicas);
   others_ = std::move(others);
   divisor_ = divisor;
   works_.clear();
 }
 
+// Every replica completes the buckets in their order, so all of them do.
 void GroupSum::arrived(std::size_t replica, std::size_t parameter) {
-  const std::lock_guard lock(mutex_);
-  if (seen_.size() <= replica) seen_.resize(replica + 1);
-  std::vector<char>& seen = seen_[replica];
-  seen.resize(places_.size());
-  const std::size_t bucket = places_[parameter].bucket;
-  check(!seen[parameter] || bucket >= works_.size(), "ParameterServer: parameter ", parameter,
-        " received another gradient after its sum had been sent to the other processes; a module that one "
-        "backward pass reaches several times, as from nested passes, needs no_sync and a later pass");
-  if (std::exchange(seen[parameter], 1)) return;
-  queue_.arrived(bucket);
-  queue_.start_complete([&](std::size_t k) { start(k); });
+  arrivals_[replica].arrived(parameter, [&](std::size_t bucket) {
+    const std::lock_guard lock(mutex_);
+    if (--missing_[bucket] == 0) start(bucket);
+  });
 }
 
 void GroupSum::start(std::size_t bucket) {
@@ -65,7 +60,7 @@ void GroupSum::start(std::size_t bucket) {
 
 void GroupSum::start_rest() {
   const std::lock_guard lock(mutex_);
-  queue_.start_all([&](std::size_t k) { start(k); });
+  while (works_.size() < buckets_.size()) start(works_.size());
 }
 
 void GroupSum::finish(double divisor) {

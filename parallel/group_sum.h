@@ -21,10 +21,11 @@ class GroupSum {
   GroupSum(const nn::FlatParameters& root, std::shared_ptr<distributed::ProcessGroup> group, int64_t bytes);
 
   /// Before backward. `others`: flat gradients that are added to the root's in this order; the root can read them. The sum
-  /// of this process is divided by `divisor`. `replicas`: how many call arrived() for their parameters.
+  /// of this process is divided by `divisor`. `replicas`: how many call arriving() and arrived() for their parameters.
   void begin(std::size_t replicas, Tensors others, double divisor);
-  /// Tells that replica `replica` has a gradient of a parameter. The last replica's thread starts a complete bucket. Throws
-  /// Error if another gradient comes after the bucket has been started.
+  /// On a replica's thread, before it adds to the gradient of a parameter. Throws Error if that completed a bucket before.
+  void arriving(std::size_t replica, std::size_t parameter) const { arrivals_[replica].arriving(parameter); }
+  /// Tells that the replica has the gradient. The last replica's thread starts a complete bucket.
   void arrived(std::size_t replica, std::size_t parameter);
   /// After backward: starts the other buckets. Gradients that did not arrive are as they are.
   void start_rest();
@@ -40,9 +41,9 @@ class GroupSum {
   Device device_;
   std::vector<Bucket> buckets_;
   std::vector<BucketPlace> places_;
-  std::mutex mutex_;  // replicas run on several threads
-  BucketQueue queue_;
-  std::vector<std::vector<char>> seen_;  // by replica and parameter
+  std::vector<ReplicaArrivals> arrivals_;  // by replica
+  std::mutex mutex_;                       // replicas run on several threads; guards what follows
+  std::vector<std::size_t> missing_;       // by bucket, replicas whose gradients are not complete
   Tensors others_;
   double divisor_ = 1;
   std::vector<distributed::WorkPtr> works_;

@@ -14,6 +14,7 @@
 #include "tandem/parallel/buckets.h"
 #include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/model_sync.h"
+#include "tandem/parallel/reducer_errors.h"
 
 namespace tandem::distributed {
 
@@ -33,6 +34,7 @@ struct Reducer::Impl {
   bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
   bool learned = false;             // static_graph: `remembered` is known
   std::vector<std::size_t> remembered;
+  std::vector<std::size_t> times;        // static_graph: by parameter, gradients per step
   std::vector<char> used_anywhere;       // static_graph: by parameter, whether any process uses it
   std::optional<BackwardAnchor> anchor;  // for steps in which this process uses no parameter
 
@@ -40,9 +42,12 @@ struct Reducer::Impl {
   std::mutex mutex;        // parameters on several devices are ready on several threads
   bool expecting = false;  // prepare() was called and the gradients have not been reduced yet
   bool queued = false;     // end_pass() will run at the end of the pass
+  std::size_t depth = 0;   // how many passes forward ran in
   std::vector<char> ready;
   std::vector<std::size_t> order;  // in which gradients arrived
   std::vector<std::size_t> unused;
+  std::vector<std::size_t> begun;    // by parameter, gradients that came or are being accumulated
+  std::vector<std::size_t> missing;  // static_graph: by parameter, gradients still to come
   parallel::BucketQueue queue;
   std::vector<HookResult> started;
   std::exception_ptr failure;  // of an earlier reduction; the group has failed too
@@ -52,22 +57,24 @@ struct Reducer::Impl {
   void check_finished();
   void check_parameters() const;
   void begin();
+  bool averages() const;
+  void arriving(std::size_t parameter, const std::shared_ptr<Impl>& self);
   void arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self);
   void begin_backward(const std::shared_ptr<Impl>& self);
   void add_gradient(std::size_t parameter);
+  bool count_gradient(std::size_t parameter);
   void mark_ready(std::size_t parameter);
   void start_complete();
   void start(Bucket& bucket);
   void end_pass();
   void finish();
   void learn_unused();
-  void add_missing_to(std::vector<std::size_t>& list);
+  void add_missing();
   void follow_order();
   bool uses_nothing(const Tensors& outputs);
   void drop_unused();
   std::vector<char> gather_used();
   void fail(const std::exception_ptr& error);
-  [[noreturn]] void fail_incomplete() const;
 };
 
 Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
@@ -89,9 +96,14 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
   s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()),
                            s.options.first_bucket_bytes, s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
-  hooks_ = parallel::GradientHooks(s.parameters, [weak = std::weak_ptr(impl_)](std::size_t i) {
-    if (const auto impl = weak.lock()) impl->arrived(i, impl);
-  });
+  hooks_ = parallel::GradientHooks(
+      s.parameters,
+      [weak = std::weak_ptr(impl_)](std::size_t i) {
+        if (const auto impl = weak.lock()) impl->arrived(i, impl);
+      },
+      [weak = std::weak_ptr(impl_)](std::size_t i) {
+        if (const auto impl = weak.lock()) impl->arriving(i, impl);
+      });
   if (s.may_lack_gradients())
     s.anchor.emplace([weak = std::weak_ptr(impl_)] {
       if (const auto impl = weak.lock()) impl->arrived(nullopt, impl);
@@ -179,16 +191,40 @@ void Reducer::Impl::begin() {
   queue.begin(buckets);
   started.clear();
   unused = remembered;
+  if (learning()) times.assign(parameters.size(), 0);
+  begun.assign(parameters.size(), 0);
+  missing = times;
+  depth = autograd::pass_depth();
+}
+
+// Whether the gradients of the running pass are averaged.
+bool Reducer::Impl::averages() const {
+  if (!expecting) return false;
+  check(!GradMode::is_enabled(),
+        "DistributedDataParallel: backward(create_graph = true) is not supported, because averaged gradients "
+        "have no history; compute gradients that you differentiate again with autograd::grad");
+  return true;
+}
+
+// Called before a gradient is accumulated. Refuses one that would change a bucket while it is being sent.
+void Reducer::Impl::arriving(std::size_t parameter, const std::shared_ptr<Impl>& self) {
+  const std::lock_guard lock(mutex);
+  if (!averages()) return;
+  try {
+    begin_backward(self);
+    const std::size_t before = begun[parameter]++;
+    const bool expected = learning() || (options.static_graph ? before < times[parameter] : before == 0);
+    if (!expected || ready[parameter]) fail_surplus(options, names[parameter], before > 0);
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
 }
 
 // Called after the gradient of a parameter has been accumulated, or when the outputs depend on none.
 void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self) {
   const std::lock_guard lock(mutex);
-  if (!expecting) return;
-  check(!GradMode::is_enabled(),
-        "DistributedDataParallel: backward(create_graph = true) is not supported, because averaged gradients "
-        "have no "
-        "history; compute gradients that you differentiate again with autograd::grad");
+  if (!averages()) return;
   try {
     begin_backward(self);
     if (parameter) add_gradient(*parameter);
@@ -202,22 +238,29 @@ void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_p
 void Reducer::Impl::begin_backward(const std::shared_ptr<Impl>& self) {
   if (queued) return;
   queued = true;
-  autograd::queue_callback([weak = std::weak_ptr(self)] {
-    if (const auto impl = weak.lock()) impl->end_pass();
-  });
+  // For the pass through the outputs of forward, which may contain the one that is running.
+  autograd::queue_callback(
+      [weak = std::weak_ptr(self)] {
+        if (const auto impl = weak.lock()) impl->end_pass();
+      },
+      std::min(depth + 1, autograd::pass_depth()));
   // Not earlier: programs may reset gradients between forward and backward.
   for (const std::size_t i : unused) mark_ready(i);
 }
 
 void Reducer::Impl::add_gradient(std::size_t parameter) {
-  check(!ready[parameter], "DistributedDataParallel: parameter ", names[parameter],
-        options.static_graph
-            ? " received a gradient, but had none in the first step; static_graph = true requires every "
-              "step to use the same parameters"
-            : " received a gradient twice in one backward pass, or although the outputs of the last "
-              "forward do not depend on it");
+  if (options.static_graph && !count_gradient(parameter)) return;
   mark_ready(parameter);
   order.push_back(parameter);
+}
+
+// Under static_graph: whether this is the last gradient of the parameter in this pass. Unknown in the first one, which
+// communicates at its end.
+bool Reducer::Impl::count_gradient(std::size_t parameter) {
+  if (learned) return --missing[parameter] == 0;
+  if (times[parameter]++ > 0) std::erase(order, parameter);
+  order.push_back(parameter);
+  return false;
 }
 
 // Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros; one
@@ -262,8 +305,8 @@ void Reducer::Impl::end_pass() {
     if (learning())
       learn_unused();
     else if (options.unused_late && options.find_unused_parameters && !options.static_graph)
-      add_missing_to(unused);
-    if (!queue.all_started()) fail_incomplete();
+      add_missing();
+    if (!queue.all_started()) fail_incomplete(options, names, ready);
     finish();
   } catch (...) {
     fail(std::current_exception());
@@ -284,42 +327,35 @@ void Reducer::Impl::finish() {
   expecting = queued = false;
 }
 
-// Later passes rethrow `error`; the other processes are told, as they would wait for this one.
+// Later passes rethrow `error`; the other processes are told, as they would wait for this one. Gradients that have been sent
+// are dropped, because the group may still write to them while the caller goes on.
 void Reducer::Impl::fail(const std::exception_ptr& error) {
+  for (std::size_t k = 0; k < queue.started(); ++k)
+    for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) {
+      Tensor& grad = parameters[buckets[k].parameters[j]].mutable_grad();
+      if (grad.defined() && grad.data_ptr() == buckets[k].views[j].data_ptr()) grad.reset();
+    }
   expecting = queued = false;
   failure = error;
   abort_with(*group, error, "an exception in backward");
 }
 
-void Reducer::Impl::fail_incomplete() const {
-  std::string list;
-  int count = 0;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!ready[i] && ++count <= 10) list += (list.empty() ? "" : ", ") + names[i];
-  if (count > 10) list += ", …";
-  const char* cure =
-      options.static_graph ? "static_graph = true requires every step to use the same parameters"
-      : options.find_unused_parameters
-          ? "find_unused_parameters = true requires the loss to use every output of forward; return only "
-            "those that it "
-            "uses"
-          : "if forward does not use every parameter in every step, set find_unused_parameters = true";
-  tandem::fail("DistributedDataParallel: ", count, " of ", parameters.size(),
-               " parameters had no gradient in the backward pass: ", list, "; ", cure);
-}
-
 // Under static_graph the first backward pass shows which parameters are unused.
 void Reducer::Impl::learn_unused() {
   learned = true;
-  add_missing_to(remembered);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (times[i] == 0) remembered.push_back(i);
+    mark_ready(i);
+  }
   unused = remembered;
+  start_complete();
 }
 
 // The parameters without a gradient take part with zeros.
-void Reducer::Impl::add_missing_to(std::vector<std::size_t>& list) {
+void Reducer::Impl::add_missing() {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (ready[i]) continue;
-    list.push_back(i);
+    unused.push_back(i);
     mark_ready(i);
   }
   start_complete();

@@ -56,8 +56,9 @@ struct ReducerOptions {
   /// of which the loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
   /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
-  /// Whether every step uses the same parameters. The first backward pass, which communicates only at its end, shows
-  /// which are unused; until then the graph is searched as above, later it is not.
+  /// Whether every step uses the same parameters equally often. The first backward pass, which communicates only at its
+  /// end, shows which are unused; until then the graph is searched as above, later it is not. Passes nested in backward may
+  /// then reach a parameter several times; otherwise they may reach it once.
   bool static_graph = false;
   /// For find_unused_parameters: whether a parameter may lack a gradient although outputs depend on it in the graph, as on
   /// several devices, where one node links all parameters of a replica. It then counts as unused at the end of the pass.

@@ -172,17 +172,19 @@ void ServerReplica::send_by(const std::vector<Bucket>& buckets, const Tensor& in
   inbox_ = inbox;
   channel_ = std::make_unique<Channel>(device, inbox.device());
   channel_->free_receiver();  // waits for the zero fill
-  hooks_ =
-      GradientHooks(flat.parameters(), [this, places = places_of(buckets_, offsets.size())](std::size_t i) {
-        if (!sending_) return;
-        queue_.arrived(places[i].bucket);
-        queue_.start_complete([&](std::size_t k) { send(buckets_[k]); });
+  hooks_ = GradientHooks(
+      flat.parameters(),
+      [this](std::size_t i) {
+        if (sending_) arrivals_.arrived(i, [&](std::size_t k) { send(buckets_[k]); });
+      },
+      [this](std::size_t i) {
+        if (sending_) arrivals_.arriving(i);
       });
 }
 
 void ServerReplica::begin_sending() {
   if (!channel_) return;
-  queue_.begin(buckets_);
+  arrivals_.begin(buckets_, places_of(buckets_, offsets.size()));
   sending_ = true;
 }
 
@@ -193,7 +195,7 @@ void ServerReplica::send(const Bucket& bucket) {
 void ServerReplica::end_sending() {
   if (!channel_) return;
   if (!sending_) begin_sending();
-  queue_.start_all([&](std::size_t k) { send(buckets_[k]); });
+  arrivals_.start_all([&](std::size_t k) { send(buckets_[k]); });
   sending_ = false;
 }
 
@@ -230,9 +232,14 @@ void ServerReplica::collect_into_tree() {
 }
 
 void ServerReplica::tell(GroupSum& sum, std::size_t number) {
-  hooks_ = GradientHooks(flat.parameters(), [this, &sum, number](std::size_t i) {
-    if (summing) sum.arrived(number, i);
-  });
+  hooks_ = GradientHooks(
+      flat.parameters(),
+      [this, &sum, number](std::size_t i) {
+        if (summing) sum.arrived(number, i);
+      },
+      [this, &sum, number](std::size_t i) {
+        if (summing) sum.arriving(number, i);
+      });
 }
 
 void ServerReplica::forget_gradients() {

@@ -126,7 +126,7 @@ struct ServerReplica {
  private:
   void send(const Bucket& bucket);
   std::vector<Bucket> buckets_;
-  BucketQueue queue_;
+  ReplicaArrivals arrivals_;
   Tensor inbox_;
   std::unique_ptr<Channel> channel_;
   bool sending_ = false;
