@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
@@ -23,6 +24,13 @@ using parallel::BucketPlace;
 using parallel::make_buckets;
 using parallel::places_of;
 
+namespace {
+// Whether they are the same memory.
+bool is_same(const Tensor& grad, const Tensor& view) {
+  return grad.data_ptr() == view.data_ptr() && grad.is_contiguous();
+}
+}  // namespace
+
 struct Reducer::Impl {
   std::vector<Tensor> parameters;
   std::vector<std::string> names;
@@ -34,8 +42,10 @@ struct Reducer::Impl {
   bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
   bool learned = false;             // static_graph: `remembered` is known
   std::vector<std::size_t> remembered;
-  std::vector<std::size_t> times;        // static_graph: by parameter, gradients per step
-  std::vector<char> used_anywhere;       // static_graph: by parameter, whether any process uses it
+  std::vector<std::size_t> times;  // static_graph: by parameter, gradients per step
+  std::vector<char>
+      used_anywhere;  // by parameter, whether any process used it; under static_graph in the first step
+  std::vector<char> used_before;         // by parameter, whether passes that stayed on this process used it
   std::optional<BackwardAnchor> anchor;  // for steps in which this process uses no parameter
 
   // ---- one backward pass
@@ -63,7 +73,7 @@ struct Reducer::Impl {
   void begin_backward(const std::shared_ptr<Impl>& self);
   void add_gradient(std::size_t parameter);
   bool count_gradient(std::size_t parameter);
-  void mark_ready(std::size_t parameter);
+  void mark_ready(std::size_t parameter, bool used = true);
   void start_complete();
   void start(Bucket& bucket);
   void end_pass();
@@ -72,7 +82,7 @@ struct Reducer::Impl {
   void add_missing();
   void follow_order();
   bool uses_nothing(const Tensors& outputs);
-  void drop_unused();
+  void keep_unused();
   std::vector<char> gather_used();
   void fail(const std::exception_ptr& error);
 };
@@ -96,6 +106,7 @@ Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
   s.buckets = make_buckets(s.parameters, parallel::backward_order(s.parameters.size()),
                            s.options.first_bucket_bytes, s.options.bucket_bytes);
   s.places = places_of(s.buckets, s.parameters.size());
+  s.used_before.assign(s.parameters.size(), 0);
   hooks_ = parallel::GradientHooks(
       s.parameters,
       [weak = std::weak_ptr(impl_)](std::size_t i) {
@@ -224,7 +235,10 @@ void Reducer::Impl::arriving(std::size_t parameter, const std::shared_ptr<Impl>&
 // Called after the gradient of a parameter has been accumulated, or when the outputs depend on none.
 void Reducer::Impl::arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self) {
   const std::lock_guard lock(mutex);
-  if (!averages()) return;
+  if (!averages()) {
+    if (parameter) used_before[*parameter] = 1;
+    return;
+  }
   try {
     begin_backward(self);
     if (parameter) add_gradient(*parameter);
@@ -245,7 +259,7 @@ void Reducer::Impl::begin_backward(const std::shared_ptr<Impl>& self) {
       },
       std::min(depth + 1, autograd::pass_depth()));
   // Not earlier: programs may reset gradients between forward and backward.
-  for (const std::size_t i : unused) mark_ready(i);
+  for (const std::size_t i : unused) mark_ready(i, false);
 }
 
 void Reducer::Impl::add_gradient(std::size_t parameter) {
@@ -263,9 +277,10 @@ bool Reducer::Impl::count_gradient(std::size_t parameter) {
   return false;
 }
 
-// Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros; one
-// that was accumulated before, e.g. under no_sync, is part of the sum.
-void Reducer::Impl::mark_ready(std::size_t parameter) {
+// Moves the gradient into its bucket, unless it is there already. Without a gradient this process adds zeros. An unused
+// parameter adds what was accumulated before, e.g. under no_sync, and keeps that until it is known whether any process
+// used it.
+void Reducer::Impl::mark_ready(std::size_t parameter, bool used) {
   const NoGradGuard no_grad;
   const BucketPlace place = places[parameter];
   Bucket& bucket = buckets[place.bucket];
@@ -273,9 +288,12 @@ void Reducer::Impl::mark_ready(std::size_t parameter) {
   Tensor& grad = parameters[parameter].mutable_grad();
   if (!grad.defined()) {
     view.zero_();
-  } else if (grad.data_ptr() != view.data_ptr() || !grad.is_contiguous()) {
+    used_before[parameter] = 0;  // it was reset since
+  } else if (is_same(grad, view)) {
+    if (!used) grad = grad.clone();
+  } else {
     view.copy_(grad);
-    grad = view.detach();
+    if (used) grad = view.detach();
   }
   ready[parameter] = 1;
   queue.arrived(place.bucket);
@@ -322,7 +340,7 @@ void Reducer::Impl::finish() {
     if (result.finish) result.finish();
   }
   started.clear();
-  drop_unused();
+  keep_unused();
   if (!rebuilt) follow_order();
   expecting = queued = false;
 }
@@ -345,7 +363,7 @@ void Reducer::Impl::learn_unused() {
   learned = true;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (times[i] == 0) remembered.push_back(i);
-    mark_ready(i);
+    mark_ready(i, times[i] > 0);
   }
   unused = remembered;
   start_complete();
@@ -356,26 +374,28 @@ void Reducer::Impl::add_missing() {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (ready[i]) continue;
     unused.push_back(i);
-    mark_ready(i);
+    mark_ready(i, false);
   }
   start_complete();
 }
 
 std::vector<char> Reducer::Impl::gather_used() {
   Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
-  for (const std::size_t i : unused) used.data_ptr<int>()[i] = 0;
+  for (const std::size_t i : unused) used.data_ptr<int>()[i] = used_before[i];
   used = gather_rows(*group, used).amax(0);
   return std::vector<char>(used.data_ptr<int>(), used.data_ptr<int>() + parameters.size());
 }
 
-// A parameter that no process used keeps the gradient that it had, as it does without processes.
-void Reducer::Impl::drop_unused() {
-  if (!may_lack_gradients()) return;
-  if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Tensor& grad = parameters[i].mutable_grad();
-    if (used_anywhere[i] && !grad.defined()) grad = buckets[places[i].bucket].views[places[i].index].detach();
+// A parameter that no process used keeps the gradient that it had, as it does without processes; the others get the
+// average.
+void Reducer::Impl::keep_unused() {
+  if (may_lack_gradients()) {
+    if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
+    for (const std::size_t i : unused)
+      if (used_anywhere[i])
+        parameters[i].mutable_grad() = buckets[places[i].bucket].views[places[i].index].detach();
   }
+  used_before.assign(parameters.size(), 0);
 }
 
 // Whether the outputs depend on no parameter. Finds the unused parameters, except under static_graph.
@@ -407,10 +427,10 @@ void Reducer::Impl::follow_order() {
     order[i] = static_cast<std::size_t>(shared.data_ptr<int64_t>()[i]);
   std::vector<Bucket> arranged =
       make_buckets(parameters, order, options.first_bucket_bytes, options.bucket_bytes);
-  places = places_of(arranged, parameters.size());
+  const std::vector<BucketPlace> before = std::exchange(places, places_of(arranged, parameters.size()));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor& grad = parameters[i].mutable_grad();
-    if (!grad.defined()) continue;
+    if (!grad.defined() || !is_same(grad, buckets[before[i].bucket].views[before[i].index])) continue;
     Tensor& view = arranged[places[i].bucket].views[places[i].index];
     view.copy_(grad);
     grad = view.detach();

@@ -52,8 +52,9 @@ HookResult bf16_compress_hook(ProcessGroup& group, const GradBucket& bucket);
 struct ReducerOptions {
   int64_t bucket_bytes = 4 << 20;
   int64_t first_bucket_bytes = 1 << 20;  ///< small, so that communication starts early
-  /// Whether parameters may lack a gradient in some steps. Every forward then searches the graph of its outputs, all
-  /// of which the loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
+  /// Whether parameters may lack a gradient in some steps. A parameter that no process has used since the last averaged
+  /// pass, not even under no_sync, keeps its .grad(). Every forward searches the graph of its outputs, all of which the
+  /// loss must use. Outputs that depend on no parameter are replaced by copies that require a gradient, so
   /// backward can run on a process that uses none.
   bool find_unused_parameters = false;
   /// Whether every step uses the same parameters equally often. The first backward pass, which communicates only at its

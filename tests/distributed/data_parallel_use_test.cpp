@@ -125,6 +125,54 @@ TEST_CASE("an unused parameter whose gradient is reset after forward contributes
   });
 }
 
+TEST_CASE("a parameter that no process uses keeps its gradient, with any hook") {
+  for (const bool static_graph : {false, true})
+    on_ranks(3, [&](const GroupPtr& group) {
+      auto net = seeded<TwoHeadsImpl>();
+      TwoHeads model(net, {.process_group = group,
+                           .find_unused_parameters = !static_graph,
+                           .static_graph = static_graph,
+                           .comm_hook = bf16_compress_hook});
+      const Tensor own = full({4, 5}, 0.1 + group->rank()), copy = own.clone();
+      net->never->weight.mutable_grad() = own;
+      for (int step = 0; step < 3; ++step) {
+        loss_of(model->forward(inputs_of(group->rank()), false)).backward();
+        CHECK(net->never->weight.grad().is_same(own));
+        CHECK(own.equal(copy));
+        CHECK_FALSE(net->extra->weight.grad().defined());
+      }
+      if (static_graph) return;
+      // Also if it has been averaged, and is a part of a bucket.
+      loss_of(model->forward(inputs_of(group->rank()), true)).backward();
+      net->extra->weight.mutable_grad().mul_(group->rank() + 1.1);
+      const Tensor changed = net->extra->weight.grad().clone();
+      for (int step = 0; step < 3; ++step) {
+        loss_of(model->forward(inputs_of(group->rank()), false)).backward();
+        CHECK(net->extra->weight.grad().equal(changed));
+      }
+    });
+}
+
+TEST_CASE("a parameter that was used under no_sync only is averaged") {
+  on_ranks(2, [&](const GroupPtr& group) {
+    auto net = seeded<TwoHeadsImpl>();
+    TwoHeads model(net, {.process_group = group, .find_unused_parameters = true});
+    const auto accumulate = [&] {
+      const auto here_only = model->no_sync();
+      loss_of(model->forward(inputs_of(group->rank()), true)).backward();
+    };
+    accumulate();
+    loss_of(model->forward(inputs_of(group->rank()), false)).backward();
+    check_equal(*net, averaged<TwoHeadsImpl>(2, [](TwoHeadsImpl& m, int rank) {
+      return loss_of(m.forward(inputs_of(rank), true)) + loss_of(m.forward(inputs_of(rank), false));
+    }));
+    accumulate();
+    model->zero_grad();
+    loss_of(model->forward(inputs_of(group->rank()), false)).backward();
+    CHECK_FALSE(net->extra->weight.grad().defined());
+  });
+}
+
 TEST_CASE("static_graph remembers which parameters the first step did not use") {
   on_ranks(3, [&](const GroupPtr& group) {
     auto net = seeded<TwoHeadsImpl>();

@@ -27,6 +27,7 @@ struct NetImpl : nn::Cloneable<NetImpl> {
     other = register_module("other", nn::Linear(5, 4));
   }
   Tensor forward(Tensor x) { return third(tanh(second(tanh(first(x))))); }
+  Tensor forward(Tensor x, Tensor uses_other) { return forward(x, uses_other[0].item<float>() > 0); }
   Tensor forward(Tensor x, bool uses_other) { return uses_other ? forward(x) + other(x) : forward(x); }
   nn::Linear first{nullptr}, second{nullptr}, third{nullptr}, other{nullptr};
 };
@@ -224,6 +225,50 @@ TEST_CASE("parameters that no device uses are found when backward ends") {
     model->forward(batch_of(0), false).mean().backward();
   });
   for (const std::string& error : errors) CHECK(error.find("other.weight") != std::string::npos);
+}
+
+TEST_CASE(
+    "a parameter that some devices use has the gradient of the whole batch, and keeps its own if none does") {
+  const Devices two(2);
+  const auto loss = [](const Tensor& out) { return out.pow(2).mean(); };
+  on_ranks(2, [&](const GroupPtr& group) {
+    auto net = seeded<NetImpl>();
+    Net model(net, DistributedDataParallelOptions{.process_group = group,
+                                                  .devices = kTwo,
+                                                  .bucket_bytes = 64,
+                                                  .first_bucket_bytes = 64,
+                                                  .find_unused_parameters = true});
+    const int64_t rank = group->rank();
+    for (int used = 0; used < 32;
+         ++used) {  // bit k: device k % 2 of rank k / 2; bit 4: a gradient is there before
+      CAPTURE(used);
+      std::vector<float> bits;
+      for (int k = 0; k < 4; ++k) bits.push_back(static_cast<float>(used >> k & 1));
+      const Tensor flags = tensor(bits), x = batch_of(used);
+      // One process computes the whole batch.
+      auto whole = seeded<NetImpl>();
+      Tensors outs;
+      for (int64_t k = 0; k < 4; ++k)
+        outs.push_back(whole->forward(x.narrow(0, 2 * k, 2), flags.narrow(0, k, 1)));
+      loss(cat(outs)).backward();
+      model->zero_grad();
+      const Tensor before = full({4, 5}, static_cast<double>(rank + 1)), &other = net->other->weight;
+      if (used >> 4) other.mutable_grad() = before;
+      loss(model->forward(x.narrow(0, 4 * rank, 4), flags.narrow(0, 2 * rank, 2).repeat_interleave(2)))
+          .backward();
+      const auto parameters = net->parameters(), expected = whole->parameters();
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const bool had = parameters[i].is_same(other) && used >> 4 != 0;
+        REQUIRE(parameters[i].grad().defined() == (had || expected[i].grad().defined()));
+        if (had && !expected[i].grad().defined())
+          CHECK((parameters[i].grad().is_same(before) &&
+                 before.equal(full_like(before, static_cast<double>(rank + 1)))));
+        else if (parameters[i].grad().defined())
+          CHECK(allclose(parameters[i].grad(), had ? expected[i].grad() + 1.5 : expected[i].grad(), 1e-4,
+                         1e-6));
+      }
+    }
+  });
 }
 
 TEST_CASE("no_sync, evaluation, buffers and processes with fewer batches on several devices") {
