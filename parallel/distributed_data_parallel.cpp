@@ -41,7 +41,7 @@ Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& gr
                   .first_bucket_bytes = options.first_bucket_bytes,
                   .find_unused_parameters = options.find_unused_parameters,
                   .static_graph = options.static_graph,
-                  .unused_late = options.devices.size() > 1,
+                  .several_devices = options.devices.size() > 1,
                   .comm_hook = options.comm_hook});
 }
 

@@ -322,7 +322,7 @@ void Reducer::Impl::end_pass() {
   try {
     if (learning())
       learn_unused();
-    else if (options.unused_late && options.find_unused_parameters && !options.static_graph)
+    else if (options.several_devices && options.find_unused_parameters && !options.static_graph)
       add_missing();
     if (!queue.all_started()) fail_incomplete(options, names, ready);
     finish();
@@ -410,11 +410,14 @@ bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
   return all;
 }
 
-// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks.
+// After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks. With several
+// devices there that order would differ between runs, and with it the bits of sums over three or more processes, so the
+// buckets stay as they are.
 void Reducer::Impl::follow_order() {
   rebuilt = true;
   if (options.find_unused_parameters && !options.static_graph)
     return;  // the order may change with every step
+  if (options.several_devices) order.clear();
   std::vector<char> seen(parameters.size(), 0);
   for (const std::size_t i : order) seen[i] = 1;
   for (std::size_t i = parameters.size(); i-- > 0;)

@@ -61,9 +61,11 @@ struct ReducerOptions {
   /// end, shows which are unused; until then the graph is searched as above, later it is not. Passes nested in backward may
   /// then reach a parameter several times; otherwise they may reach it once.
   bool static_graph = false;
-  /// For find_unused_parameters: whether a parameter may lack a gradient although outputs depend on it in the graph, as on
-  /// several devices, where one node links all parameters of a replica. It then counts as unused at the end of the pass.
-  bool unused_late = false;
+  /// Whether replicas on other devices add to the gradients. Then the buckets keep their first order, because the
+  /// order of arrival depends on which device is faster. With find_unused_parameters a parameter may lack a gradient
+  /// although outputs depend on it in the graph, where one node links many parameters of a replica; it counts as unused at
+  /// the end of the pass.
+  bool several_devices = false;
   CommHook comm_hook = allreduce_hook;
 };
 

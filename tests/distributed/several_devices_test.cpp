@@ -185,6 +185,34 @@ TEST_CASE("gradients are added in the order of the devices, whichever comes firs
   LargeImpl::reached = nullptr;
 }
 
+TEST_CASE("the order of the buckets does not depend on which device is faster") {
+  const Devices two(2);
+  for (const int slow : {0, 1}) {
+    LargeImpl::reached = [slow](Device device) {
+      if (device.index() == slow) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    on_ranks(2, [&](const GroupPtr& group) {
+      std::vector<int64_t> sizes;
+      DistributedDataParallel<LargeImpl> model(
+          seeded<LargeImpl>(),
+          DistributedDataParallelOptions{.process_group = group,
+                                         .devices = kTwo,
+                                         .bucket_bytes = 1,
+                                         .first_bucket_bytes = 1,
+                                         .comm_hook = [&](ProcessGroup& within, const GradBucket& bucket) {
+                                           sizes.push_back(bucket.parameters()[0].numel());
+                                           return allreduce_hook(within, bucket);
+                                         }});
+      for (int step = 0; step < 2; ++step) {
+        sizes.clear();
+        model->forward(batch_of(step)).pow(2).mean().backward();
+        CHECK(sizes == std::vector<int64_t>{8000, 320000, 40, 200});
+      }
+    });
+  }
+  LargeImpl::reached = nullptr;
+}
+
 TEST_CASE("in a group of one process the bits are those of DataParallel") {
   const Devices two(2);
   auto net = net_without_other();
