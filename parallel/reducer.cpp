@@ -1,21 +1,14 @@
 #include "tandem/parallel/reducer.h"
 
-#include <algorithm>
-#include <exception>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/meta.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/parallel/backward_anchor.h"
-#include "tandem/parallel/buckets.h"
 #include "tandem/parallel/gradient_hooks.h"
 #include "tandem/parallel/model_sync.h"
 #include "tandem/parallel/reducer_errors.h"
+#include "tandem/parallel/reducer_impl.h"
 
 namespace tandem::distributed {
 
@@ -30,62 +23,6 @@ bool is_same(const Tensor& grad, const Tensor& view) {
   return grad.data_ptr() == view.data_ptr() && grad.is_contiguous();
 }
 }  // namespace
-
-struct Reducer::Impl {
-  std::vector<Tensor> parameters;
-  std::vector<std::string> names;
-  std::shared_ptr<ProcessGroup> group;
-  ReducerOptions options;
-
-  std::vector<Bucket> buckets;
-  std::vector<BucketPlace> places;  // by parameter
-  bool rebuilt = false;             // the first step is over; the buckets follow rank 0's backward
-  bool learned = false;             // static_graph: `remembered` is known
-  std::vector<std::size_t> remembered;
-  std::vector<std::size_t> times;  // static_graph: by parameter, gradients per step
-  std::vector<char>
-      used_anywhere;  // by parameter, whether any process used it; under static_graph in the first step
-  std::vector<char> used_before;         // by parameter, whether passes that stayed on this process used it
-  std::optional<BackwardAnchor> anchor;  // for steps in which this process uses no parameter
-
-  // ---- one backward pass
-  std::mutex mutex;        // parameters on several devices are ready on several threads
-  bool expecting = false;  // prepare() was called and the gradients have not been reduced yet
-  bool queued = false;     // end_pass() will run at the end of the pass
-  std::size_t depth = 0;   // how many passes forward ran in
-  std::vector<char> ready;
-  std::vector<std::size_t> order;  // in which gradients arrived
-  std::vector<std::size_t> unused;
-  std::vector<std::size_t> begun;    // by parameter, gradients that came or are being accumulated
-  std::vector<std::size_t> missing;  // static_graph: by parameter, gradients still to come
-  parallel::BucketQueue queue;
-  std::vector<HookResult> started;
-  std::exception_ptr failure;  // of an earlier reduction; the group has failed too
-
-  bool may_lack_gradients() const { return options.find_unused_parameters || options.static_graph; }
-  bool learning() const { return options.static_graph && !learned; }
-  void check_finished();
-  void check_parameters() const;
-  void begin();
-  bool averages() const;
-  void arriving(std::size_t parameter, const std::shared_ptr<Impl>& self);
-  void arrived(optional<std::size_t> parameter, const std::shared_ptr<Impl>& self);
-  void begin_backward(const std::shared_ptr<Impl>& self);
-  void add_gradient(std::size_t parameter);
-  bool count_gradient(std::size_t parameter);
-  void mark_ready(std::size_t parameter, bool used = true);
-  void start_complete();
-  void start(Bucket& bucket);
-  void end_pass();
-  void finish();
-  void learn_unused();
-  void add_missing();
-  void follow_order();
-  bool uses_nothing(const Tensors& outputs);
-  void keep_unused();
-  std::vector<char> gather_used();
-  void fail(const std::exception_ptr& error);
-};
 
 Reducer::Reducer(std::vector<Tensor> parameters, std::vector<std::string> names,
                  std::shared_ptr<ProcessGroup> group, ReducerOptions options)
@@ -351,63 +288,11 @@ void Reducer::Impl::fail(const std::exception_ptr& error) {
   for (std::size_t k = 0; k < queue.started(); ++k)
     for (std::size_t j = 0; j < buckets[k].parameters.size(); ++j) {
       Tensor& grad = parameters[buckets[k].parameters[j]].mutable_grad();
-      if (grad.defined() && grad.data_ptr() == buckets[k].views[j].data_ptr()) grad.reset();
+      if (grad.defined() && is_same(grad, buckets[k].views[j])) grad.reset();
     }
   expecting = queued = false;
   failure = error;
   abort_with(*group, error, "an exception in backward");
-}
-
-// Under static_graph the first backward pass shows which parameters are unused.
-void Reducer::Impl::learn_unused() {
-  learned = true;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (times[i] == 0) remembered.push_back(i);
-    mark_ready(i, times[i] > 0);
-  }
-  unused = remembered;
-  start_complete();
-}
-
-// The parameters without a gradient take part with zeros.
-void Reducer::Impl::add_missing() {
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (ready[i]) continue;
-    unused.push_back(i);
-    mark_ready(i, false);
-  }
-  start_complete();
-}
-
-std::vector<char> Reducer::Impl::gather_used() {
-  Tensor used = ones({1, static_cast<int64_t>(parameters.size())}, kInt);
-  for (const std::size_t i : unused) used.data_ptr<int>()[i] = used_before[i];
-  used = gather_rows(*group, used).amax(0);
-  return std::vector<char>(used.data_ptr<int>(), used.data_ptr<int>() + parameters.size());
-}
-
-// A parameter that no process used keeps the gradient that it had, as it does without processes; the others get the
-// average.
-void Reducer::Impl::keep_unused() {
-  if (may_lack_gradients()) {
-    if (!options.static_graph || !rebuilt) used_anywhere = gather_used();
-    for (const std::size_t i : unused)
-      if (used_anywhere[i])
-        parameters[i].mutable_grad() = buckets[places[i].bucket].views[places[i].index].detach();
-  }
-  used_before.assign(parameters.size(), 0);
-}
-
-// Whether the outputs depend on no parameter. Finds the unused parameters, except under static_graph.
-bool Reducer::Impl::uses_nothing(const Tensors& outputs) {
-  if (options.static_graph && learned) return remembered.size() == parameters.size();
-  const auto nodes = nodes_behind(outputs);
-  std::vector<std::size_t> absent;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!nodes.contains(autograd::gradient_edge(parameters[i]).node.get())) absent.push_back(i);
-  const bool all = absent.size() == parameters.size();
-  if (!options.static_graph) unused = std::move(absent);
-  return all;
 }
 
 // After the first step: arranges the buckets in the order in which rank 0 received its gradients, on all ranks. With several
