@@ -36,9 +36,9 @@ def results_after(size, step, *options, but=()):
         return job.results(LIMIT if step is not None else 30, but)
 
 
-def check_signal(kind, how, rank, pattern):
-    what = f"{kind}, {how.name} to rank {rank}"
-    with Job(4 if kind == "ddp" else 3, [worker, kind, LONG]) as job:
+def check_signal(kind, how, rank, pattern, devices=1):
+    what = f"{kind}, {devices} devices, {how.name} to rank {rank}"
+    with Job(4 if kind == "ddp" and devices == 1 else 3, [worker, kind, LONG, f"devices={devices}"]) as job:
         check(f"{what}: it begins", job.wait_for("step 5"))
         time.sleep(random.random() / 10)
         job.ranks[rank].send_signal(how)
@@ -49,11 +49,17 @@ def check_signal(kind, how, rank, pattern):
 
 def test_kill():
     check_signal("ddp", signal.SIGKILL, 2, "^rank 2 ended without a word")
+    check_signal("ddp", signal.SIGKILL, 1, "^rank 1 ended without a word", devices=2)
     check_signal("server", signal.SIGKILL, 1, "rank 1 ended without a word")
+    check_signal("server", signal.SIGKILL, 0, "rank 0", devices=2)
 
 
 def test_stop():
     check_signal("ddp", signal.SIGSTOP, 1, "^rank 1 did not reach (all_reduce|broadcast)")
+
+
+def test_stop_with_several_devices():
+    check_signal("ddp", signal.SIGSTOP, 2, "^rank 2 did not reach (all_reduce|broadcast)", devices=2)
 
 
 def test_stop_server():
@@ -61,10 +67,12 @@ def test_stop_server():
 
 
 def test_throw():
-    for kind, where in [("ddp", ""), ("server", "rank 1, cpu:0: ")]:
-        results = results_after(3, 9, kind, LONG, "fault=throw", "rank=1")
-        check_failed(f"{kind}, exception", {1: results.pop(1)}, f"{where}sample 7 is broken")
-        check_failed(f"{kind}, exception", results, f"^rank 1 aborted: .*{where}sample 7 is broken")
+    for kind, devices, where in [("ddp", 1, ""), ("ddp", 2, ""), ("server", 1, "rank 1, cpu:0: "),
+                                 ("server", 2, "rank 1, cpu:0: ")]:
+        what = f"{kind}, {devices} devices, exception"
+        results = results_after(3, 9, kind, LONG, f"devices={devices}", "fault=throw", "rank=1")
+        check_failed(what, {1: results.pop(1)}, f"{where}sample 7 is broken")
+        check_failed(what, results, f"^rank 1 aborted: .*{where}sample 7 is broken")
 
 
 def read(path):
@@ -118,14 +126,27 @@ def test_nan():
     check("NaN, skipped: the same bits", len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
 
 
+# DistributedDataParallel averages what it gets: NaN reaches all ranks in the same step, and they stay equal.
+def test_nan_is_averaged():
+    for devices in (1, 2):
+        results = results_after(3, None, "ddp", "steps=15", f"devices={devices}", "fault=nan", "rank=1")
+        for rank, (code, out, error) in results.items():
+            finite = re.findall(r"^step (\d+)( not finite)?$", out, re.M)
+            check(f"NaN, averaged: rank {rank}: {code} {error} {out}",
+                  code == 0 and [int(step) for step, bad in finite if bad] == list(range(10, 15)) and len(finite) == 15)
+        check("NaN, averaged: the same bits", len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
+
+
 def test_short():
     results = results_after(3, 9, "ddp", LONG, "fault=short", "rank=1")
     check_failed("fewer batches", {1: results.pop(1)}, "^destroy_process_group: ranks 0, 2 did not call it within 5000 ms")
     check_failed("fewer batches", results, "^rank 1 left the group .* before broadcast", "DistributedDataParallel::join")
-    results = results_after(3, None, "ddp", "steps=15", "fault=short", "rank=1", "join=1")
-    for rank, (code, out, error) in results.items():
-        check(f"fewer batches, join: rank {rank}: {code} {error}", code == 0 and ("step 14" in out) == (rank != 1))
-    check("fewer batches, join: the same bits", len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
+    for devices in (1, 2):
+        results = results_after(3, None, "ddp", "steps=15", f"devices={devices}", "fault=short", "rank=1", "join=1")
+        for rank, (code, out, error) in results.items():
+            check(f"fewer batches, join: rank {rank}: {code} {error}", code == 0 and ("step 14" in out) == (rank != 1))
+        check("fewer batches, join: the same bits",
+              len({re.search("hash .*", out)[0] for _, out, _ in results.values()}) == 1)
 
 
 # Before their first use calls are compared; later the ranks notice after the timeout that theirs do not fit.

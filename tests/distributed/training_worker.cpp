@@ -3,9 +3,10 @@
 //   training_worker server|ddp [NAME=VALUE]...
 //
 // server: ParameterServer with 8 shards, so that the bits do not depend on the number of processes. ddp:
-// DistributedDataParallel. Prints "step N" after every step and, at the end, "hash SHA256" of the parameters
-// (and, of a server, the buffers: the statistics of batch norm differ in DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an exception, whose
-// message is on stderr.
+// DistributedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the end it
+// prints "hash SHA256" of the parameters (and, of a server, the buffers: the statistics of batch norm differ in
+// DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an exception,
+// whose message is on stderr.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct Settings {
   int64_t steps = 20, bytes = 4 << 20, hidden = 256;
   int64_t save_every = 0;      // by rank 0; 0: at the end only
   int64_t timeout = 5000;      // of the group, in milliseconds
+  int64_t devices = 1;         // logical CPU devices per process
   int64_t rank = -1, at = 10;  // where and when the fault happens
   bool skip = false;           // losses that are not finite
   bool join = false;
@@ -45,13 +47,10 @@ Settings parse(int argc, char** argv) {
   Settings out;
   const std::map<std::string, std::string*> texts{
       {"backend", &out.backend}, {"save", &out.save}, {"load", &out.load}, {"fault", &out.fault}};
-  const std::map<std::string, int64_t*> numbers{{"steps", &out.steps},
-                                                {"bytes", &out.bytes},
-                                                {"hidden", &out.hidden},
-                                                {"save_every", &out.save_every},
-                                                {"timeout", &out.timeout},
-                                                {"rank", &out.rank},
-                                                {"at", &out.at}};
+  const std::map<std::string, int64_t*> numbers{{"steps", &out.steps},     {"bytes", &out.bytes},
+                                                {"hidden", &out.hidden},   {"save_every", &out.save_every},
+                                                {"timeout", &out.timeout}, {"devices", &out.devices},
+                                                {"rank", &out.rank},       {"at", &out.at}};
   const std::map<std::string, bool*> flags{{"skip", &out.skip}, {"join", &out.join}};
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -142,7 +141,9 @@ void end_step(const Job& job, int64_t step, const std::function<void(const std::
   const bool last = step + 1 == settings.steps;
   const bool now = last || (settings.save_every > 0 && (step + 1) % settings.save_every == 0);
   if (!settings.save.empty() && now && job.group.rank() == 0) save_to(settings.save);
-  std::printf("step %lld\n", static_cast<long long>(step));
+  bool finite = true;
+  for (const Tensor& p : job.net->parameters()) finite = finite && p.detach().isfinite().all().item<bool>();
+  std::printf("step %lld%s\n", static_cast<long long>(step), finite ? "" : " not finite");
   std::fflush(stdout);
 }
 
@@ -172,6 +173,12 @@ void load_parts(const std::string& path, Parts&... parts) {
   (take(parts), ...);
 }
 
+std::vector<Device> devices_of(const Settings& settings) {
+  std::vector<Device> out;
+  for (int64_t i = 0; i < settings.devices; ++i) out.emplace_back(kCPU, static_cast<DeviceIndex>(i));
+  return out;
+}
+
 void train_server(const Job& job) {
   const Settings& settings = job.settings;
   parallel::ServerOptions options;
@@ -179,7 +186,7 @@ void train_server(const Job& job) {
   options.group = job.group.shared_from_this();
   options.bucket_bytes = settings.bytes;
   if (settings.skip) options.not_finite = parallel::NotFinite::kSkip;
-  parallel::ParameterServer<NetImpl> server(job.net, {"cpu:0"}, options);
+  parallel::ParameterServer<NetImpl> server(job.net, devices_of(settings), options);
   optim::SGD optimizer(server.parameters(), optim::SGDOptions(0.1).momentum(0.9));
   if (!settings.load.empty()) load_parts(settings.load, *job.net, optimizer, server);
   for (int64_t step = server.steps(); step < settings.steps; ++step) {
@@ -196,8 +203,9 @@ void train_server(const Job& job) {
 
 void train_ddp(const Job& job) {
   const Settings& settings = job.settings;
-  distributed::DistributedDataParallel<NetImpl> model(
-      job.net, {.bucket_bytes = settings.bytes, .first_bucket_bytes = settings.bytes});
+  distributed::DistributedDataParallel<NetImpl> model(job.net, {.devices = devices_of(settings),
+                                                                .bucket_bytes = settings.bytes,
+                                                                .first_bucket_bytes = settings.bytes});
   optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   const auto loop = [&] {
     for (int64_t step = 0; step < settings.steps; ++step) {
@@ -239,6 +247,7 @@ void run(const std::string& kind, const Settings& settings) {
         {.backend = settings.backend, .timeout = distributed::Milliseconds(settings.timeout)});
     std::printf("connected %.2f\n", seconds_now() - begin);
     manual_seed(static_cast<uint64_t>(group->rank()));  // rank 0's counts
+    cpu::set_device_count(static_cast<int>(settings.devices));
     const Job job{settings, *group, make_net(settings, group->rank())};
     if (job.faulty("other", -1)) group->all_reduce(ones({3}))->wait();
     kind == "server" ? train_server(job) : train_ddp(job);
