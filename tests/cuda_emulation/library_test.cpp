@@ -1,7 +1,8 @@
-// cuBLAS, cuBLASLt, cuDNN and CUB against results computed by hand.
+// cuBLAS, cuBLASLt, cuDNN, cuFFT and CUB against results computed by hand.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cudnn.h>
+#include <cufft.h>
 #include <cub/cub.cuh>
 
 #include <limits>
@@ -221,6 +222,43 @@ TEST_CASE("emulation: CUB's two-phase calls") {
   REQUIRE(cub::DeviceReduce::Max(more.data, bytes, in.data, count.data, 5) == cudaSuccess);
   CHECK(count.values()[0] == 5);
   cudaGetLastError();
+}
+
+TEST_CASE(
+    "emulation: transforms of two lines of four points; inputs of transforms to real numbers are lost") {
+  const std::vector<double> reals{1, 2, 3, 4, 0, 1, 0, 0};
+  const std::vector<double> spectrum{10, 0, -2, 2, -2, 0, 1, 0, 0, -1, -1, 0};
+  const Array<double> in(reals), half(12), back(8), workspace(64);
+  const auto plan_of = [&](cufftType type) {
+    cufftHandle plan = 0;
+    long long n = 4;
+    std::size_t bytes = 0;
+    CHECK(cufftCreate(&plan) == CUFFT_SUCCESS);
+    CHECK(cufftSetAutoAllocation(plan, 0) == CUFFT_SUCCESS);
+    CHECK(cufftMakePlanMany64(plan, 1, &n, nullptr, 1, n, nullptr, 1, n, type, 2, &bytes) == CUFFT_SUCCESS);
+    CHECK(bytes <= 64 * sizeof(double));
+    return plan;
+  };
+  const auto near = [](const std::vector<double>& a, const std::vector<double>& b) {
+    for (std::size_t i = 0; i < b.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-12));
+  };
+  const cufftHandle forward = plan_of(CUFFT_D2Z), inverse = plan_of(CUFFT_Z2D), both = plan_of(CUFFT_Z2Z);
+  const auto complex = [](const Array<double>& a) { return reinterpret_cast<cufftDoubleComplex*>(a.data); };
+  CHECK(cufftExecD2Z(forward, in.data, complex(half)) == CUFFT_NO_WORKSPACE);
+  for (const cufftHandle plan : {forward, inverse, both})
+    CHECK(cufftSetWorkArea(plan, workspace.data) == CUFFT_SUCCESS);
+  CHECK(cufftExecD2Z(forward, in.data, complex(half)) == CUFFT_SUCCESS);
+  near(half.values(), spectrum);
+  CHECK(cufftExecZ2D(inverse, complex(half), back.data) == CUFFT_SUCCESS);
+  near(back.values(), {4, 8, 12, 16, 0, 4, 0, 0});
+  CHECK(half.values()[0] != half.values()[0]);
+
+  const Array<double> z({1, 0, 2, 0, 3, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0});
+  CHECK(cufftExecZ2Z(both, complex(z), complex(z), CUFFT_INVERSE) == CUFFT_SUCCESS);
+  near(z.values(), {10, 0, -2, -2, -2, 0, -2, 2, 1, 0, 0, 1, -1, 0, 0, -1});
+  CHECK(cufftExecD2Z(both, in.data, complex(half)) == CUFFT_INVALID_VALUE);
+  for (const cufftHandle plan : {forward, inverse, both}) CHECK(cufftDestroy(plan) == CUFFT_SUCCESS);
+  CHECK(cufftDestroy(both) == CUFFT_INVALID_PLAN);
 }
 
 }  // namespace tandem::cuda_emulation
