@@ -1,5 +1,7 @@
-// unfold: windows along a dimension. Gradient: the windows' gradients added at their positions, one position
-// within the window at a time, which fixes the order of additions.
+// unfold: windows along a dimension. Gradient: the windows' gradients added at their positions, `step` positions within
+// the windows at a time, which do not overlap; this fixes the order of additions.
+#include "tandem/autograd/ops/unfold.h"
+
 #include <algorithm>
 
 #include "tandem/autograd/ops/view.h"
@@ -17,14 +19,14 @@ struct UnfoldMap {
   void put(const Tensor& zeros, const Tensor& values) const {
     if (values.numel() == 0) return;
     const auto d = static_cast<std::size_t>(dim);
-    Dims shape(zeros.sizes()), strides(zeros.strides()), from(values.strides());
-    shape[d] = values.sizes()[d];
-    const int64_t element = strides[d], inside = from.back();
+    Dims shape(values.sizes()), strides(zeros.strides());
+    const int64_t element = strides[d], inside = values.stride(-1);
     strides[d] *= step;
-    from.pop_back();
-    for (int64_t k = 0; k < size; ++k) {
+    strides.push_back(element);
+    for (int64_t k = 0; k < size; k += step) {
+      shape.back() = std::min(step, size - k);
       const Tensor target = alias(zeros, shape, strides, k * element);
-      const Tensor part = alias(values, shape, from, values.storage_offset() + k * inside);
+      const Tensor part = alias(values, shape, values.strides(), values.storage_offset() + k * inside);
       backend(zeros).binary.value.get<ops::Add>()(target, target, part, 1);
     }
   }
@@ -61,6 +63,22 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
     node->map.step = step;
   }
   return out;
+}
+
+Tensor unfold_backward(const Tensor& grad_in, IntArrayRef input_sizes, int64_t dim, int64_t size,
+                       int64_t step) {
+  dim = wrap_dim(dim, static_cast<int64_t>(input_sizes.size()));
+  check(!input_sizes.empty() && size >= 1 && step >= 1 && size <= input_sizes[static_cast<std::size_t>(dim)],
+        "unfold_backward: a window ", size, " with step ", step, " does not fit dimension ", dim, " of ",
+        input_sizes);
+  step = std::min(step, input_sizes[static_cast<std::size_t>(dim)] + 1);  // a longer step never applies
+  Dims sizes(input_sizes);
+  sizes[static_cast<std::size_t>(dim)] = (sizes[static_cast<std::size_t>(dim)] - size) / step + 1;
+  sizes.push_back(size);
+  check(grad_in.sizes() == IntArrayRef(sizes), "unfold_backward: expected windows ", sizes, " of a tensor ",
+        input_sizes, "\n  grad_in ", grad_in);
+  UnfoldMap map{Dims(input_sizes), dim, size, step};
+  return put_back(map, grad_in);
 }
 
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {

@@ -49,6 +49,7 @@ std::vector<Operation> volume_operations();
 std::vector<Operation> loss_operations();
 std::vector<Operation> recurrent_operations();
 std::vector<Operation> attention_operations();
+std::vector<Operation> fft_operations();
 
 /// In Python: torch.NAME with the last argument as its dtype.
 inline std::string with_dtype(const char* name) {

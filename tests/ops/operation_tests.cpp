@@ -30,11 +30,11 @@ OpTest test_of(const Operation& f, const Example& e) {
 }  // namespace
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all =
-      joined({reduction_operations, view_operations, index_operations, complex_operations,
-              composite_operations, linalg_operations, decomposition_operations, matrix_operations,
-              special_operations, ternary_operations, factory_operations, numeric_operations, nn_operations,
-              volume_operations, loss_operations, recurrent_operations, attention_operations});
+  static const std::vector<Operation> all = joined(
+      {reduction_operations, view_operations, index_operations, complex_operations, composite_operations,
+       linalg_operations, decomposition_operations, matrix_operations, special_operations, ternary_operations,
+       factory_operations, numeric_operations, nn_operations, volume_operations, loss_operations,
+       recurrent_operations, attention_operations, fft_operations});
   return all;
 }
 

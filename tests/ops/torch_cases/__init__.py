@@ -8,7 +8,7 @@ guarantee the first one, so ties are drawn for them.
 import json
 import subprocess
 
-from torch_cases import (attention, composites, decompositions, extreme, factories, images, indexing, matmul, networks, numeric,  # noqa: F401
+from torch_cases import (attention, composites, decompositions, extreme, factories, fft, images, indexing, matmul, networks, numeric,  # noqa: F401
                          pairs, pointwise, programs, recurrent, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
 from torch_cases.described import resolve, split
