@@ -844,6 +844,19 @@ class Tensor {
   Tensor orgqr(const Tensor& input2) const;
   Tensor ormqr(const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false) const;
 
+  // ---- stft.h
+  Tensor stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length, const Tensor& window,
+              bool normalized, optional<bool> onesided = nullopt, optional<bool> return_complex = nullopt,
+              optional<bool> align_to_window = nullopt) const;
+  Tensor stft(int64_t n_fft, optional<int64_t> hop_length = nullopt, optional<int64_t> win_length = nullopt,
+              const Tensor& window = {}, bool center = true, std::string_view pad_mode = "reflect",
+              bool normalized = false, optional<bool> onesided = nullopt,
+              optional<bool> return_complex = nullopt, optional<bool> align_to_window = nullopt) const;
+  Tensor istft(int64_t n_fft, optional<int64_t> hop_length = nullopt, optional<int64_t> win_length = nullopt,
+               const Tensor& window = {}, bool center = true, bool normalized = false,
+               optional<bool> onesided = nullopt, optional<int64_t> length = nullopt,
+               bool return_complex = false) const;
+
   // ---- special functions (autograd/ops/special.h)
   Tensor lgamma() const;
   Tensor& lgamma_() const;

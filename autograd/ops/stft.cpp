@@ -164,4 +164,24 @@ Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, op
   return end > whole ? constant_pad_nd(out, {0, end - whole}) : out;
 }
 
+Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
+                    const Tensor& window, bool normalized, optional<bool> onesided,
+                    optional<bool> return_complex, optional<bool> align_to_window) const {
+  return tandem::stft(*this, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+                      align_to_window);
+}
+Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
+                    const Tensor& window, bool center, std::string_view pad_mode, bool normalized,
+                    optional<bool> onesided, optional<bool> return_complex,
+                    optional<bool> align_to_window) const {
+  return tandem::stft(*this, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+                      return_complex, align_to_window);
+}
+Tensor Tensor::istft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
+                     const Tensor& window, bool center, bool normalized, optional<bool> onesided,
+                     optional<int64_t> length, bool return_complex) const {
+  return tandem::istft(*this, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
+                       return_complex);
+}
+
 }  // namespace tandem
