@@ -49,7 +49,7 @@ LAYERS = {
     "models": ("models/", "core autograd nn nn/layers"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
-    "compat": ("compat/**", "tandem.h core"),
+    "compat": ("compat/**", "tandem.h core pt"),
     "cli": ("cli/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets parallel/distributed parallel models"),
     "examples": ("examples/", "core autograd datasets parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",

@@ -50,6 +50,7 @@
 #include <variant>
 #include <vector>
 
+#include "tandem/nn/files/pt/pt.h"
 #include "tandem/tandem.h"
 #include "torch/detail/check.h"
 #include "torch/detail/core.h"
@@ -72,6 +73,8 @@
 namespace torch {
 using tandem::CPUGeneratorImpl;
 using tandem::CUDAGeneratorImpl;
+using tandem::pickle_load;  // programs that call these link tandem_pt
+using tandem::pickle_save;
 namespace detail {
 using tandem::detail::createCPUGenerator;
 using tandem::detail::getDefaultCPUGenerator;

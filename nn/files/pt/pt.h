@@ -17,8 +17,9 @@ namespace serialize {
 /// the file share it in the result, as windows on their storages. They are on the CPU unless `device` is given; which
 /// device they were saved from does not matter.
 ///
-/// Throws Error, naming `path`, when the file is missing, damaged or refused; on tensors of dtypes that Tandem lacks, on
-/// sparse and quantised ones, on dictionaries with keys other than strings and numbers, and on more than 100 levels.
+/// Throws Error, naming `path`, when the file is missing, damaged (TANDEM_IGNORE_CHECKSUMS=1 ignores checksums) or refused;
+/// on tensors of dtypes that Tandem lacks, on sparse and quantised ones, on dictionaries with keys other than strings and
+/// numbers, and on more than 100 levels.
 IValue load_pt(const std::string& path, const optional<Device>& device = nullopt);
 /// The same for a file in memory; `name` replaces the path in messages.
 IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
