@@ -59,14 +59,16 @@ ScalarType type_of(const Tensor& self, const Tensor& a, const Tensor& b) {
 }
 ScalarType addcmul_type(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   const ScalarType type = type_of(self, a, b);
-  check(!value.isFloatingPoint() || is_floating_point(type), "addcmul: value ", value,
+  check(!value.isFloatingPoint() || is_differentiable(type), "addcmul: value ", value,
         " must be an integer because the result is ", type);
+  check(!value.isComplex() || is_complex(type), "addcmul: value ", value,
+        " must be real because the result is ", type);
   return type;
 }
 ScalarType addcdiv_type(const Tensor& self, const Tensor& a, const Tensor& b) {
   const ScalarType type = type_of(self, a, b);
-  const bool quotient = is_floating_point(a.dtype()) || is_floating_point(b.dtype());
-  check(is_floating_point(type) && quotient, "addcdiv: not defined for integers (", type,
+  const bool quotient = is_differentiable(a.dtype()) || is_differentiable(b.dtype());
+  check(is_differentiable(type) && quotient, "addcdiv: not defined for integers (", type,
         "); use self + value * (a / b)");
   return type;
 }
@@ -83,7 +85,9 @@ void store(const Tensor& self, const Tensor& out, const char* operation) {
 }  // namespace
 
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  Tensor out = ternary_raw<ops::Addcmul>(self, a, b, addcmul_type(self, a, b, value), value);
+  const ScalarType type = addcmul_type(self, a, b, value);
+  if (is_complex(type)) return self + a * b * value;
+  Tensor out = ternary_raw<ops::Addcmul>(self, a, b, type, value);
   if (auto* node = record<AddcmulBackward>(out, self, a, b)) {
     if (node->needs(2)) node->a.save(a);
     if (node->needs(1)) node->b.save(b);
@@ -92,7 +96,9 @@ Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return out;
 }
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  Tensor out = ternary_raw<ops::Addcdiv>(self, a, b, addcdiv_type(self, a, b), value);
+  const ScalarType type = addcdiv_type(self, a, b);
+  if (is_complex(type)) return self + a / b * value;
+  Tensor out = ternary_raw<ops::Addcdiv>(self, a, b, type, value);
   if (auto* node = record<AddcdivBackward>(out, self, a, b)) {
     if (node->needs(2)) node->a.save(a);
     if (node->needs(1) || node->needs(2)) node->b.save(b);
@@ -102,12 +108,14 @@ Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   check_lerp(self, end, self);
+  if (self.is_complex()) return self + (end - self) * weight;
   Tensor out = ternary_raw<ops::Lerp>(self, end, weight, self.dtype());
   if (auto* node = record<LerpBackward>(out, self, end)) node->number = weight.toDouble();
   return out;
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check_lerp(self, end, weight);
+  if (self.is_complex()) return self + (end - self) * weight;
   Tensor out = ternary_raw<ops::Lerp>(self, end, weight, self.dtype());
   if (auto* node = record<LerpBackward>(out, self, end, weight)) {
     node->weight.save(weight);
@@ -137,7 +145,7 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
   check_result_fits("addcmul_", *this, type);
   return inplace(
       *this, "addcmul_", Before::kAlias,
-      [&] { store(*this, ternary_raw<ops::Addcmul>(detach(), a, b, type, value), "addcmul_"); },
+      [&] { store(*this, tandem::addcmul(detach(), a.detach(), b.detach(), value), "addcmul_"); },
       [&](const Tensor& before) { return tandem::addcmul(before, a, b, value); }, a, b);
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
@@ -145,21 +153,21 @@ Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) 
   check_result_fits("addcdiv_", *this, type);
   return inplace(
       *this, "addcdiv_", Before::kAlias,
-      [&] { store(*this, ternary_raw<ops::Addcdiv>(detach(), a, b, type, value), "addcdiv_"); },
+      [&] { store(*this, tandem::addcdiv(detach(), a.detach(), b.detach(), value), "addcdiv_"); },
       [&](const Tensor& before) { return tandem::addcdiv(before, a, b, value); }, a, b);
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end, *this);
   return inplace(
       *this, "lerp_", Before::kAlias,
-      [&] { store(*this, ternary_raw<ops::Lerp>(detach(), end, weight, dtype()), "lerp_"); },
+      [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
       [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end);
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end, weight);
   return inplace(
       *this, "lerp_", Before::kClone,
-      [&] { store(*this, ternary_raw<ops::Lerp>(detach(), end, weight, dtype()), "lerp_"); },
+      [&] { store(*this, tandem::lerp(detach(), end.detach(), weight), "lerp_"); },
       [&](const Tensor& before) { return tandem::lerp(before, end, weight); }, end, weight);
 }
 

@@ -33,8 +33,9 @@ struct AddmmBackward final : Node {
 Dims check_product(const char* operation, int64_t rank, const Tensor& self, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
   for (const Scalar& factor : {beta, alpha})
-    check(is_floating_point(a.dtype()) || factor.isIntegral(true), operation, ": the factor ", factor,
-          " must be an integer because the result is ", a.dtype());
+    check(is_complex(a.dtype()) || (is_floating_point(a.dtype()) && !factor.isComplex()) ||
+              factor.isIntegral(true),
+          operation, ": the factor ", factor, " must be an integer because the result is ", a.dtype());
   check(a.dim() == rank && b.dim() == rank, operation, ": expected a and b with ", rank, " dimensions\n  a ",
         a, "\n  b ", b);
   check(rank == 2 || a.size(0) == b.size(0), operation, ": batch sizes differ: ", a.size(0), " and ",
@@ -51,6 +52,10 @@ Dims check_product(const char* operation, int64_t rank, const Tensor& self, cons
 
 Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                    const Scalar& alpha, const Dims& sizes) {
+  if (a.is_complex()) {
+    const Tensor product = scaled(matmul(a, b), alpha);
+    return beta.equal(0) ? product : scaled(self, beta) + product;
+  }
   Tensor out = empty_raw(sizes, a.dtype(), a.device());
   if (!beta.equal(0)) copy_raw(out, self);
   backend(a).linalg.matmul(out, a, b, beta, alpha);
@@ -84,7 +89,7 @@ Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, con
   return inplace(
       *this, "addmm_", Before::kAlias,
       [&] {
-        if (is_contiguous() && a.storage() != storage() && b.storage() != storage())
+        if (is_contiguous() && !is_complex() && a.storage() != storage() && b.storage() != storage())
           backend(*this).linalg.matmul(*this, a, b, beta, alpha);
         else
           copy_raw(*this, tandem::addmm(detach(), a, b, beta, alpha));

@@ -11,9 +11,9 @@ Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& bet
                     const char* operation) {
   check(broadcast_sizes(self.sizes(), product.sizes(), operation) == Dims(product.sizes()), operation,
         ": self ", self, " does not broadcast to the product ", product);
-  const Tensor scaled = alpha.toDouble() == 1 ? product : product * alpha;
-  if (beta.toDouble() == 0) return scaled;
-  return (beta.toDouble() == 1 ? self : self * beta) + scaled;
+  const Tensor scaled = alpha.equal(1) ? product : product * alpha;
+  if (beta.equal(0)) return scaled;
+  return (beta.equal(1) ? self : self * beta) + scaled;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ using namespace autograd;
 
 Tensor fold(const Tensor& self, IntArrayRef dim, bool keepdim,
             const KernelFunction<ReduceKernels::Fold>& kernel, ScalarType type) {
+  if (self.is_complex()) return fold(self.detach().to(kBool), dim, keepdim, kernel, type);
   const uint32_t mask = dim_mask(dim, self.dim());
   Tensor out = empty_raw(reduced_sizes(self.sizes(), mask, true), type, self.device());
   kernel(out, self, mask);

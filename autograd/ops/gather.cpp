@@ -82,7 +82,11 @@ void scatter_into(const Tensor& out, int64_t dim, const Tensor& index, const Ten
   const auto& kernels = backend(out).index;
   const Tensor to = at_least_1d(out), at = at_least_1d(index);
   const Tensor from = src.storage() == out.storage() ? at_least_1d(src.clone()) : at_least_1d(src);
-  if (add)
+  if (add && to.is_complex()) {
+    Dims sizes(at.sizes());
+    sizes.push_back(2);
+    kernels.scatter_add(parts_raw(to), dim, at.unsqueeze(-1).expand(sizes).contiguous(), parts_raw(from));
+  } else if (add)
     kernels.scatter_add(to, dim, at, from);
   else
     kernels.scatter(to, dim, at, from);

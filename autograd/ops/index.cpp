@@ -5,6 +5,7 @@
 // there for self, and g read there for the values.
 #include "tandem/autograd/ops/index.h"
 
+#include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -105,7 +106,9 @@ void write(const Tensor& out, const AdvancedIndex& at, const Tensor& given, bool
   const Tensor to = alias(out, sizes, strides, out.storage_offset());
   const Tensor places = alias(offsets, {offsets.numel()}, {1}, 0);
   const auto dim = static_cast<int64_t>(layout.first);
-  if (accumulate)
+  if (accumulate && to.is_complex())  // part by part, so twice as far
+    kernels.put_add(parts_raw(to), dim, places * 2, parts_raw(rows));
+  else if (accumulate)
     kernels.put_add(to, dim, places, rows);
   else
     kernels.put(to, dim, places, rows);

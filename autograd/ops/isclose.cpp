@@ -5,6 +5,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -35,14 +36,22 @@ bool all_true(const Tensor& t) { return t.sum().item<int64_t>() == t.numel(); }
 }  // namespace
 
 Tensor isnan(const Tensor& self) { return self != self; }
-Tensor isinf(const Tensor& self) { return against_infinity<ops::AbsEq>(self, false); }
-Tensor isfinite(const Tensor& self) { return against_infinity<ops::AbsLt>(self, true); }
+Tensor isinf(const Tensor& self) {
+  if (self.is_complex()) return isinf(view_as_real(self.detach())).any(-1);
+  return against_infinity<ops::AbsEq>(self, false);
+}
+Tensor isfinite(const Tensor& self) {
+  if (self.is_complex()) return isfinite(view_as_real(self.detach())).all(-1);
+  return against_infinity<ops::AbsLt>(self, true);
+}
 Tensor Tensor::isnan() const { return tandem::isnan(*this); }
 Tensor Tensor::isinf() const { return tandem::isinf(*this); }
 Tensor Tensor::isfinite() const { return tandem::isfinite(*this); }
 
 Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> posinf,
                   optional<double> neginf) {
+  if (self.is_complex())
+    return on_parts(self, [&](const Tensor& parts) { return nan_to_num(parts, nan, posinf, neginf); });
   if (!self.is_floating_point()) return self.clone();
   double largest = 0;
   dispatch(self.dtype(), FloatTypes{}, "nan_to_num",

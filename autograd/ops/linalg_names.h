@@ -27,6 +27,5 @@ inline std::tuple<Tensor, Tensor> qr(const Tensor& self, bool some = true) {
 inline Tensor chain_matmul(TensorList matrices) {
   return matrices.size() == 1 ? matrices[0] : linalg_multi_dot(matrices);
 }
-inline Tensor adjoint(const Tensor& self) { return self.adjoint(); }
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/flip.h"
@@ -134,9 +135,9 @@ Tensor linalg_multi_dot(TensorList tensors) {
 }
 
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
-  check(x.is_floating_point() && y.is_floating_point(),
+  check(is_differentiable(x.dtype()) && is_differentiable(y.dtype()),
         "linalg.vecdot: expected floating point tensors\n  x ", x, "\n  y ", y);
-  return (x * y).sum({dim});
+  return (conj(x) * y).sum({dim});
 }
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {

@@ -36,7 +36,8 @@ Tensor restored(const Tensor& x, TwoDims d, bool keepdim) {
 
 Tensor typed(const Tensor& a, optional<ScalarType> dtype) {
   const Tensor x = as_type(a, dtype.value_or(a.dtype()));
-  check(x.is_floating_point(), "linalg.norm: expected a floating point tensor, got ", x, "; pass dtype");
+  check(is_differentiable(x.dtype()), "linalg.norm: expected a floating point or complex tensor, got ", x,
+        "; pass dtype");
   return x;
 }
 

@@ -31,7 +31,7 @@ Tensor mean(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTy
   const Tensor x = as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
   if (x.is_complex()) {
-    if (mask == 0) return x.clone();  // no dimensions; an empty list would stand for all of the parts'
+    if (x.dim() == 0) return x.clone();
     const Dims dims = Reduced{x.sizes(), mask, keepdim}.dims();
     return on_parts(x, [&](const Tensor& parts) { return parts.mean(dims, keepdim); });
   }

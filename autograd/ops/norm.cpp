@@ -57,7 +57,8 @@ struct NormBackward final : Node {
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
             optional<ScalarType> dtype) {
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
-  check(x.is_floating_point(), "norm: expected a floating point tensor, got ", x, "; pass dtype");
+  if (x.is_complex()) return tandem::norm(x.abs(), p, dim, keepdim);
+  check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");
   const double power = p.value_or(2).toDouble();
   const uint32_t mask = dim_mask(dim, x.dim());
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), x.dtype(), x.device());

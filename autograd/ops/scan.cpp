@@ -9,6 +9,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
@@ -69,7 +70,41 @@ Tensor scan(const Tensor& x, int64_t dim, bool reverse, const KernelFunction<Sca
 
 }  // namespace
 
+namespace {
+// The running products by doubling: after k steps an element is the product of the last 2^k.
+Tensor complex_running_product(const Tensor& x, int64_t dim, bool reverse) {
+  if (x.dim() == 0) return x.clone();
+  Tensor out = reverse ? x.flip({dim}) : x * 1;
+  const int64_t n = x.size(dim);
+  for (int64_t step = 1; step < n; step *= 2) {
+    const Tensor first = out.narrow(dim, 0, step);
+    out = cat({first, out.narrow(dim, step, n - step) * out.narrow(dim, 0, n - step)}, dim);
+  }
+  return reverse ? out.flip({dim}) : out;
+}
+// The product over a dimension by halving it.
+Tensor complex_prod(const Tensor& x, int64_t dim, bool keepdim) {
+  if (x.dim() == 0) return x.clone();
+  Tensor out = x;
+  while (out.size(dim) > 1) {
+    const int64_t n = out.size(dim), half = n / 2;
+    const Tensor product = out.narrow(dim, 0, half) * out.narrow(dim, half, half);
+    out = n % 2 == 0 ? product : cat({product, out.narrow(dim, n - 1, 1)}, dim);
+  }
+  if (out.size(dim) == 0) {
+    Dims sizes(out.sizes());
+    sizes[static_cast<std::size_t>(dim)] = 1;
+    out = ones(sizes, x.options());
+  }
+  return keepdim ? out.clone() : out.squeeze(dim).clone();
+}
+}  // namespace
+
 Tensor running_sum(const Tensor& x, int64_t dim, bool reverse) {
+  if (x.is_complex()) {
+    if (x.dim() == 0) return x.clone();
+    return on_parts(x, [&](const Tensor& parts) { return running_sum(parts, dim, reverse); });
+  }
   Tensor out = scan(x, dim, reverse, backend(x).scan.cumsum);
   if (auto* node = record<RunningSumBackward>(out, x)) {
     node->dim = dim;
@@ -79,6 +114,7 @@ Tensor running_sum(const Tensor& x, int64_t dim, bool reverse) {
 }
 
 Tensor running_product(const Tensor& x, int64_t dim, bool reverse) {
+  if (x.is_complex()) return complex_running_product(x, dim, reverse);
   Tensor out = scan(x, dim, reverse, backend(x).scan.cumprod);
   if (auto* node = record<RunningProductBackward>(out, x)) {
     node->self.save(x);
@@ -154,6 +190,7 @@ Tensor prod(const Tensor& self, int64_t dim, bool keepdim, optional<ScalarType> 
     return tandem::prod(as_type(self, type), dim, keepdim, kLong).to(type);
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   dim = wrap_dim(dim, x.dim());
+  if (x.is_complex()) return complex_prod(x, dim, keepdim);
   const uint32_t mask = 1u << dim;
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), type, x.device());
   backend(x).reduce.prod(out, x, mask);

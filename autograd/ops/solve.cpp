@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/diag.h"
 #include "tandem/autograd/ops/factories.h"
@@ -41,8 +43,22 @@ struct SolveBackward final : Node {
   Dims a_sizes, b_sizes;
 };
 
+// Unlike the decompositions, systems and inverses may be complex.
+void check_system(const char* operation, const Tensor& a) {
+  check_square(operation, a.is_complex() ? real(a.detach()) : a);
+}
+
+// [re(z), -im(z); im(z), re(z)], which multiplies the parts of vectors, one below the other, as z does.
+Tensor as_real_matrix(const Tensor& z) {
+  return cat({cat({real(z), -imag(z)}, -1), cat({imag(z), real(z)}, -1)}, -2);
+}
+
 // A X = B for matrices B.
 Tensor solve_matrices(const Tensor& a, const Tensor& b, Tensor& info) {
+  if (a.is_complex()) {
+    const Tensor x = solve_matrices(as_real_matrix(a), cat({real(b), imag(b)}, -2), info);
+    return complex(x.narrow(-2, 0, a.size(-1)), x.narrow(-2, a.size(-1), a.size(-1)));
+  }
   const LuFactors f = lu_factors(a);
   info = f.info;
   const Tensor permutation = permutation_of(f.pivots, a.size(-1));
@@ -68,7 +84,7 @@ bool is_vector(const Tensor& a, const Tensor& b) {
 }
 
 Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool left, Tensor& info) {
-  check_square(operation, a);
+  check_system(operation, a);
   check_alike(operation, "A", a, "B", b);
   const bool vector = is_vector(a, b);
   check(left || !vector, operation, ": B of vectors needs left = true\n  A ", a, "\n  B ", b);
@@ -84,7 +100,7 @@ Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool l
 struct InverseBackward final : Node {
   const char* name() const override { return "InverseBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor xt = x.unpack(*this).mT();
+    const Tensor xt = conj(x.unpack(*this).mT());
     out[0] = matmul(xt, matmul(g[0], xt)).neg();
   }
   void release() override { x.release(); }
@@ -92,7 +108,7 @@ struct InverseBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
-  check_square(operation, a);
+  check_system(operation, a);
   Tensor x, info;
   {
     const NoGradGuard no_grad;

@@ -60,7 +60,7 @@ Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarTyp
   const Tensor x = integral && type == kLong ? self : as_type(self, type);
   const uint32_t mask = dim_mask(dim, x.dim());
   if (x.is_complex()) {
-    if (mask == 0) return x.clone();  // no dimensions; an empty list would stand for all of the parts'
+    if (x.dim() == 0) return x.clone();
     const Dims dims = Reduced{x.sizes(), mask, keepdim}.dims();
     return on_parts(x, [&](const Tensor& parts) { return parts.sum(dims, keepdim); });
   }

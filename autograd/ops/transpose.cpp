@@ -1,4 +1,5 @@
 // transpose and t. Gradient: g transposed back.
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
 
@@ -40,11 +41,7 @@ Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
   return become_view(*this, "transpose_", [&](const Tensor& x) { return x.transpose(dim0, dim1); });
 }
 Tensor Tensor::t() const { return tandem::t(*this); }
-Tensor Tensor::adjoint() const {
-  if (dim() == 0) return *this;
-  check(dim() >= 2, "adjoint: expected a matrix or a batch of matrices, got ", *this);
-  return transpose(-2, -1);
-}
+Tensor Tensor::adjoint() const { return tandem::adjoint(*this); }
 Tensor Tensor::matrix_H() const {
   check(dim() == 2 || dim() == 0, "matrix_H: expected a matrix, got ", *this,
         "; use mH() for a batch of matrices");

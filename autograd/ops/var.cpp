@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
@@ -42,7 +43,13 @@ struct VarBackward final : Node {
 
 // mean: the mean of self with keepdim, if already known.
 Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
-  check(self.is_floating_point(), s.root ? "std" : "var", ": expected a floating point tensor, got ", self);
+  if (self.is_complex()) {  // the variances of both parts together
+    const Spread part{s.mask, s.correction, s.keepdim, false};
+    const Tensor sum = spread(real(self), part) + spread(imag(self), part);
+    return s.root ? sum.sqrt() : sum;
+  }
+  check(self.is_floating_point(), s.root ? "std" : "var",
+        ": expected a floating point or complex tensor, got ", self);
   const Dims sizes = reduced_sizes(self.sizes(), s.mask, true);
   Tensor out = empty_raw(sizes, self.dtype(), self.device());
   const double divisor =

@@ -67,9 +67,128 @@ std::vector<OpTest> arithmetic_tests() {
           "where", "torch.where(x0[..., 0] > 0, z(x0), z(x1))",
           [](const Tensors& z) { return where(tandem::real(z[0]) > 0, z[0], z[1]); }, kTwo),
       of_complex(
+          "reciprocal", "1 / z(x0)", [](const Tensors& z) { return z[0].reciprocal(); }, kOne),
+      of_complex(
+          "square", "z(x0).square()", [](const Tensors& z) { return z[0].square(); }, kOne),
+      of_complex(
+          "pow", "z(x0) ** z(x1)", [](const Tensors& z) { return z[0].pow(z[1]); }, kTwo),
+      of_complex(
+          "pow number", "z(x0) ** (1.5-2j)",
+          [](const Tensors& z) { return z[0].pow(Complex<double>(1.5, -2)); }, kOne),
+      of_complex(
+          "pow cube", "z(x0) ** 3", [](const Tensors& z) { return z[0].pow(3); }, kOne),
+      of_complex(
+          "pow of number", "(2+1j) ** z(x0)",
+          [](const Tensors& z) { return pow(Scalar(Complex<double>(2, 1)), z[0]); }, kOne),
+      of_complex(
+          "addcmul", "torch.addcmul(z(x0), z(x0), z(x1), value=2)",
+          [](const Tensors& z) { return addcmul(z[0], z[0], z[1], 2); }, kTwo),
+      of_complex(
+          "lerp", "torch.lerp(z(x0), z(x0) * 2, 0.3)",
+          [](const Tensors& z) { return lerp(z[0], z[0] * 2, 0.3); }, kOne),
+      of_complex(
           "sum", "z(x0).sum(0)", [](const Tensors& z) { return z[0].sum(0); }, kOne),
       of_complex(
           "mean", "z(x0).mean()", [](const Tensors& z) { return z[0].mean(); }, kOne),
+      of_complex(
+          "prod", "z(x0).prod(0)", [](const Tensors& z) { return z[0].prod(0); }, kOne),
+      of_complex(
+          "cumsum", "z(x0).cumsum(0)", [](const Tensors& z) { return z[0].cumsum(0); }, kOne),
+      of_complex(
+          "cumprod", "z(x0).cumprod(0)", [](const Tensors& z) { return z[0].cumprod(0); }, kOne),
+      of_complex(
+          "norm", "z(x0).norm()", [](const Tensors& z) { return z[0].norm(); }, kOne),
+      of_complex(
+          "norm 3", "torch.linalg.vector_norm(z(x0), 3, 0)",
+          [](const Tensors& z) { return linalg_vector_norm(z[0], 3, IntArrayRef(0)); }, kOne),
+      of_complex("var", "z(x0).var(0)", [](const Tensors& z) { return z[0].var(0); }, {{real({3, 4, 2})}}),
+      of_complex(
+          "any", "(z(x0) * 0).any()", [](const Tensors& z) { return (z[0] * 0).any(); }, kOne, false),
+  };
+}
+
+// Functions of one number by their names in PyTorch, away from the ends of branch cuts.
+std::vector<OpTest> function_tests() {
+  std::vector<OpTest> list;
+  const auto add = [&list](const char* name, Tensor (Tensor::*f)() const) {
+    OpTest test = of_complex(name, "", nullptr, kOne);
+    test.torch = concat("parts(torch.", name, "(z(x0)))");
+    test.fn = [f](const Tensors& x) {
+      return Tensors{view_as_real((complex(x[0].select(-1, 0), x[0].select(-1, 1)).*f)())};
+    };
+    list.push_back(std::move(test));
+  };
+  add("exp", &Tensor::exp);
+  add("exp2", &Tensor::exp2);
+  add("expm1", &Tensor::expm1);
+  add("log", &Tensor::log);
+  add("log2", &Tensor::log2);
+  add("log10", &Tensor::log10);
+  add("log1p", &Tensor::log1p);
+  add("sqrt", &Tensor::sqrt);
+  add("rsqrt", &Tensor::rsqrt);
+  add("sin", &Tensor::sin);
+  add("cos", &Tensor::cos);
+  add("tan", &Tensor::tan);
+  add("asin", &Tensor::asin);
+  add("acos", &Tensor::acos);
+  add("atan", &Tensor::atan);
+  add("sinh", &Tensor::sinh);
+  add("cosh", &Tensor::cosh);
+  add("tanh", &Tensor::tanh);
+  add("asinh", &Tensor::asinh);
+  add("acosh", &Tensor::acosh);
+  add("atanh", &Tensor::atanh);
+  add("sigmoid", &Tensor::sigmoid);
+  return list;
+}
+
+std::vector<OpTest> matrix_tests() {
+  const std::vector<std::vector<InputSpec>> matrices = {{real({3, 4, 2}), real({4, 2, 2})}},
+                                            vectors = {{real({4, 2}), real({4, 2})}},
+                                            square = {{real({3, 3, 2}), real({3, 2, 2})}};
+  return {
+      of_complex(
+          "mm", "z(x0) @ z(x1)", [](const Tensors& z) { return z[0].mm(z[1]); }, matrices),
+      of_complex("matmul batch", "z(x0) @ z(x1)", [](const Tensors& z) { return z[0].matmul(z[1]); },
+                 {{real({2, 3, 4, 2}), real({2, 4, 2, 2})}, {real({2, 3, 4, 2}), real({4, 2})}}),
+      of_complex(
+          "addmm", "torch.addmm(z(x0) @ z(x1), z(x0), z(x1), beta=2, alpha=1j)",
+          [](const Tensors& z) { return addmm(z[0].mm(z[1]), z[0], z[1], 2, Complex<double>(0, 1)); },
+          matrices),
+      of_complex(
+          "dot", "z(x0).dot(z(x1))", [](const Tensors& z) { return z[0].dot(z[1]); }, vectors),
+      of_complex(
+          "vdot", "torch.vdot(z(x0), z(x1))", [](const Tensors& z) { return z[0].vdot(z[1]); }, vectors),
+      of_complex(
+          "einsum", "torch.einsum('ij,jk->ki', z(x0), z(x1))",
+          [](const Tensors& z) {
+            return einsum("ij,jk->ki", {z[0], z[1]});
+          },
+          matrices),
+      of_complex(
+          "tensordot", "torch.tensordot(z(x0), z(x1), ([1], [0]))",
+          [](const Tensors& z) { return tensordot(z[0], z[1], {1}, {0}); }, matrices),
+      of_complex("kron", "torch.kron(z(x0), z(x1))", [](const Tensors& z) { return z[0].kron(z[1]); },
+                 {{real({2, 2, 2}), real({2, 1, 2})}}),
+      of_complex(
+          "solve", "torch.linalg.solve(z(x0) + 4 * torch.eye(3), z(x1))",
+          [](const Tensors& z) { return linalg_solve(z[0] + eye(3, z[0].options()) * 4, z[1]); }, square),
+      of_complex("inverse", "torch.inverse(z(x0) + 4 * torch.eye(3))",
+                 [](const Tensors& z) { return (z[0] + eye(3, z[0].options()) * 4).inverse(); },
+                 {{real({3, 3, 2})}}),
+      of_complex("index_add", "torch.index_add(z(x0), 0, torch.tensor([1, 1, 0]), z(x0) * 2)",
+                 [](const Tensors& z) {
+                   return z[0].index_add(0, tensor({1, 1, 0}).to(z[0].device()), z[0] * 2);
+                 },
+                 {{real({3, 4, 2})}}),
+      of_complex("scatter_add",
+                 "torch.scatter_add(z(x0), 1, torch.tensor([[1, 1], [0, 3], [2, 2]]), z(x0)[:, :2] * 2)",
+                 [](const Tensors& z) {
+                   return z[0].scatter_add(1, tensor({{1, 1}, {0, 3}, {2, 2}}).to(z[0].device()),
+                                           z[0].narrow(1, 0, 2) * 2);
+                 },
+                 {{real({3, 4, 2})}}),
   };
 }
 
@@ -79,8 +198,8 @@ std::vector<Operation> complex_operations() {
   return {
       {OPERATION(complex, T(CT, CT)), .tests = part_tests()},
       {OPERATION(polar, T(CT, CT)), .tests = arithmetic_tests()},
-      {OPERATION(view_as_real, T(CT))},
-      {OPERATION(view_as_complex, T(CT))},
+      {OPERATION(view_as_real, T(CT)), .tests = function_tests()},
+      {OPERATION(view_as_complex, T(CT)), .tests = matrix_tests()},
       {OPERATION(real, T(CT)), .examples = {{"real", "x0", {{tandem::testing::real({3, 4})}}}}},
       {OPERATION(conj, T(CT)), .examples = {{"conj", "x0", {{tandem::testing::real({3})}}}}},
       {OPERATION(conj_physical, T(CT)), .in_place =
