@@ -27,9 +27,11 @@ ScalarType dtype_named(const std::string& text, const std::string& tensor, const
 }
 
 std::string_view name_of(ScalarType type) {
-  return std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                      [type](const DtypeName& known) { return known.type == type; })
-      ->name;
+  const auto* found = std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                                   [type](const DtypeName& known) { return known.type == type; });
+  check(found != std::end(kDtypes), "safetensors has no dtype for ", type,
+        "; save view_as_real() of the tensor");
+  return found->name;
 }
 
 // "[2,3]"

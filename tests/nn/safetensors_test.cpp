@@ -28,7 +28,8 @@ std::string refusal(const std::string& bytes) {
 
 TEST_CASE("all dtypes and shapes survive a round trip") {
   OrderedDict<std::string, Tensor> tensors;
-  for (const ScalarType type : {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16})
+  for (const ScalarType type :
+       {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16, kComplexFloat})
     tensors.insert(std::string("dtype ") + name(type), arange(6, kFloat).view({2, 3}).to(type));
   tensors.insert("number", full({}, 2.5));
   tensors.insert("nothing", zeros({2, 0, 3}));
@@ -49,6 +50,13 @@ TEST_CASE("all dtypes and shapes survive a round trip") {
     CHECK(std::memcmp(read.data_ptr(), t.data_ptr(), t.nbytes()) == 0);
   }
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("complex128 has no place in a file") {
+  OrderedDict<std::string, Tensor> tensors;
+  tensors.insert("z", zeros({2}, kComplexDouble));
+  CHECK_THROWS_WITH_AS(serialize::safetensors_bytes(tensors), doctest::Contains("no dtype for complex128"),
+                       Error);
 }
 
 TEST_CASE("the exact bytes of a file") {
