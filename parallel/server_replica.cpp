@@ -226,9 +226,14 @@ void ServerReplica::look_at_gradients() {
 
 // Otherwise the gradients of all parameters would be in memory twice at the end of backward.
 void ServerReplica::collect_into_tree() {
-  hooks_ = GradientHooks(flat.parameters(), [this](std::size_t i) {
-    if (adding_shard) tree.collect(i, flat.parameters()[i]);
-  });
+  hooks_ = GradientHooks(
+      flat.parameters(),
+      [this](std::size_t i) {
+        if (adding_shard) tree.collect(i, flat.parameters()[i]);
+      },
+      [this](std::size_t i) {
+        if (adding_shard) tree.check_arriving(i);
+      });
 }
 
 void ServerReplica::tell(GroupSum& sum, std::size_t number) {

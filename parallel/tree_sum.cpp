@@ -66,19 +66,32 @@ void TreeSum::begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, co
                          const std::vector<int64_t>& offsets) {
   const NoGradGuard no_grad;
   leaf_ = leaf;
+  collected_.assign(parameters.size(), 0);
   // A right leaf needs no buffer.
   own_buffer_ =
       nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
   if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(parameters, like, offsets)});
 }
 
+void TreeSum::check_arriving(std::size_t i) const {
+  check(own_buffer_ || several_ || collected_[i] == 0, "ParameterServer: parameter ", i,
+        " would receive another gradient in the backward pass of shard ", leaf_,
+        ", but received one in those of the shards before; use it equally often in all shards");
+}
+
+// The first shard of each device and step has its own buffer, so it shows which parameters receive several gradients, as from
+// nested passes. Their sum is one operand of the tree, so it must be complete before it is added to the left leaf.
 void TreeSum::collect(std::size_t i, const Tensor& parameter) {
-  if (!own_buffer_) return;
+  if (collected_[i]++ > 0) several_ = true;
+  if (!own_buffer_ && several_) return;
   const NoGradGuard no_grad;
   Tensor& view = nodes_.back().sum.views[i];
   Tensor& grad = parameter.mutable_grad();
   if (!grad.defined() || grad.data_ptr() == view.data_ptr()) return;
-  view.copy_(grad);
+  if (own_buffer_)
+    view.copy_(grad);
+  else
+    view.add_(grad);
   grad = view.detach();
 }
 
@@ -87,12 +100,12 @@ void TreeSum::end_leaf(const std::vector<Tensor>& parameters) {
   Node& node = nodes_.back();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor& grad = parameters[i].grad();
-    if (own_buffer_ && grad.defined())
-      collect(i, parameters[i]);
-    else if (own_buffer_)
-      node.sum.views[i].zero_();
-    else if (grad.defined())
-      node.sum.views[i].add_(grad);
+    Tensor& view = node.sum.views[i];
+    if (!grad.defined()) {
+      if (own_buffer_) view.zero_();
+    } else if (grad.data_ptr() != view.data_ptr()) {
+      own_buffer_ ? view.copy_(grad) : view.add_(grad);
+    }
     parameters[i].mutable_grad().reset();
   }
   if (!own_buffer_) {

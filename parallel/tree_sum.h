@@ -38,7 +38,10 @@ class TreeSum {
   /// offsets[i]: where parameter i starts in it.
   void begin_leaf(int64_t leaf, const std::vector<Tensor>& parameters, const Tensor& like,
                   const std::vector<int64_t>& offsets);
-  /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, if there is one.
+  /// Before parameter i receives a gradient. Throws Error if it has been added to that of another shard already.
+  void check_arriving(std::size_t i) const;
+  /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, or adds it to that of the
+  /// left leaf, while it is in cache. Then .grad() is a view of this buffer.
   void collect(std::size_t i, const Tensor& parameter);
   /// Adds the current gradients of `parameters` as the shard of begin_leaf(), and resets them.
   void end_leaf(const std::vector<Tensor>& parameters);
@@ -58,6 +61,8 @@ class TreeSum {
   FlatSum first_;
   // Of the current leaf, which is the last node; otherwise it is added to the last node.
   bool own_buffer_ = false;
+  std::vector<int> collected_;  // by parameter, gradients that have arrived in this leaf
+  bool several_ = false;        // whether a parameter ever received several in one leaf
   std::vector<Node> nodes_;
   std::vector<FlatSum> spare_;
   std::size_t made_ = 0;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tandem/autograd/function.h"
+#include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 #include "tandem/parallel/parameter_server.h"
 #include "tandem/tandem.h"
@@ -261,4 +262,50 @@ TEST_CASE("ParameterServer refuses a gradient that follows one that has been sen
       for (const std::string& error : errors_of(devices, buckets, 1, {1, -2}))
         CHECK_MESSAGE(error.find("would receive another gradient") != std::string::npos, error);
     }
+}
+
+TEST_CASE(
+    "ParameterServer with shards has the same bits on any number of processes, with passes nested in "
+    "backward") {
+  const auto train = [](int processes, Uses uses) {
+    Tensors ends(static_cast<std::size_t>(processes));
+    on_ranks(processes, [&](const GroupPtr& group) {
+      const auto net = seeded<NetImpl>();
+      parallel::ParameterServer<NetImpl> server(net, {"cpu:0"}, {.shards = 4, .group = group});
+      optim::SGD optimizer(server.parameters(), 0.5);
+      for (int step = 0; step < 3; ++step) {
+        const Tensor x = cat({inputs_of(2 * step), inputs_of(2 * step + 1)});
+        const auto [begin, end] = shard_range(8, 4, processes, group->rank());
+        server.step(optimizer, Tensors{x.narrow(0, begin, end - begin)},
+                    [&](NetImpl& part, const Tensors& batch) {
+                      return part.forward(batch[0].clone(), uses.first, uses.second);
+                    });
+      }
+      Tensors flat;
+      for (const Tensor& p : net->parameters()) flat.push_back(p.detach().flatten());
+      ends[static_cast<std::size_t>(group->rank())] = cat(flat);
+    });
+    return ends;
+  };
+  for (const Uses uses : {Uses{1, 1}, {1, -1}, {-3, 1}, {1, -3}, {-2, -3}}) {
+    const Tensor expected = train(1, uses)[0];
+    for (const int processes : {2, 3, 4})
+      for (const Tensor& end : train(processes, uses)) CHECK(end.equal(expected));
+  }
+}
+
+TEST_CASE("a parameter that receives more gradients in a later shard is refused") {
+  parallel::ParameterServer<NetImpl> server(seeded<NetImpl>(), {"cpu:0"}, {.shards = 2});
+  optim::SGD optimizer(server.parameters(), 0.5);
+  int shard = 0;
+  const auto step = [&](int first, int second) {
+    server.step(optimizer, Tensors{inputs_of(0)}, [&](NetImpl& net, const Tensors& batch) {
+      return net.forward(batch[0].clone(), 1, shard++ % 2 == 0 ? first : second);
+    });
+  };
+  step(1, -1);
+  CHECK_THROWS_WITH(step(1, -2),
+                    doctest::Contains("would receive another gradient in the backward pass of shard 1"));
+  step(-2, 1);  // from now on gradients of later shards are added when these are complete
+  step(1, -2);
 }
