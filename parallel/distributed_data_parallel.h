@@ -20,7 +20,8 @@
 // A process may use several devices, as with DataParallel, which describes how arguments are split and results joined: a 0-d
 // result becomes a vector. The gradients of the loss are summed over the devices and then averaged over the processes, so the
 // loss should be a mean over the joined results. On the CPU and with equal parts whose sizes are powers of two, two devices
-// of one process have the same bits as two processes.
+// of one process have the same bits as two processes. Gradients of passes nested in backward are added as they come, so with
+// three or more devices the order may differ between runs.
 //
 // Freeze, convert and move parameters before wrapping: forward throws if they change afterwards.
 #pragma once
