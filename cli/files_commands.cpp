@@ -14,8 +14,10 @@ namespace tandem::cli {
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-  char start[4] = {};  // a zip archive starts with the signature of its first entry
-  return in.read(start, sizeof start) && std::memcmp(start, "PK\x03\x04", sizeof start) == 0;
+  char start[5] =
+      {};  // a zip archive starts with the signature of its first entry, an old file with a magic number
+  const std::string_view text(start, sizeof start);
+  return in.read(start, sizeof start) && (text.starts_with("PK\x03\x04") || text == "\x80\x02\x8a\x0al");
 }
 
 namespace {

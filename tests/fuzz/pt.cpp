@@ -1,4 +1,4 @@
-// PyTorch's .pt files. Checksums are ignored: otherwise hardly any mutated file would reach the pickle.
+// PyTorch's .pt files, old and new. Checksums are ignored: otherwise hardly any mutated file would reach the pickle.
 #include "tandem/nn/files/pt/pt.h"
 
 #include <cstdlib>

@@ -60,10 +60,12 @@ const char* kind_name(Node::Kind kind);
 /// The machine. Nodes live as long as it does; they may form cycles, as lists can contain themselves.
 class PickleMachine {
  public:
-  /// Errors name `file`.
+  /// `pickle` may be followed by other bytes. Errors name `file`.
   PickleMachine(std::string_view pickle, const std::string& file, const StorageReader& storages);
   /// Runs the pickle and returns its result. Throws Error on anything unknown, refused or out of bounds.
   Node* run();
+  /// The bytes of the pickle, after run().
+  std::size_t consumed() const { return size_ - rest_.size(); }
 
  private:
   bool step(unsigned char code);
@@ -121,6 +123,9 @@ IValue value_of(Node* node, const std::string& file);
 /// A pickle of `value` that refers to storages by their positions in `storages`; tensors that share a storage share it
 /// in the file. Throws Error for more than kMostLevels levels.
 std::string pickle(const IValue& value, std::vector<Tensor>& storages);
+
+/// Throws Error if `elements` are bool and one is neither 0 nor 1.
+void check_bools(const Tensor& elements, const std::string& key, const std::string& file);
 
 /// The name of a dtype's storage class in PyTorch, such as FloatStorage.
 std::string storage_type(ScalarType type);

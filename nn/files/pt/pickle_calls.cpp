@@ -124,13 +124,22 @@ Node* PickleMachine::typed_list(Name type, const std::vector<Node*>& arguments) 
   return list;
 }
 
-// ("storage", type, key, device, number of elements)
+void check_bools(const Tensor& elements, const std::string& key, const std::string& file) {
+  if (elements.dtype() != kBool) return;
+  const auto* bytes = static_cast<const unsigned char*>(elements.data_ptr());
+  for (int64_t i = 0; i < elements.numel(); ++i)
+    check(bytes[i] <= 1, file, ": element ", i, " of the bool storage ", key, " is ",
+          static_cast<int>(bytes[i]));
+}
+
+// ("storage", type, key, device, number of elements[, None])
 void PickleMachine::persistent() {
   const Node* id = pop(Node::kTuple, "the description of a storage");
   const std::vector<Node*>& p = id->items;
-  expect(p.size() == 5 && p[0]->kind == Node::kString && p[0]->text == "storage" &&
-             p[1]->kind == Node::kName && p[1]->name == Name::kStorageType && p[2]->kind == Node::kString &&
-             p[3]->kind == Node::kString && p[4]->kind == Node::kInt && p[4]->integer >= 0,
+  expect((p.size() == 5 || (p.size() == 6 && p[5]->kind == Node::kNone)) && p[0]->kind == Node::kString &&
+             p[0]->text == "storage" && p[1]->kind == Node::kName && p[1]->name == Name::kStorageType &&
+             p[2]->kind == Node::kString && p[3]->kind == Node::kString && p[4]->kind == Node::kInt &&
+             p[4]->integer >= 0,
          "a storage is not described by its type, key, device and size");
   Node* node = make(Node::kStorage);
   node->tensor = storages_({static_cast<ScalarType>(p[1]->integer), p[2]->text, p[4]->integer});

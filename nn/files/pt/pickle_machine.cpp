@@ -13,14 +13,14 @@ const char* kind_name(Node::Kind kind) {
 }
 
 PickleMachine::PickleMachine(std::string_view pickle, const std::string& file, const StorageReader& storages)
-    : rest_(pickle), size_(pickle.size()), file_(file), storages_(storages) {}
+    : rest_(pickle.substr(0, kMostPickleBytes)), size_(rest_.size()), file_(file), storages_(storages) {}
 
 void PickleMachine::refuse(const std::string& problem) const {
   fail(file_, ": ", problem, " (at byte ", size_ - rest_.size(), " of the pickle)");
 }
 
 std::string_view PickleMachine::take(uint64_t bytes) {
-  expect(bytes <= rest_.size(), "the pickle is truncated");
+  expect(bytes <= rest_.size(), "the pickle is truncated, or longer than 64 MiB");
   const std::string_view taken = rest_.substr(0, bytes);
   rest_.remove_prefix(bytes);
   return taken;
@@ -32,7 +32,7 @@ uint64_t PickleMachine::number(int bytes) {
 }
 std::string_view PickleMachine::line() {
   const std::size_t end = rest_.find('\n');
-  expect(end != std::string_view::npos, "the pickle is truncated");
+  expect(end != std::string_view::npos, "the pickle is truncated, or longer than 64 MiB");
   const std::string_view text = take(end);
   take(1);
   return text;
@@ -274,7 +274,6 @@ bool PickleMachine::step(unsigned char code) {
 }
 
 Node* PickleMachine::run() {
-  expect(size_ <= kMostPickleBytes, "the pickle is larger than 64 MiB");
   for (;;) {
     const auto code = static_cast<unsigned char>(take(1)[0]);
     if (code == '.') break;

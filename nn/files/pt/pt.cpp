@@ -6,11 +6,15 @@
 //   NAME/version     the format's version
 #include "tandem/nn/files/pt/pt.h"
 
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/atomic_file.h"
+#include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/zip_archive.h"
 
@@ -30,13 +34,6 @@ std::string root_of(const pt::ZipReader& zip, const std::string& file) {
   }
   check(found == 1, file, ": is not a file of torch.save: it has ", found, " entries NAME/data.pkl");
   return root;
-}
-
-void check_bools(const Tensor& t, const std::string& key, const std::string& file) {
-  const auto* bytes = static_cast<const unsigned char*>(t.data_ptr());
-  for (int64_t i = 0; i < t.numel(); ++i)
-    check(bytes[i] <= 1, file, ": element ", i, " of the bool storage ", key, " is ",
-          static_cast<int>(bytes[i]));
 }
 
 // Reads every storage once; as bytes, because tensors of several dtypes may share it.
@@ -65,7 +62,7 @@ class Storages {
           needed);
     Tensor out = from_blob(
         bytes.data_ptr(), {info.numel}, [bytes](void*) {}, TensorOptions(info.dtype));
-    if (info.dtype == kBool) check_bools(out, info.key, file_);
+    pt::check_bools(out, info.key, file_);
     return device_ ? out.to(*device_) : out;
   }
   Tensor bytes_of(const std::string& key) {
@@ -101,13 +98,32 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   return pt::value_of(machine.run(), file);
 }
 
+// As many bytes as kLegacyStart has, of a regular file: reading a pipe would take them.
+std::string start_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
+  std::string out(pt::kLegacyStart.size(), '\0');
+  std::ifstream in(path, std::ios::binary);
+  return in.read(out.data(), static_cast<std::streamsize>(out.size())) ? out : "";
+}
+
 }  // namespace
 
 IValue load_pt(const std::string& path, const optional<Device>& device) {
+  if (std::string bytes = start_of(path); bytes == pt::kLegacyStart) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    bytes = std::move(all).str();
+    check(in.good() && bytes.starts_with(pt::kLegacyStart), path, ": cannot be read");
+    return pt::parse_legacy(bytes, path, device);
+  }
   return load(pt::ZipReader::open(path), path, device);
 }
 IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
                 const optional<Device>& device) {
+  const std::string_view all(static_cast<const char*>(data), bytes);
+  if (all.starts_with(pt::kLegacyStart)) return pt::parse_legacy(all, name, device);
   return load(pt::ZipReader::of_memory(data, bytes, name), name, device);
 }
 

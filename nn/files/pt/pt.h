@@ -1,4 +1,4 @@
-// PyTorch's .pt and .pth files (torch.save of Python since version 1.6): tensors, dictionaries, lists, tuples, strings and
+// PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4): tensors, dictionaries, lists, tuples, strings and
 // numbers. In a library of its own: link tandem_pt (pkg-config tandem-pt), which needs libzip.
 //
 // Reading runs no code of the file and looks up nothing that it names: whatever is not data of these kinds is refused with

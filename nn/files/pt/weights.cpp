@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/nn/files/safetensors.h"
 
@@ -21,11 +22,13 @@ std::string keys_of(const GenericDict& dict) {
   return out.empty() ? "none" : out;
 }
 
-// A zip archive starts with the signature of its first entry.
-bool is_zip(const std::string& path) {
+// A zip archive starts with the signature of its first entry, an old file with a magic number.
+bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  char start[4] = {};
-  return in.read(start, sizeof start) && std::string(start, sizeof start) == "PK\x03\x04";
+  char start[5] = {};
+  const std::string_view text(start, sizeof start);
+  return in.read(start, sizeof start) &&
+         (text.starts_with("PK\x03\x04") || pt::kLegacyStart.starts_with(text));
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
 
 OrderedDict<std::string, Tensor> read_weights(const std::string& path, const WeightsOptions& options) {
   OrderedDict<std::string, Tensor> read("Entry");
-  if (is_zip(path)) {
+  if (is_pt(path)) {
     read = state_dict_of(load_pt(path), options.key());
   } else {
     check(options.key().empty(), path, ": is not a .pt file: there is nothing under the key ", options.key());

@@ -1,0 +1,109 @@
+// The format of torch.save before PyTorch 1.6.
+#include "tandem/nn/files/pt/legacy.h"
+
+#include <cstring>
+#include <map>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/nn/files/pt/pickle.h"
+
+namespace tandem::serialize::pt {
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::string& file) : rest_(bytes), file_(file) {}
+
+  /// The next pickle. Storages get memory, which fill() fills: their elements come after the pickle.
+  IValue next() {
+    const StorageReader reader = [this](const StorageInfo& info) { return storage(info); };
+    PickleMachine machine(rest_, file_, reader);
+    const IValue value = value_of(machine.run(), file_);
+    rest_.remove_prefix(machine.consumed());
+    return value;
+  }
+
+  void fill(const IValue& keys) {
+    check(keys.isList(), file_, ": lacks the list of its storages");
+    std::size_t filled = 0;
+    for (const IValue& key : keys.toListRef()) {
+      const auto found = storages_.find(key.toStringRef());
+      check(found != storages_.end(), file_, ": has a storage that no tensor uses: ", key.toStringRef());
+      Storage& storage = found->second;
+      check(!storage.filled, file_, ": storage ", found->first, " occurs twice");
+      int64_t numel = 0;
+      std::memcpy(&numel, take(sizeof numel).data(), sizeof numel);
+      check(numel == storage.elements.numel(), file_, ": storage ", found->first, " has ", numel,
+            " elements, expected ", storage.elements.numel());
+      const std::string_view bytes = take(storage.elements.nbytes());
+      if (!bytes.empty()) std::memcpy(storage.elements.data_ptr(), bytes.data(), bytes.size());
+      check_bools(storage.elements, found->first, file_);
+      storage.filled = true;
+      ++filled;
+    }
+    check(filled == storages_.size(), file_, ": lacks the elements of ", storages_.size() - filled,
+          " storages");
+  }
+
+  /// From now on, pickles get the storages on this device.
+  void move(Device device) {
+    for (auto& item : storages_) item.second.elements = item.second.elements.to(device);
+  }
+  std::string_view rest() const { return rest_; }
+  void rewind(std::string_view rest) { rest_ = rest; }
+
+ private:
+  struct Storage {
+    Tensor elements;
+    bool filled = false;
+  };
+
+  Tensor storage(const StorageInfo& info) {
+    Tensor& elements = storages_[info.key].elements;
+    if (!elements.defined()) {
+      int64_t bytes = 0;
+      check(!__builtin_mul_overflow(info.numel, item_size(info.dtype), &bytes) &&
+                !__builtin_add_overflow(bytes, bytes_, &bytes_) &&
+                static_cast<uint64_t>(bytes_) <= rest_.size(),
+            file_, ": the storages would be longer than the file");
+      NoGradGuard no_grad;
+      elements = empty({info.numel}, TensorOptions(info.dtype).device(Device(kCPU)));
+    }
+    check(elements.numel() == info.numel && elements.dtype() == info.dtype, file_, ": storage ", info.key,
+          " is described in two ways");
+    return elements;
+  }
+  std::string_view take(std::size_t bytes) {
+    check(bytes <= rest_.size(), file_, ": is truncated");
+    const std::string_view taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+  }
+
+  std::string_view rest_;
+  const std::string& file_;
+  std::map<std::string, Storage> storages_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace
+
+IValue parse_legacy(std::string_view bytes, const std::string& file, const optional<Device>& device) {
+  Reader in(bytes.substr(kLegacyStart.size()), file);
+  const IValue version = in.next();
+  check(version.isInt() && version.toInt() == 1001, file, ": is of an unknown version");
+  const IValue machine = in.next();
+  check(machine.isGenericDict() && machine.toGenericDict().contains("little_endian") &&
+            machine.toGenericDict().at("little_endian").toBool(),
+        file, ": its elements are not little-endian");
+  const std::string_view start = in.rest();
+  IValue value = in.next();
+  in.fill(in.next());
+  if (!device) return value;
+  in.move(*device);
+  in.rewind(start);
+  return in.next();
+}
+
+}  // namespace tandem::serialize::pt
