@@ -32,7 +32,7 @@ Tensor make(IntArrayRef size, const TensorOptions& options) {
 Tensor empty(IntArrayRef size, const TensorOptions& options) { return finish(make(size, options), options); }
 
 Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& options) {
-  Tensor out = make(size, options.has_dtype() ? options : options.dtype(natural_type(value)));
+  Tensor out = make(size, options.has_dtype() ? options : options.dtype(autograd::natural_type(value)));
   autograd::check_number_fits("full", value, out.dtype());
   fill_raw(out, value);
   return finish(std::move(out), options);

@@ -109,14 +109,18 @@ Tensor& Tensor::pow_(const Scalar& exponent) const {
       [&](const Tensor& before) { return tandem::pow(before, exponent); });
 }
 
+namespace {
+Tensor in_double(const Tensor& t) { return as_type(t, t.is_complex() ? kComplexDouble : kDouble); }
+Scalar in_double(const Scalar& number) { return number.isComplex() ? number : Scalar(number.toDouble()); }
+}  // namespace
 Tensor float_power(const Tensor& self, const Tensor& exponent) {
-  return as_type(self, kDouble).pow(as_type(exponent, kDouble));
+  return in_double(self).pow(in_double(exponent));
 }
 Tensor float_power(const Tensor& self, const Scalar& exponent) {
-  return as_type(self, kDouble).pow(exponent.toDouble());
+  return in_double(self).pow(in_double(exponent));
 }
 Tensor float_power(const Scalar& self, const Tensor& exponent) {
-  return pow(Scalar(self.toDouble()), as_type(exponent, kDouble));
+  return pow(in_double(self), in_double(exponent));
 }
 Tensor Tensor::float_power(const Tensor& exponent) const { return tandem::float_power(*this, exponent); }
 Tensor Tensor::float_power(const Scalar& exponent) const { return tandem::float_power(*this, exponent); }
@@ -125,15 +129,16 @@ namespace {
 // The result is float64, which no other dtype holds.
 template <class E>
 Tensor& float_power_into(const Tensor& self, const E& exponent) {
-  check(self.dtype() == kDouble, "float_power_: the result is float64 and does not fit in ", self);
+  check(self.dtype() == kDouble || self.dtype() == kComplexDouble,
+        "float_power_: the result is float64 or complex128 and does not fit in ", self);
   return self.pow_(exponent);
 }
 }  // namespace
 Tensor& Tensor::float_power_(const Tensor& exponent) const {
-  return float_power_into(*this, exponent.to(kDouble));
+  return float_power_into(*this, in_double(exponent));
 }
 Tensor& Tensor::float_power_(const Scalar& exponent) const {
-  return float_power_into(*this, Scalar(exponent.toDouble()));
+  return float_power_into(*this, in_double(exponent));
 }
 
 }  // namespace tandem

@@ -35,13 +35,9 @@ ScalarType result_type(const Tensor& a, const Tensor& b) {
   return groups.result();
 }
 
-ScalarType natural_type(const Scalar& number) {
-  return number.isComplex()         ? get_default_complex_dtype()
-         : number.isFloatingPoint() ? get_default_dtype()
-                                    : number.type();
+ScalarType result_type(const Tensor& a, const Scalar& b) {
+  return combine(a.dtype(), autograd::natural_type(b));
 }
-
-ScalarType result_type(const Tensor& a, const Scalar& b) { return combine(a.dtype(), natural_type(b)); }
 
 ScalarType result_type(TensorList tensors) {
   Groups groups;
@@ -50,6 +46,11 @@ ScalarType result_type(TensorList tensors) {
 }
 
 namespace autograd {
+ScalarType natural_type(const Scalar& number) {
+  return number.isComplex()         ? get_default_complex_dtype()
+         : number.isFloatingPoint() ? get_default_dtype()
+                                    : number.type();
+}
 void check_number_fits(const char* operation, const Scalar& value, ScalarType type) {
   bool fits = true;
   if (is_complex(type)) {

@@ -5,13 +5,13 @@
 
 namespace tandem {
 
-/// The dtype that a tensor made of the number has: for fractions and complex numbers after the default dtype.
-ScalarType natural_type(const Scalar& number);
 ScalarType result_type(const Tensor& a, const Tensor& b);
 ScalarType result_type(const Tensor& a, const Scalar& b);
 ScalarType result_type(TensorList tensors);
 
 namespace autograd {
+/// The dtype that a tensor made of the number has: for fractions and complex numbers after the default dtype.
+ScalarType natural_type(const Scalar& number);
 /// `t` converted to `type`; `t` itself if it already has that type.
 inline Tensor as_type(const Tensor& t, ScalarType type) { return t.dtype() == type ? t : t.to(type); }
 /// `t` itself if it is floating point or complex, else converted to the default dtype, as exp, sqrt, … require.

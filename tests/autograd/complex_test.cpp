@@ -262,6 +262,11 @@ TEST_CASE("arithmetic of complex with complex and real numbers") {
                     {three(), numbers({{0.5, 1}, {1, -1}, {2, 0.5}}, true)});
   CHECK((numbers({{HUGE_VAL, 0}}) + numbers({{1, 1}})).equal(numbers({{HUGE_VAL, 1}})));
   check_close(numbers({{1e300, 1e300}}) / numbers({{1e300, 1e300}}), {1});
+  CHECK((float_power(numbers({{0, 1}}).to(kComplexFloat), 2).dtype() == kComplexDouble));
+  check_close(float_power(numbers({{0, 1}}), 2), {-1});
+  CHECK_THROWS_AS(relu(three()), NotImplementedError);
+  CHECK_THROWS_AS(max(three()), Error);
+  CHECK_THROWS_AS(three().sort(), Error);
   CHECK((numbers({{1, 2}}) == numbers({{1, 2}, {1, 3}})).equal(tensor({true, false})));
   CHECK((numbers({{1, 2}}) != std::complex<double>(1, 2)).equal(tensor({false})));
   CHECK_THROWS_AS(three() < three(), NotImplementedError);

@@ -136,6 +136,13 @@ TEST_CASE("optional values, text and complex numbers") {
   CHECK((z * i).real() == -4);
   CHECK((z + 1.).imag() == 4);
   CHECK(std::conj(z) == c10::complex<double>(3, -4));
+  using namespace c10::complex_literals;
+  CHECK(2_if == c10::complex<float>(0, 2));
+  CHECK(0.5_id == c10::complex<double>(0, 0.5));
+  const torch::Tensor t = torch::full({2}, z, at::ScalarType::ComplexDouble);
+  CHECK(t.data_ptr<c10::complex<double>>()[1] == z);
+  CHECK(t[0].item<c10::complex<double>>() == z);
+  CHECK(t.is_complex());
   CHECK(std::is_same_v<at::acc_type<float, false>, double>);
   CHECK(std::is_same_v<at::acc_type<float, true>, float>);
   CHECK(std::is_same_v<at::opmath_type<at::Half>, float>);

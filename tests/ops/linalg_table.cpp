@@ -20,6 +20,7 @@ std::vector<Operation> products() {
       {OPERATION(bmm, T(CT, CT)), .examples = {{"bmm", "x0, x1", {{real({2, 3, 4}), real({2, 4, 2})}}}}},
       {OPERATION(mv, T(CT, CT)), .examples = {{"mv", "x0, x1", {{real({3, 4}), real({4})}}}}},
       {OPERATION(dot, T(CT, CT)), .examples = {{"dot", "x0, x1", {{real({5}), real({5})}}}}},
+      {OPERATION(vdot, T(CT, CT)), .examples = {{"vdot", "x0, x1", {{real({5}), real({5})}}}}},
       {OPERATION(outer, T(CT, CT)), .examples = {{"outer", "x0, x1", {{real({3}), real({4})}}}}},
       {OPERATION(inner, T(CT, CT)), .examples = {{"inner", "x0, x1", {{real({2, 3}), real({4, 3})}}}}},
       {OPERATION(matmul, T(CT, CT)), .examples = {{"matmul",
