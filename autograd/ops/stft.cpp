@@ -124,11 +124,6 @@ Tensor inverse_frames(const Tensor& pairs, int64_t n_fft, bool half, bool normal
 
 /// The windows [batch, count, n_fft] added up at distances of `hop`.
 Tensor overlap_add(const Tensor& windows, int64_t n_fft, int64_t hop, int64_t length) {
-  if (windows.is_complex()) {
-    const Tensor parts = view_as_real(windows).movedim(-1, 1);
-    const Tensor sum = unfold_backward(parts, {parts.size(0), 2, length}, 2, n_fft, hop);
-    return view_as_complex(sum.movedim(1, -1).contiguous());
-  }
   return unfold_backward(windows, {windows.size(0), length}, 1, n_fft, hop);
 }
 

@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops/unfold.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/view_op.h"
@@ -18,6 +19,12 @@ struct UnfoldMap {
   Tensor pick(const Tensor& x) const { return x.unfold(dim, size, step); }
   void put(const Tensor& zeros, const Tensor& values) const {
     if (values.numel() == 0) return;
+    if (zeros.is_complex()) {
+      const Tensor parts = parts_raw(values);
+      Dims shape(parts.sizes()), strides(parts.strides());
+      for (Dims* d : {&shape, &strides}) std::swap(d->end()[-1], d->end()[-2]);  // the windows come last
+      return put(parts_raw(zeros), alias(parts, shape, strides, parts.storage_offset()));
+    }
     const auto d = static_cast<std::size_t>(dim);
     Dims shape(values.sizes()), strides(zeros.strides());
     const int64_t element = strides[d], inside = values.stride(-1);

@@ -23,7 +23,8 @@ std::string in_torch(const std::string& name, Kind kind) {
   const char* x =
       kind == Kind::kFromReal ? "x" : "torch.view_as_complex(x.clone(memory_format=torch.contiguous_format))";
   const std::string call = concat("torch.fft.", name, "(", x, ", *a)");
-  return concat("lambda x, *a: ", kind == Kind::kToReal ? call : concat("torch.view_as_real(", call, ")"));
+  return concat("lambda x, *a: ",
+                kind == Kind::kToReal ? call : concat("torch.view_as_real(", call, ".resolve_conj())"));
 }
 
 /// The shape of an input in numbers: with the two parts if it is complex.
@@ -106,6 +107,16 @@ std::vector<Operation> frequencies() {
 using Length = optional<I>;
 using Flag = optional<bool>;
 
+OpTest stft_of_complex_numbers() {
+  return op("stft of complex numbers",
+            "torch.view_as_real(torch.stft(torch.complex(x0, x1), 4, 3, 4, x2, True, 'constant', "
+            "return_complex=True))",
+            [](const Tensors& x) {
+              return view_as_real(stft(complex(x[0], x[1]), 4, 3, 4, x[2], true, "constant", false));
+            },
+            {{real({10}), real({10}), real({4})}});
+}
+
 std::vector<Operation> short_time() {
   return {
       {.name = "stft",
@@ -131,7 +142,8 @@ std::vector<Operation> short_time() {
            {{"stft", "x0, 8, None, None, x1, True, 'reflect', False, None", {{real({20}), real({8})}}},
             {"stft options", "x0, 7, 3, 4, x1, True, 'constant', True, False", {{real({2, 16}), real({4})}}},
             {"stft without center", "x0, 6, 2, 4, x1, True, None, None", {{real({2, 9}), real({4})}}},
-            {"stft aligned", "x0, 6, 2, 4, x1, False, None, True", {{real({2, 9}), real({4})}}}}},
+            {"stft aligned", "x0, 6, 2, 4, x1, False, None, True", {{real({2, 9}), real({4})}}}},
+       .tests = {stft_of_complex_numbers()}},
       {.name = "istft",
        .overloads =
            [](Table& table, const std::string& name) {
@@ -148,10 +160,10 @@ std::vector<Operation> short_time() {
            "lambda x, *a: (torch.view_as_real if a[-1] else lambda y: y)(torch.istft(torch.view_as_complex("
            "x.clone(memory_format=torch.contiguous_format)), *a[:-1], return_complex=a[-1]))",
        .examples = {{"istft",
-                     "x0, 8, None, None, x1, True, False, None, None, False",
+                     "x0, 8, None, None, x1, True, False, None, 16, False",
                      {{real({5, 6, 2}), real({8}, 1, 2)}}},
                     {"istft options",
-                     "x0, 6, 2, 4, x1, True, True, True, 12, False",
+                     "x0, 6, 2, 4, x1, True, True, True, 9, False",
                      {{real({2, 4, 5, 2}), real({4}, 1, 2)}}},
                     {"istft complex",
                      "x0, 5, 2, 5, x1, False, False, False, None, True",
