@@ -60,8 +60,11 @@ Parts sqrt(const Parts& z) {
 }
 Parts rsqrt(const Parts& z) { return inverse(sqrt(z)); }
 
-Parts sinh(const Parts& z) { return {z.x.sinh() * z.y.cos(), z.x.cosh() * z.y.sin()}; }
-Parts cosh(const Parts& z) { return {z.x.cosh() * z.y.cos(), z.x.sinh() * z.y.sin()}; }
+// On the real axis infinite values must not meet the zero of the sine.
+Parts sinh(const Parts& z) { return {z.x.sinh() * z.y.cos(), where(z.y == 0, z.y, z.x.cosh() * z.y.sin())}; }
+Parts cosh(const Parts& z) {
+  return {z.x.cosh() * z.y.cos(), where(z.y == 0, z.y * z.x.sign(), z.x.sinh() * z.y.sin())};
+}
 Parts sin(const Parts& z) { return times_minus_i(sinh(times_i(z))); }
 Parts cos(const Parts& z) { return cosh(times_i(z)); }
 Parts tanh(const Parts& z) {
@@ -81,8 +84,12 @@ Parts acos(const Parts& z) {
   return {2 * atan2(less.x, more.x), (more.x * less.y - more.y * less.x).asinh()};
 }
 Parts atanh(const Parts& z) {
-  const Tensor square = z.y * z.y, left = 1 - z.x;
-  return {(4 * z.x / (left * left + square)).log1p() / 4, atan2(2 * z.y, left * (z.x + 1) - square) / 2};
+  const Tensor square = z.y * z.y, left = 1 - z.x, size = z.x.abs(), gap = (size - 1).square() + square;
+  const Tensor re = (4 * size / gap).log1p() / 4;  // from |x|, since the logarithm cancels near x = -1
+  const Tensor im = atan2(2 * z.y, left * (z.x + 1) - square) / 2;
+  const Tensor far = gap == std::numeric_limits<double>::infinity();
+  return {where(far, Scalar(0.0), re).copysign(z.x),
+          where(far, Scalar(std::numbers::pi / 2), im).copysign(z.y)};
 }
 Parts atan(const Parts& z) { return times_minus_i(atanh(times_i(z))); }
 Parts asinh(const Parts& z) { return times_i(asin(times_minus_i(z))); }

@@ -274,6 +274,19 @@ TEST_CASE("arithmetic of complex with complex and real numbers") {
                        Error);
 }
 
+TEST_CASE("branch cuts and large values") {
+  check_close(numbers({{-4, 0.0}, {-4, -0.0}, {0, 0}}).sqrt(), {{0, 2}, {0, -2}, 0});
+  check_close(numbers({{-1, 0.0}, {-1, -0.0}, {1, 1e-9}}).log(),
+              {{0, 3.141592653589793}, {0, -3.141592653589793}, {5e-19, 1e-9}});
+  check_close(numbers({{-1, 1e-9}, {2, 0.0}, {2, -0.0}}).atanh(),
+              {{-10.708206508753179, 0.7853981636474483},
+               {0.5493061443340549, 1.5707963267948966},
+               {0.5493061443340549, -1.5707963267948966}});
+  check_close(numbers({{2, 0.0}, {2, -0.0}}).asin(),
+              {{1.5707963267948966, 1.3169578969248166}, {1.5707963267948966, -1.3169578969248166}});
+  check_close(numbers({{400, 25}, {-400, 1}}).tanh(), {1, -1});
+}
+
 TEST_CASE("backward from a complex tensor needs a gradient") {
   const Tensor z = numbers({{1, 2}}, true);
   CHECK_THROWS_WITH_AS(z.sum().backward(), doctest::Contains("only for a real tensor"), Error);
