@@ -30,13 +30,19 @@ void check_window(const char* operation, const Tensor& self, const Tensor& windo
         ": expected a 1D window tensor of size equal to win_length=", win_length, ", got ", window);
 }
 
+/// Zeros before and after the last dimension.
+Tensor zero_padded(const Tensor& x, int64_t before, int64_t after) {
+  if (!x.is_complex()) return constant_pad_nd(x, {before, after});
+  return view_as_complex(constant_pad_nd(view_as_real(x), {0, 0, before, after}));
+}
+
 /// The window with zeros around it; undefined if it is 1 everywhere.
 Tensor full_window(const Tensor& self, const Tensor& window, int64_t n_fft, int64_t win_length) {
   if (win_length == n_fft) return window;
   const ScalarType real = self.is_complex() ? toRealValueType(self.scalar_type()) : self.scalar_type();
   const Tensor points = window.defined() ? window : ones({win_length}, self.options().dtype(real));
   const int64_t left = (n_fft - win_length) / 2;
-  return constant_pad_nd(points, {left, n_fft - win_length - left});
+  return zero_padded(points, left, n_fft - win_length - left);
 }
 
 /// The signal [batch, length] padded on both sides.
@@ -76,7 +82,7 @@ Tensor stft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, opt
   if (aligned) {
     // The same points of a transform as without align_to_window, from windows that begin with the signal.
     const int64_t left = (n_fft - length) / 2;
-    x = constant_pad_nd(x, {left, n_fft - length - left});
+    x = zero_padded(x, left, n_fft - length - left);
   }
   const Tensor parts = fft_input("stft", frames(x, n_fft, hop, full_window(self, window, n_fft, length)));
   const double scale = normalized ? 1 / std::sqrt(static_cast<double>(n_fft)) : 1;
@@ -156,7 +162,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length, op
         "smaller hop_length");
   Tensor out = overlap_add(windows, n_fft, hop, whole).slice(1, start, end) / envelope;
   if (self.dim() == 2) out = out.squeeze(0);
-  return end > whole ? constant_pad_nd(out, {0, end - whole}) : out;
+  return end > whole ? zero_padded(out, 0, end - whole) : out;
 }
 
 Tensor Tensor::stft(int64_t n_fft, optional<int64_t> hop_length, optional<int64_t> win_length,
