@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tandem/core/accessor.h"
@@ -964,6 +965,11 @@ class Tensor {
   Tensor& sgn_() const;
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const;
+  /// f(*this, arguments...).
+  template <class F, class... Arguments>
+  decltype(auto) m(F f, Arguments&&... arguments) const {
+    return f(*this, std::forward<Arguments>(arguments)...);
+  }
 
  private:
   TensorImpl& get() const {

@@ -39,6 +39,12 @@ TEST_CASE("a program's functions named check, fail and concat") {
   CHECK(relu(x).equal(x));  // LibTorch's functions are found, as there
 }
 
+TEST_CASE("m calls a function with the tensor") {
+  const torch::Tensor x = torch::ones({2, 3});
+  const auto total = [](const torch::Tensor& t, int64_t dim, double factor) { return t.sum(dim) * factor; };
+  CHECK(x.m(total, 1, 2.0).equal(torch::full({2}, 6.0)));
+}
+
 TEST_CASE("storage") {
   auto x = torch::arange(6, torch::kFloat).view({2, 3});
   const auto y = x[1];
