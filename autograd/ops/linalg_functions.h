@@ -1,6 +1,5 @@
 // Linear algebra on batches of matrices: the functions of torch.linalg and their older names. Matrices are the last two
-// dimensions, those before are the batch; float32 and float64. Eigenvalues of matrices that are not symmetric
-// (linalg_eig, linalg_eigvals) are complex numbers, for which there is no dtype.
+// dimensions, those before are the batch; float32 and float64.
 //
 // Wrong shapes and dtypes throw Error. A matrix that cannot be decomposed throws LinAlgError, which names its place in
 // the batch; functions with the suffix _ex return `info` instead, int32 [batch], 0 for success. Decompositions of CUDA
@@ -53,6 +52,11 @@ Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, boo
 /// read. Gradients need distinct eigenvalues, and a function that does not depend on the signs of the vectors.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, std::string_view UPLO = "L");
 Tensor linalg_eigvalsh(const Tensor& self, std::string_view UPLO = "L");
+/// Eigenvalues [*, n], in no particular order, and eigenvectors (columns of length 1) of square matrices, real or complex;
+/// the results are complex. Gradients need distinct eigenvalues, and a function that does not depend on the phases of the
+/// vectors; otherwise backward throws Error.
+std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self);
+Tensor linalg_eigvals(const Tensor& self);
 /// U diag(S) Vh = A, S descending [*, k]. U [*, m, k] and Vh [*, k, n], or square with full_matrices; then the added
 /// vectors have no gradient. `driver` is a choice of cuSOLVER and must not be given. Gradients as of linalg_eigh.
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices = true,

@@ -43,6 +43,8 @@ inline std::tuple<Tensor, Tensor> eigh(const Tensor& self, std::string_view UPLO
 inline Tensor eigvalsh(const Tensor& self, std::string_view UPLO = "L") {
   return linalg_eigvalsh(self, UPLO);
 }
+inline std::tuple<Tensor, Tensor> eig(const Tensor& self) { return linalg_eig(self); }
+inline Tensor eigvals(const Tensor& self) { return linalg_eigvals(self); }
 inline std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& A, bool full_matrices = true,
                                               optional<std::string_view> driver = nullopt) {
   return linalg_svd(A, full_matrices, driver);

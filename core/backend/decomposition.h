@@ -24,6 +24,9 @@ struct DecompositionKernels {
   /// Ascending eigenvalues [n] and, if defined, the eigenvectors as columns [n, n]; reads the lower triangle of a.
   /// info: 1 if a is not finite or the iteration does not converge.
   Kernel<"eigh", void(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a)> eigh;
+  /// Eigenvalues [n] and, if defined, the eigenvectors as columns [n, n], of length 1 and with a real largest element; both
+  /// complex. a may be complex, too. info as in eigh.
+  Kernel<"eig", void(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a)> eig;
   /// Singular values [k], descending, and, if defined, u [m, k or m] and vh [k or n, n]. info as in eigh.
   Kernel<"svd", void(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a)>
       svd;

@@ -78,6 +78,7 @@ constinit const DecompositionKernels decomposition_kernels{
     .geqrf = geqrf,
     .householder_product = householder_product,
     .eigh = eigh,
+    .eig = eig,
     .svd = svd,
     .ldl_factor = ldl_factor,
     .ldl_solve = ldl_solve,

@@ -45,6 +45,7 @@ void for_matrices(const Tensor& a, const char* name, Body body) {
 void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a);
 void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b);
 void eigh(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a);
+void eig(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a);
 void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a);
 
 }  // namespace tandem::cpu

@@ -69,6 +69,12 @@ void eigh(const Tensor& values, const Tensor& vectors, const Tensor& info, const
   for (const Result* r : {&x, &y, &z}) r->deliver();
 }
 
+void eig(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a) {
+  const Result x(values), y(vectors), z(info);
+  host_kernels().eig(x.host, y.host, z.host, on_host(a, "eig"));
+  for (const Result* r : {&x, &y, &z}) r->deliver();
+}
+
 void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a) {
   const Result w(u), x(s), y(vh), z(info);
   host_kernels().svd(w.host, x.host, y.host, z.host, on_host(a, "svd"));
@@ -103,6 +109,7 @@ constinit const DecompositionKernels decomposition_kernels{
     .geqrf = geqrf,
     .householder_product = householder_product,
     .eigh = eigh,
+    .eig = eig,
     .svd = svd,
     .ldl_factor = ldl_factor,
     .ldl_solve = ldl_solve,

@@ -38,6 +38,12 @@ const Cases kSquare = {{real({3, 3})}, {real({2, 1, 4, 4})}, {real({0, 3, 3})}, 
                        {real({2, 1, 3, 3}), real({4, 3, 2})}},
             kMatrices = {{real({3, 3}), real({3, 2})}, {real({2, 1, 3, 3}), real({4, 3, 2})}};
 
+/// V diag(exp(L)) V⁻¹, which depends neither on the order nor on the phases of the eigenvectors.
+Tensor eig_exp(const Tensor& x) {
+  const auto [values, vectors] = linalg_eig(x);
+  return matmul(vectors * values.exp().unsqueeze(-2), linalg_inv(vectors));
+}
+
 OpTest test(std::string name, std::string torch, TensorFn fn, Cases cases) {
   return {.name = std::move(name),
           .torch = std::move(torch),
@@ -212,6 +218,38 @@ std::vector<Operation> spectra() {
        .tests = {test(
            "linalg_eigvalsh", "torch.linalg.eigvalsh(sym(x0))",
            [](const Tensors& x) { return Tensors{linalg_eigvalsh(sym(x[0]))}; }, kFull)}},
+      {OPERATION(linalg_eig, Two(CT)),
+       .tests = {refused(test(
+                             "linalg_eig", "parts(eig_exp(x0))",
+                             [](const Tensors& x) { return Tensors{view_as_real(eig_exp(x[0]))}; }, kFull),
+                         {{[](Device d) {
+                             return list(linalg_eig((zeros({2, 2}) / 0).to(d)));
+                           },
+                           "linalg.eig: The matrix is not finite"},
+                          {[](Device d) {
+                             return list(linalg_eig(ones({2, 3}).to(d)));
+                           },
+                           "linalg.eig: expected square matrices"},
+                          {[](Device d) {
+                             const Tensor x = tensor({{0.0, 1.0}, {-1.0, 0.0}}).to(d).requires_grad_();
+                             imag(std::get<1>(linalg_eig(x))).sum().backward();
+                             return Tensors{};
+                           },
+                           "the phase of an eigenvector is arbitrary"}}),
+                 test("linalg_eig complex", "parts(eig_exp(z(x0)))",
+                      [](const Tensors& x) { return Tensors{view_as_real(eig_exp(view_as_complex(x[0])))}; },
+                      {{real({3, 3, 2})}, {real({2, 2, 2, 2})}, {real({1, 1, 2})}}),
+                 test(
+                     "linalg_eig rows", "torch.linalg.eig(x0)[1].abs().square().sum(-1)",
+                     [](const Tensors& x) {
+                       return Tensors{std::get<1>(linalg_eig(x[0])).abs().square().sum(-1)};
+                     },
+                     kFull)}},
+      {OPERATION(linalg_eigvals, T(CT)),
+       .tests = {test(
+           "linalg_eigvals", "parts(torch.linalg.eigvals(x0).pow(3).sum(-1))",
+           [](const Tensors& x) { return Tensors{view_as_real(linalg_eigvals(x[0]).pow(3).sum(-1))}; },
+           kFull)}},
       {OPERATION(linalg_svd, Three(CT, bool, optional<sv>)),
        .torch = "lambda a, f, d: torch.linalg.svd(a, f, driver=d)",
        .tests = {test(

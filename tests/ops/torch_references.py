@@ -91,8 +91,13 @@ def parts(w):
     return torch.view_as_real(w.resolve_conj()) if w.is_complex() else w
 
 
+def eig_exp(x):
+    values, vectors = torch.linalg.eig(x)
+    return vectors * values.exp().unsqueeze(-2) @ torch.linalg.inv(vectors)
+
+
 # What expressions may call.
-HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts)}
+HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts, eig_exp)}
 
 
 def evaluate(key, expression, tensors, results):
