@@ -237,7 +237,10 @@ std::vector<Operation> spectra() {
                            },
                            "the phase of an eigenvector is arbitrary"}}),
                  test("linalg_eig complex", "parts(eig_exp(z(x0)))",
-                      [](const Tensors& x) { return Tensors{view_as_real(eig_exp(view_as_complex(x[0])))}; },
+                      [](const Tensors& x) {
+                        return Tensors{
+                            view_as_real(eig_exp(complex(x[0].select(-1, 0), x[0].select(-1, 1))))};
+                      },
                       {{real({3, 3, 2})}, {real({2, 2, 2, 2})}, {real({1, 1, 2})}}),
                  test(
                      "linalg_eig rows", "torch.linalg.eig(x0)[1].abs().square().sum(-1)",

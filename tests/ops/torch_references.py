@@ -105,7 +105,7 @@ def evaluate(key, expression, tensors, results):
     inputs = {f"x{i}": tensors[f"{key}/x{i}"] for i in range(len(wanted))}
     for i, flag in enumerate(wanted):
         inputs[f"x{i}"].requires_grad_(flag == "1")
-    out = eval(expression, {"torch": torch, "F": F, **HELPERS}, inputs)
+    out = eval(expression, {"torch": torch, "F": F, **HELPERS, **inputs})
     outputs = list(out) if isinstance(out, (tuple, list)) else [out]
     for i, tensor in enumerate(outputs):
         results[f"{key}/output{i}"] = tensor
