@@ -7,6 +7,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/weight_files.h"
+#include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
@@ -14,10 +15,8 @@ namespace tandem::cli {
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-  char start[5] =
-      {};  // a zip archive starts with the signature of its first entry, an old file with a magic number
-  const std::string_view text(start, sizeof start);
-  return in.read(start, sizeof start) && (text.starts_with("PK\x03\x04") || text == "\x80\x02\x8a\x0al");
+  char start[serialize::pt::kStartSize] = {};
+  return in.read(start, sizeof start) && serialize::pt::starts_as_pt({start, sizeof start});
 }
 
 namespace {

@@ -9,11 +9,9 @@
 #include <string_view>
 
 #include "tandem/autograd/ivalue.h"
+#include "tandem/nn/files/pt/start.h"
 
 namespace tandem::serialize::pt {
-
-/// The pickle of the magic number.
-inline constexpr std::string_view kLegacyStart = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.";
 
 /// The value of a file that starts with kLegacyStart. Throws Error, naming `file`, as parse_pt does.
 IValue parse_legacy(std::string_view bytes, const std::string& file, const optional<Device>& device);

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pt.h"
+#include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::serialize {
@@ -22,13 +22,10 @@ std::string keys_of(const GenericDict& dict) {
   return out.empty() ? "none" : out;
 }
 
-// A zip archive starts with the signature of its first entry, an old file with a magic number.
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  char start[5] = {};
-  const std::string_view text(start, sizeof start);
-  return in.read(start, sizeof start) &&
-         (text.starts_with("PK\x03\x04") || pt::kLegacyStart.starts_with(text));
+  char start[pt::kStartSize] = {};
+  return in.read(start, sizeof start) && pt::starts_as_pt({start, sizeof start});
 }
 
 }  // namespace
@@ -50,10 +47,10 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
   check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a ", at.type_name());
   OrderedDict<std::string, Tensor> out("Entry");
   for (const auto& entry : at.toGenericDict()) {
-    check(entry.key().isString() && entry.value().isTensor(), "state dict: '",
-          entry.key().isString() ? entry.key().toStringRef() : "a number", "' is a ",
-          entry.value().type_name(),
-          ", not a tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
+    if (!entry.key().isString() || !entry.value().isTensor())
+      fail("state dict: '", entry.key().isString() ? entry.key().toStringRef() : "a number", "' is a ",
+           entry.value().type_name(),
+           ", not a tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
     out.insert(entry.key().toStringRef(), entry.value().toTensor());
   }
   return out;
