@@ -45,6 +45,7 @@ LAYERS = {
     "parallel/norm": ("parallel/sync_batch_norm.*", "core autograd nn nn/layers parallel/distributed parallel"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
+    "models/precompiled": ("models/precompiled/", "ops.h nn nn/layers"),
     "pt": ("nn/files/pt/", "core autograd nn"),
     "models": ("models/", "core autograd nn nn/layers"),
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
