@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tandem/core/half.h"
 #include "tandem/core/host_device.h"
 
 namespace tandem {
@@ -12,7 +13,7 @@ namespace tandem {
 /// std::complex<T>, Complex<T>, and other types with their members and layout.
 template <class C>
 concept ComplexLike = requires(const C& z, typename C::value_type part) {
-  requires std::is_floating_point_v<typename C::value_type>;
+  requires std::is_floating_point_v<typename C::value_type> || std::is_same_v<typename C::value_type, Half>;
   requires sizeof(C) == 2 * sizeof(typename C::value_type);
   { z.real() } -> std::convertible_to<typename C::value_type>;
   { z.imag() } -> std::convertible_to<typename C::value_type>;

@@ -10,36 +10,35 @@ namespace {
 std::atomic<ScalarType> default_dtype{kFloat};
 }
 
-const char* name(ScalarType type) {
-  constexpr const char* names[] = {"uint8",     "int8",       "int16",    "int32", "int64",
-                                   "float16",   "float32",    "float64",  "bool",  "bfloat16",
-                                   "complex64", "complex128", "undefined"};
-  return names[static_cast<int>(type)];
-}
+namespace {
+struct Names {
+  const char *name, *libtorch, *element;
+};
+// By number.
+constexpr Names names[] = {
+    {"uint8", "Byte", "unsigned char"},
+    {"int8", "Char", "signed char"},
+    {"int16", "Short", "short int"},
+    {"int32", "Int", "int"},
+    {"int64", "Long", "long int"},
+    {"float16", "Half", "c10::Half"},
+    {"float32", "Float", "float"},
+    {"float64", "Double", "double"},
+    {"complex32", "ComplexHalf", "c10::complex<c10::Half>"},
+    {"complex64", "ComplexFloat", "c10::complex<float>"},
+    {"complex128", "ComplexDouble", "c10::complex<double>"},
+    {"bool", "Bool", "bool"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"unknown", "Unknown", "unknown"},
+    {"bfloat16", "BFloat16", "c10::BFloat16"},
+    {"undefined", "Undefined", "nullptr (uninitialized)"},
+};
+}  // namespace
 
-const char* toString(ScalarType type) {
-  constexpr const char* names[] = {"Byte",         "Char",          "Short",    "Int",  "Long",
-                                   "Half",         "Float",         "Double",   "Bool", "BFloat16",
-                                   "ComplexFloat", "ComplexDouble", "Undefined"};
-  return names[static_cast<int>(type)];
-}
-
-std::string_view TypeMeta::name() const {
-  constexpr std::string_view names[] = {"unsigned char",
-                                        "signed char",
-                                        "short int",
-                                        "int",
-                                        "long int",
-                                        "c10::Half",
-                                        "float",
-                                        "double",
-                                        "bool",
-                                        "c10::BFloat16",
-                                        "c10::complex<float>",
-                                        "c10::complex<double>",
-                                        "nullptr (uninitialized)"};
-  return names[static_cast<int>(type_)];
-}
+const char* name(ScalarType type) { return names[static_cast<int>(type)].name; }
+const char* toString(ScalarType type) { return names[static_cast<int>(type)].libtorch; }
+std::string_view TypeMeta::name() const { return names[static_cast<int>(type_)].element; }
 
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
@@ -48,9 +47,10 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == kBool) return b;
   if (b == kBool) return a;
   if (is_complex(a) || is_complex(b)) {
-    const bool wide = item_size(toRealValueType(a)) == 8 && is_differentiable(a),
-               wide_b = item_size(toRealValueType(b)) == 8 && is_differentiable(b);
-    return wide || wide_b ? kComplexDouble : kComplexFloat;
+    const auto parts = [](ScalarType type) {
+      return is_differentiable(type) ? toRealValueType(type) : kHalf;
+    };
+    return toComplexType(promote_types(parts(a), parts(b)));
   }
   const bool float_a = is_floating_point(a), float_b = is_floating_point(b);
   if (float_a != float_b) return float_a ? a : b;
@@ -66,7 +66,7 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
 ScalarType toComplexType(ScalarType type) {
   if (is_complex(type)) return type;
   check(is_floating_point(type), "toComplexType: expected a floating point type, got ", type);
-  return type == kDouble ? kComplexDouble : kComplexFloat;
+  return type == kDouble ? kComplexDouble : type == kHalf ? kComplexHalf : kComplexFloat;
 }
 
 ScalarType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }

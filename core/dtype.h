@@ -11,6 +11,7 @@
 
 namespace tandem {
 
+/// With LibTorch's numbers, which programs store. Its quantised dtypes are missing (12 to 14).
 enum class ScalarType : int8_t {
   Byte,
   Char,
@@ -20,13 +21,19 @@ enum class ScalarType : int8_t {
   Half,
   Float,
   Double,
-  Bool,
-  BFloat16,
+  ComplexHalf,
   ComplexFloat,
   ComplexDouble,
+  Bool,
+  BFloat16 = 15,
   Undefined
 };
 using Dtype = ScalarType;
+inline constexpr ScalarType kAllDtypes[] = {
+    ScalarType::Byte,        ScalarType::Char,         ScalarType::Short,         ScalarType::Int,
+    ScalarType::Long,        ScalarType::Half,         ScalarType::Float,         ScalarType::Double,
+    ScalarType::ComplexHalf, ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::Bool,
+    ScalarType::BFloat16};
 
 inline constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = kByte;
 inline constexpr ScalarType kChar = ScalarType::Char, kInt8 = kChar;
@@ -38,6 +45,7 @@ inline constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = kFloat;
 inline constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = kDouble;
 inline constexpr ScalarType kBool = ScalarType::Bool;
 inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
+inline constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf;
 inline constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat;
 inline constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble;
 
@@ -50,7 +58,7 @@ using ComputedTypes = concat_t<NumericTypes, TypeList<bool>>;
 /// All but the complex types.
 using AllTypes = concat_t<ComputedTypes, TypeList<Half, BFloat16>>;
 using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
-using StoredTypes = concat_t<AllTypes, ComplexTypes>;
+using StoredTypes = concat_t<concat_t<AllTypes, ComplexTypes>, TypeList<Complex<Half>>>;
 
 template <class T>
 inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
@@ -78,19 +86,22 @@ template <>
 inline constexpr ScalarType scalar_type_of<BFloat16> = ScalarType::BFloat16;
 template <ComplexLike T>
 inline constexpr ScalarType scalar_type_of<T> =
-    std::is_same_v<typename T::value_type, float>    ? ScalarType::ComplexFloat
+    std::is_same_v<typename T::value_type, Half>     ? ScalarType::ComplexHalf
+    : std::is_same_v<typename T::value_type, float>  ? ScalarType::ComplexFloat
     : std::is_same_v<typename T::value_type, double> ? ScalarType::ComplexDouble
                                                      : ScalarType::Undefined;
 
 /// Bytes per element.
 constexpr int64_t item_size(ScalarType type) {
-  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2, 8, 16, 0};
+  constexpr int8_t sizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2, 0};
   return sizes[static_cast<int>(type)];
 }
 constexpr bool is_floating_point(ScalarType type) {
   return type == kFloat || type == kDouble || type == kHalf || type == kBFloat16;
 }
-constexpr bool is_complex(ScalarType type) { return type == kComplexFloat || type == kComplexDouble; }
+constexpr bool is_complex(ScalarType type) {
+  return type == kComplexFloat || type == kComplexDouble || type == kComplexHalf;
+}
 /// Whether tensors of this dtype can require gradients.
 constexpr bool is_differentiable(ScalarType type) { return is_floating_point(type) || is_complex(type); }
 constexpr bool is_integral(ScalarType type, bool include_bool) {
@@ -142,13 +153,18 @@ constexpr bool isReducedFloatingType(ScalarType type) { return type == kHalf || 
 constexpr bool isComplexType(ScalarType type) { return is_complex(type); }
 /// The dtype of the real and the imaginary part; real dtypes are returned unchanged.
 constexpr ScalarType toRealValueType(ScalarType type) {
-  return type == kComplexFloat ? kFloat : type == kComplexDouble ? kDouble : type;
+  return type == kComplexFloat    ? kFloat
+         : type == kComplexDouble ? kDouble
+         : type == kComplexHalf   ? kHalf
+                                  : type;
 }
-/// The complex dtype with parts of this dtype: complex64 for the half types. Throws Error for integers and bool.
+/// The complex dtype with parts of this dtype, complex64 for bfloat16. Throws Error for integers and bool.
 ScalarType toComplexType(ScalarType type);
 constexpr bool isSignedType(ScalarType type) { return type != kByte && type != kBool; }
-/// The dtype in which elements of `type` are computed: float32 for the half types, otherwise `type`.
-constexpr ScalarType toOpMathType(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
+/// The dtype in which elements of `type` are computed: with float32 instead of the half types, otherwise `type`.
+constexpr ScalarType toOpMathType(ScalarType type) {
+  return isReducedFloatingType(type) ? kFloat : type == kComplexHalf ? kComplexFloat : type;
+}
 /// Whether values of `from` may be written to a tensor of dtype `to` by an in-place operation: the category (bool, integer,
 /// floating point, complex) may not become smaller.
 constexpr bool canCast(ScalarType from, ScalarType to) {

@@ -71,6 +71,7 @@ class Scalar {
   Half toHalf() const { return to<Half>(); }
   BFloat16 toBFloat16() const { return to<BFloat16>(); }
   bool toBool() const { return to<bool>(); }
+  Complex<Half> toComplexHalf() const { return to<Complex<Half>>(); }
   Complex<float> toComplexFloat() const { return to<Complex<float>>(); }
   Complex<double> toComplexDouble() const { return to<Complex<double>>(); }
   Scalar conj() const { return isComplex() ? Scalar(Complex<double>(real_, -imag_)) : *this; }

@@ -240,6 +240,10 @@ class Tensor {
             optional<MemoryFormat> format = nullopt) const;
   Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> format = nullopt) const;
+  /// As complex32, which is stored, converted and viewed, but not computed with.
+  Tensor chalf(optional<MemoryFormat> format = nullopt) const {
+    return to(kComplexHalf, false, false, format);
+  }
   Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
     return to(Device(type), non_blocking, copy);
   }

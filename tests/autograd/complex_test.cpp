@@ -62,11 +62,11 @@ TEST_CASE("the complex dtypes: names, sizes and promotion") {
   CHECK(item_size(kComplexDouble) == 16);
   CHECK((scalar_type_of<std::complex<double>> == kComplexDouble));
   CHECK((toRealValueType(kComplexDouble) == kDouble));
-  CHECK((toComplexType(kHalf) == kComplexFloat));
+  CHECK((toComplexType(kHalf) == kComplexHalf));
+  CHECK((toComplexType(kBFloat16) == kComplexFloat));
   CHECK_THROWS_AS(toComplexType(kLong), Error);
-  for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i) {
-    const auto type = static_cast<ScalarType>(i);
-    CAPTURE(i);
+  for (const ScalarType type : kAllDtypes) {
+    CAPTURE(type);
     const bool wide = type == kDouble || type == kComplexDouble;
     CHECK((promote_types(type, kComplexFloat) == (wide ? kComplexDouble : kComplexFloat)));
     CHECK((promote_types(kComplexDouble, type) == kComplexDouble));
@@ -79,6 +79,34 @@ TEST_CASE("the complex dtypes: names, sizes and promotion") {
   CHECK((result_type(zeros({2}), tensor(i)) == kComplexFloat));
   CHECK((result_type(zeros({2}, kLong), tensor(i)) == kComplexDouble));
   CHECK((result_type(zeros({2}, kDouble), tensor(Complex<float>(0, 1))) == kComplexDouble));
+}
+
+TEST_CASE("complex32 is stored, converted and viewed") {
+  CHECK(static_cast<int>(kComplexHalf) == 8);
+  CHECK(static_cast<int>(kBFloat16) == 15);
+  CHECK(item_size(kComplexHalf) == 4);
+  CHECK((toRealValueType(kComplexHalf) == kHalf));
+  CHECK((toOpMathType(kComplexHalf) == kComplexFloat));
+  CHECK((promote_types(kComplexHalf, kLong) == kComplexHalf));
+  CHECK((promote_types(kComplexHalf, kHalf) == kComplexHalf));
+  CHECK((promote_types(kBFloat16, kComplexHalf) == kComplexFloat));
+  CHECK((promote_types(kComplexHalf, kDouble) == kComplexDouble));
+  using C = std::complex<double>;
+  const Tensor z = tensor({C(1.5, -2), C(1e-3, 70000)});
+  const Tensor half = z.chalf();
+  CHECK((half.dtype() == kComplexHalf));
+  CHECK(half[0].item().toComplexDouble() == Complex<double>(1.5, -2));
+  CHECK(std::isinf(half[1].item().toComplexDouble().imag()));
+  CHECK(view_as_real(half).dtype() == kHalf);
+  CHECK(view_as_real(half).sizes() == IntArrayRef({2, 2}));
+  CHECK(half.to(kComplexDouble)[0].item().equal(C(1.5, -2)));
+  CHECK(half.chalf().data_ptr() == half.data_ptr());
+  CHECK((zeros({2}, kComplexHalf).fill_(C(0, 1))[1].item().equal(C(0, 1))));
+  CHECK_THROWS_WITH_AS(half + half, doctest::Contains("complex32"), Error);
+  // A gradient passes through the conversion.
+  const Tensor x = tensor({C(1, 2)}).requires_grad_();
+  real(x.chalf().to(kComplexDouble)).sum().backward();
+  CHECK(x.grad()[0].item().toComplexDouble() == Complex<double>(1, 0));
 }
 
 TEST_CASE("numbers convert between complex and real where nothing is lost") {

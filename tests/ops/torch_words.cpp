@@ -60,8 +60,8 @@ Words words_of(const std::string& arguments) {
 }
 
 ScalarType dtype_named(const std::string& text) {
-  for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i)
-    if (text == name(static_cast<ScalarType>(i))) return static_cast<ScalarType>(i);
+  for (const ScalarType type : kAllDtypes)
+    if (text == name(type)) return type;
   fail("unknown dtype: ", text);
 }
 
