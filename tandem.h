@@ -5,6 +5,7 @@
 #include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/forward_ad.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/functional.h"
 #include "tandem/autograd/grad_mode.h"

@@ -6,10 +6,12 @@
 #include "tandem/tandem.h"
 
 namespace torch {
+using tandem::_make_dual;
 using tandem::_pack_padded_sequence;
 using tandem::_pad_packed_sequence;
 using tandem::_unique;
 using tandem::_unique2;
+using tandem::_unpack_dual;
 using tandem::abs;
 using tandem::abs_out;
 using tandem::absolute;
@@ -505,6 +507,7 @@ using tandem::kChar;
 using tandem::kCircular;
 using tandem::kComplexDouble;
 using tandem::kComplexFloat;
+using tandem::kComplexHalf;
 using tandem::kConstant;
 using tandem::kConv1D;
 using tandem::kConv2D;

@@ -85,7 +85,7 @@ def main():
     for row in [*rows, ("all", *(sum(column) for column in list(zip(*rows))[1:]))]:
         print("| " + " | ".join(map(str, row)) + " |")
     print("\n## Left out\n")
-    for reason, names in left_out.items():
+    for reason, names in sorted(left_out.items(), key=lambda item: (-len(item[1]), item[0])):
         print(f"- {len(names)}: {reason}")
     print("\n## Missing\n")
     for what, names in missing.items():
