@@ -8,7 +8,7 @@
 #include "tandem/cli/plot.h"
 #include "tandem/cli/weight_files.h"
 #include "tandem/nn/files/pt/start.h"
-#include "tandem/nn/files/safetensors.h"
+#include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::cli {
 
@@ -25,7 +25,7 @@ namespace {
 class Listing {
  public:
   void add(const std::string& name, const IValue& value) {
-    if (value.isTensor()) return add_tensor(name, value.toTensor());
+    if (value.isTensor()) return add_tensor(name, value.toTensor().dtype(), value.toTensor().sizes());
     if (value.isGenericDict()) {
       for (const auto& entry : value.toGenericDict()) add(joined(name, key_text(entry.key())), entry.value());
       return;
@@ -38,11 +38,13 @@ class Listing {
     for (std::size_t i = 0; i < elements.size(); ++i) add(joined(name, std::to_string(i)), elements[i]);
   }
 
-  void add_tensor(const std::string& name, const Tensor& t) {
-    const auto bytes = static_cast<double>(t.numel()) * static_cast<double>(t.element_size());
-    add_row(name, tandem::name(t.dtype()), concat(t.sizes()), byte_size(bytes));
+  void add_tensor(const std::string& name, ScalarType dtype, IntArrayRef sizes) {
+    double values = 1;
+    for (const int64_t size : sizes) values *= static_cast<double>(size);
+    const double bytes = values * static_cast<double>(item_size(dtype));
+    add_row(name, tandem::name(dtype), concat(sizes), byte_size(bytes));
     ++tensors_;
-    values_ += static_cast<double>(t.numel());
+    values_ += values;
     bytes_ += bytes;
   }
 
@@ -91,9 +93,10 @@ int inspect_command(const InspectOptions& o) {
   if (is_pt(o.file)) {
     listing.add("", read_pt(o.file));
   } else {
-    const serialize::SafeTensors file = serialize::load_safetensors(o.file);
-    for (const auto& item : file.tensors) listing.add_tensor(item.key(), item.value());
-    for (const auto& item : file.metadata) listing.add("__metadata__." + item.key(), item.value());
+    const serialize::SafeTensorsReader reader(o.file);  // the elements stay where they are
+    for (const auto& item : reader.items())
+      listing.add_tensor(item.entry.name, item.entry.dtype, item.entry.sizes);
+    for (const auto& item : reader.metadata()) listing.add("__metadata__." + item.key(), item.value());
   }
   listing.print();
   return 0;
@@ -104,15 +107,21 @@ int convert_command(const ConvertOptions& o) {
   if (!to_pt && !ends_with_any(o.to, {".safetensors"}))
     throw UsageError(o.to + ": the name must end with .safetensors, .pt, .pth or .bin");
   if (!o.key.empty() && !is_pt(o.from)) throw UsageError("--key: only .pt files have several dictionaries");
+  if (to_pt && o.shard_bytes != 0)
+    throw UsageError("--shard-size: only safetensors files are split; " + o.to + " would be a .pt file");
   const OrderedDict<std::string, Tensor> state = read_state(o.from, o.key, o.prefix);
-  if (to_pt) {
+  // Python programs expect to be told for which library the file is.
+  const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
+  std::string shards;
+  if (to_pt)
     write_pt(o.to, state);
-  } else {
-    // Python programs expect to be told for which library the file is.
-    serialize::save_safetensors(o.to, state, {{"format", "pt"}});
-  }
-  std::printf("%s: %s tensors\n", printable(o.to).c_str(),
-              with_commas(static_cast<long long>(state.size())).c_str());
+  else if (o.shard_bytes != 0)
+    shards =
+        concat(" in ", serialize::save_sharded_safetensors(o.to, state, o.shard_bytes, metadata), " files");
+  else
+    serialize::save_safetensors(o.to, state, metadata);
+  std::printf("%s: %s tensors%s\n", printable(o.to).c_str(),
+              with_commas(static_cast<long long>(state.size())).c_str(), shards.c_str());
   return 0;
 }
 

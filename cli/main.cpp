@@ -232,14 +232,22 @@ void add_launch(CLI::App& app, LaunchOptions& o) {
 
 void add_file_commands(CLI::App& app, InspectOptions& inspect, ConvertOptions& convert) {
   CLI::App* c = app.add_subcommand("inspect", "list what is in a .safetensors or .pt file");
-  c->add_option("FILE", inspect.file, "file of weights, or a whole checkpoint of PyTorch")->required();
+  c->add_option("FILE", inspect.file,
+                "file of weights, a whole checkpoint of PyTorch, or the index or the folder of a sharded one")
+      ->required();
   c = app.add_subcommand("convert", "convert a state dict between .safetensors and .pt");
-  c->add_option("IN", convert.from, "file of either kind")->required();
+  c->add_option("IN", convert.from, "file of either kind, or the index or the folder of a sharded checkpoint")
+      ->required();
   c->add_option("OUT", convert.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")
       ->required();
   c->add_option("--key", convert.key,
                 "the state dict in a .pt file with more, such as state_dict or model.ema");
   c->add_option("--prefix", convert.prefix, "remove this from the names that start with it, such as module.");
+  c->add_option(
+       "--shard-size", convert.shard_bytes,
+       "split a .safetensors file into files of at most this size, such as 500MB or 5GiB, and an index")
+      ->transform(CLI::AsSizeValue(true))  // MB are 10^6 bytes, MiB 2^20
+      ->check(CLI::PositiveNumber);
 }
 
 // The number of words up to PROGRAM, which is the first word that is neither an option of `launch` nor the

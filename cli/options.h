@@ -83,8 +83,9 @@ struct InspectOptions {
 
 struct ConvertOptions {
   std::string from, to;
-  std::string key;     ///< of the state dict in a .pt file with more
-  std::string prefix;  ///< removed from the names
+  std::string key;           ///< of the state dict in a .pt file with more
+  std::string prefix;        ///< removed from the names
+  uint64_t shard_bytes = 0;  ///< of elements per safetensors file; 0: one file
 };
 
 struct LaunchOptions {

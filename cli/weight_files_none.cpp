@@ -1,5 +1,7 @@
 // A build without libzip knows no .pt files.
 #include "tandem/cli/weight_files.h"
+
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
@@ -12,9 +14,10 @@ constexpr const char* kMissing =
 
 IValue read_pt(const std::string& path) { fail(path, kMissing); }
 
-OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string&, const std::string&) {
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string&,
+                                            const std::string& prefix) {
   check(!is_pt(path), path, kMissing);
-  return serialize::load_safetensors(path).tensors;
+  return serialize::without_prefix(serialize::load_safetensors(path).tensors, prefix);
 }
 
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>&) { fail(path, kMissing); }

@@ -1,25 +1,22 @@
 // Module: state dicts and cloning. load_state_dict writes values only after checking every name and shape.
+#include <unordered_map>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/archive.h"
-#include "tandem/nn/module.h"
+#include "tandem/nn/state_match.h"
 
 namespace tandem::nn {
 namespace {
 
 constexpr std::string_view kWrapped = "module.";
 
-// The entry for `name` in `state`, or nullptr.
-const Tensor* find(const OrderedDict<std::string, Tensor>& state, const std::string& name, bool wrapped) {
-  return state.find(wrapped ? std::string(kWrapped) + name : name);
-}
-
-// Whether every name in `state` starts with "module." and none in the module does.
-bool is_wrapped(const OrderedDict<std::string, Tensor>& state, const OrderedDict<std::string, Tensor>& own) {
-  for (const auto& item : state)
-    if (!item.key().starts_with(kWrapped)) return false;
+// Whether every name in `entries` starts with "module." and none in the module does.
+bool is_wrapped(const std::vector<StateEntry>& entries, const OrderedDict<std::string, Tensor>& own) {
+  for (const StateEntry& entry : entries)
+    if (!entry.name.starts_with(kWrapped)) return false;
   for (const auto& item : own)
     if (item.key().starts_with(kWrapped)) return false;
-  return !state.is_empty();
+  return !entries.empty();
 }
 
 void list(std::string& out, const char* title, const std::vector<std::string>& lines) {
@@ -41,35 +38,47 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
   return out;
 }
 
-LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict) {
-  const auto own = state_dict();
-  const bool wrapped = is_wrapped(state, own);
-  LoadResult result;
+StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict) {
+  const auto own = module.state_dict();
+  const bool wrapped = is_wrapped(entries, own);
+  std::unordered_map<std::string, std::size_t> positions;
+  StateMatch match;
+  LoadResult& result = match.result;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string name = wrapped ? entries[i].name.substr(kWrapped.size()) : entries[i].name;
+    positions.emplace(name, i);
+    if (!own.contains(name)) result.unexpected_keys.push_back(entries[i].name);
+  }
   std::vector<std::string> mismatched;
   for (const auto& item : own) {
-    const Tensor* from = find(state, item.key(), wrapped);
-    if (from == nullptr || !from->defined())
+    const auto found = positions.find(item.key());
+    const optional<Dims> sizes = found == positions.end() ? optional<Dims>() : entries[found->second].sizes;
+    if (!sizes)
       result.missing_keys.push_back(item.key());
-    else if (from->sizes() != item.value().sizes())
+    else if (IntArrayRef(*sizes) != item.value().sizes())
       mismatched.push_back(
-          concat(item.key(), ": is ", item.value().sizes(), " here, ", from->sizes(), " in the state dict"));
+          concat(item.key(), ": is ", item.value().sizes(), " here, ", *sizes, " in the state dict"));
+    else
+      match.pairs.emplace_back(item.value(), found->second);
   }
-  for (const auto& item : state)
-    if (!own.contains(wrapped ? item.key().substr(kWrapped.size()) : item.key()))
-      result.unexpected_keys.push_back(item.key());
-
   if (!mismatched.empty() || (strict && !(result.missing_keys.empty() && result.unexpected_keys.empty()))) {
-    std::string text = "load_state_dict: the state dict does not match " + name();
+    std::string text = "load_state_dict: the state dict does not match " + module.name();
     if (strict) list(text, "\n  missing:", result.missing_keys);
     if (strict) list(text, "\n  unexpected:", result.unexpected_keys);
     list(text, "\n  shape mismatch:", mismatched);
     fail(text);
   }
+  return match;
+}
+
+LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict) {
+  std::vector<StateEntry> entries;
+  for (const auto& item : state)
+    entries.push_back({item.key(), item.value().defined() ? optional<Dims>(item.value().sizes()) : nullopt});
+  StateMatch match = match_state(*this, entries, strict);
   NoGradGuard no_grad;
-  for (const auto& item : own)
-    if (const Tensor* from = find(state, item.key(), wrapped); from != nullptr && from->defined())
-      Tensor(item.value()).copy_(from->detach());
-  return result;
+  for (auto& [tensor, position] : match.pairs) tensor.copy_(state[position].value().detach());
+  return std::move(match.result);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Reader for the JSON subset used by safetensors headers.
+// The reader for JSON in files of weights.
 #include "tandem/nn/files/json_reader.h"
 
 #include "tandem/core/error.h"
@@ -77,7 +77,7 @@ std::string json_quoted(std::string_view text) {
 }
 
 void JsonReader::fail_at(const char* problem) const {
-  fail(file_, ": invalid safetensors header: ", problem, " at byte ", at_);
+  fail(file_, ": invalid ", what_, ": ", problem, " at byte ", at_);
 }
 
 void JsonReader::skip_space() {
@@ -160,6 +160,51 @@ uint32_t JsonReader::four_hex_digits() {
     code = code << 4 | static_cast<uint32_t>(digit);
   }
   return code;
+}
+
+void JsonReader::skip(int levels) {
+  if (levels == 0) fail_at("values nested too deep");
+  skip_space();
+  const char c = at_ < text_.size() ? text_[at_] : '\0';
+  if (c == '"') {
+    string();
+  } else if (c == '{') {
+    object("duplicate field", [&](const std::string&) { skip(levels - 1); });
+  } else if (take('[')) {
+    if (take(']')) return;
+    do skip(levels - 1);
+    while (take(','));
+    expect(']');
+  } else {
+    for (const std::string_view word : {"true", "false", "null"}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return;
+    }
+    skip_number();
+  }
+}
+
+void JsonReader::skip_number() {
+  const auto digits = [this] {
+    const std::size_t before = at_;
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
+    if (at_ == before) fail_at("expected a value");
+    return text_.substr(before, at_ - before);
+  };
+  const auto one_of = [this](std::string_view set) {
+    const bool found = at_ < text_.size() && set.find(text_[at_]) != std::string_view::npos;
+    at_ += found;
+    return found;
+  };
+  one_of("-");
+  if (const std::string_view whole = digits(); whole.size() > 1 && whole[0] == '0')
+    fail_at("number with a leading zero");
+  if (one_of(".")) digits();
+  if (one_of("eE")) {
+    one_of("+-");
+    digits();
+  }
 }
 
 uint64_t JsonReader::integer() {

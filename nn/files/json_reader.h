@@ -1,5 +1,5 @@
-// A reader for the JSON subset in safetensors headers: objects, arrays, strings and unsigned integers. Values
-// are consumed one by one from the front of the text. Strict as RFC 8259; strings must be valid UTF-8.
+// A reader for JSON in files of weights: objects, arrays, strings and unsigned integers; other values can be skipped.
+// Values are consumed one by one from the front of the text. Strict as RFC 8259; strings must be valid UTF-8.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,8 +11,9 @@ namespace tandem::serialize {
 
 class JsonReader {
  public:
-  /// Error messages name `file`.
-  JsonReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  /// Error messages name `file` and call the text `what`, which must be a literal.
+  JsonReader(std::string_view text, const std::string& file, const char* what = "safetensors header")
+      : text_(text), file_(file), what_(what) {}
 
   /// Consumes the character c after white space. Throws Error when anything else follows.
   void expect(char c);
@@ -25,18 +26,23 @@ class JsonReader {
   /// throws Error with the text `repeated`.
   template <class Member>
   void object(const char* repeated, const Member& member);
+  /// Consumes a value of any kind. Throws Error when arrays and objects are nested more than 64 levels deep.
+  void skip() { skip(64); }
   /// Throws Error unless only white space remains.
   void end();
   [[noreturn]] void fail_at(const char* problem) const;
   std::size_t position() const { return at_; }
 
  private:
+  void skip(int levels);
+  void skip_number();
   void skip_space();
   void escape(std::string& out);
   uint32_t four_hex_digits();
 
   std::string_view text_;
   const std::string& file_;
+  const char* what_;
   std::size_t at_ = 0;
 };
 

@@ -1,160 +1,21 @@
 // Reading and writing safetensors files.
 #include "tandem/nn/files/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <bit>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops/factories.h"
 #include "tandem/core/atomic_file.h"
-#include "tandem/core/parallel_for.h"
 #include "tandem/nn/files/crc32.h"
 #include "tandem/nn/files/json_reader.h"
-#include "tandem/nn/files/safetensors_sums.h"
+#include "tandem/nn/files/safetensors_index.h"
+#include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::serialize {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 18;  // unit of reading, writing and checksumming
-static_assert(std::endian::native == std::endian::little, "elements are stored little-endian");
-
-// A source of bytes: a file or memory.
-struct Source {
-  virtual ~Source() = default;
-  virtual uint64_t size() const = 0;
-  /// Reads bytes [offset, offset + bytes), which must be in range. Thread-safe.
-  virtual void read(void* to, uint64_t offset, std::size_t bytes) const = 0;
-};
-
-struct MemorySource final : Source {
-  MemorySource(const void* d, std::size_t n) : data(static_cast<const char*>(d)), bytes(n) {}
-  uint64_t size() const override { return bytes; }
-  void read(void* to, uint64_t offset, std::size_t count) const override {
-    if (count != 0) std::memcpy(to, data + offset, count);
-  }
-  const char* data;
-  std::size_t bytes;
-};
-
-struct FileSource final : Source {
-  explicit FileSource(const std::string& p)
-      : path(p),
-        fd(::open(p.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // O_NONBLOCK: do not wait for a pipe
-    check(fd >= 0, path, ": cannot be opened: ", std::strerror(errno));
-    struct stat info {};
-    if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-      ::close(fd);
-      fail(path, ": is not a regular file");
-    }
-    bytes = static_cast<uint64_t>(info.st_size);
-  }
-  ~FileSource() override { ::close(fd); }
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
-  uint64_t size() const override { return bytes; }
-  void read(void* to, uint64_t offset, std::size_t count) const override {
-    while (count != 0) {
-      const ssize_t got = ::pread(fd, to, count, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      check(got > 0, path, ": cannot be read: ", got < 0 ? std::strerror(errno) : "it has become shorter");
-      to = static_cast<char*>(to) + got;
-      offset += static_cast<uint64_t>(got);
-      count -= static_cast<std::size_t>(got);
-    }
-  }
-  const std::string& path;
-  int fd;
-  uint64_t bytes = 0;
-};
-
-void check_bools(const Tensor& t, const std::string& name, const std::string& file) {
-  const auto* bytes = static_cast<const unsigned char*>(t.data_ptr());
-  for (int64_t i = 0; i < t.numel(); ++i)
-    check(bytes[i] <= 1, file, ": tensor '", name, "' is BOOL, but its element ", i, " is ",
-          static_cast<int>(bytes[i]));
-}
-
-// Reads in chunks on all threads. If `summed`, returns the CRC-32 `before` extended by the data; otherwise
-// the result is unspecified.
-uint32_t read_summed(const Source& source, void* to, uint64_t offset, std::size_t bytes, bool summed,
-                     uint32_t before) {
-  if (bytes <= kChunk) {
-    source.read(to, offset, bytes);
-    return summed ? crc32(to, bytes, before) : 0;
-  }
-  const std::size_t chunks = (bytes + kChunk - 1) / kChunk;
-  std::vector<uint32_t> sums(chunks);
-  const auto size = [&](std::size_t i) { return std::min(kChunk, bytes - i * kChunk); };
-  parallel_for(static_cast<int64_t>(chunks), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      char* const chunk = static_cast<char*>(to) + i * kChunk;
-      source.read(chunk, offset + i * kChunk, size(i));
-      if (summed) sums[i] = crc32(chunk, size(i));
-    }
-  });
-  for (std::size_t i = 0; summed && i < chunks; ++i) before = joined_crc32(before, sums[i], size(i));
-  return before;
-}
-
-// The header; sets `start` to the offset at which the elements begin.
-Header read_header(const Source& source, const std::string& file, uint64_t& start) {
-  check(source.size() >= 8, file, ": is not a safetensors file: it has ", source.size(),
-        " bytes, fewer than 8");
-  uint64_t header_bytes = 0;
-  source.read(&header_bytes, 0, 8);
-  check(header_bytes <= kMaxHeaderBytes, file, ": is not a safetensors file: its header would have ",
-        header_bytes, " bytes, more than the limit of ", kMaxHeaderBytes);
-  check(header_bytes <= source.size() - 8, file, ": is truncated: its header has ", header_bytes,
-        " bytes, but only ", source.size() - 8, " follow");
-  std::string text(header_bytes, '\0');
-  source.read(text.data(), 8, text.size());
-  start = 8 + header_bytes;
-  return parse_header(text, source.size() - start, file);
-}
-
-bool ignores_sums() {
-  const char* value = std::getenv(kIgnoreSums);
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
-
-// Removes the checksums from the metadata and returns them if they are to be verified.
-optional<Sums> take_sums(Header& header, Checksums checksums, const std::string& file) {
-  const std::string* text = header.metadata.find(kSumsKey);
-  if (text == nullptr) return nullopt;
-  optional<Sums> sums;
-  if (checksums == Checksums::kVerify && !ignores_sums()) {
-    sums = parse_sums(*text, file);
-    check_header_sums(header, *sums, file);
-  }
-  header.metadata.erase(kSumsKey);
-  return sums;
-}
-
-SafeTensors load(const Source& source, const std::string& file, const optional<Device>& device,
-                 Checksums checksums) {
-  uint64_t start = 0;
-  Header header = read_header(source, file, start);
-  const optional<Sums> sums = take_sums(header, checksums, file);
-  NoGradGuard no_grad;
-  SafeTensors out;
-  out.metadata = std::move(header.metadata);
-  for (TensorEntry& entry : header.tensors) {
-    Tensor t = empty(entry.sizes, TensorOptions(entry.dtype).device(Device(kCPU)));
-    const uint32_t sum = read_summed(source, t.data_ptr(), start + entry.begin, entry.end - entry.begin,
-                                     sums.has_value(), sums ? crc_of_kind(entry) : 0);
-    if (sums) check_tensor_sum(entry, sum, *sums, file);
-    if (entry.dtype == kBool) check_bools(t, entry.name, file);
-    out.tensors.insert(std::move(entry.name), device ? t.to(*device) : t);
-  }
-  return out;
-}
+constexpr std::size_t kChunk = std::size_t{1} << 18;  // unit of writing and checksumming
 
 // A header for `tensors`, with elements in order of decreasing item size, which aligns each of them.
 struct Layout {
@@ -264,16 +125,39 @@ struct Bytes {
   std::string text{};
 };
 
+// In order, filled one after the other.
+std::vector<OrderedDict<std::string, Tensor>> split_state(const OrderedDict<std::string, Tensor>& tensors,
+                                                          uint64_t shard_bytes) {
+  std::vector<OrderedDict<std::string, Tensor>> shards(1);
+  uint64_t used = 0;
+  for (const auto& item : tensors) {
+    check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
+    const uint64_t bytes = item.value().nbytes();
+    if (!shards.back().is_empty() && (bytes > shard_bytes || used > shard_bytes - bytes)) {
+      shards.emplace_back();
+      used = 0;
+    }
+    used += bytes;
+    shards.back().insert(item.key(), item.value());
+  }
+  return shards;
+}
+
+std::string five_digits(std::size_t number) {
+  const std::string digits = std::to_string(number);
+  return std::string(5 - std::min<std::size_t>(5, digits.size()), '0') + digits;
+}
+
 }  // namespace
 
 SafeTensors load_safetensors(const std::string& path, const optional<Device>& device, Checksums checksums) {
-  const FileSource source(path);
-  return load(source, path, device, checksums);
+  const SafeTensorsReader reader(path, checksums);
+  return {reader.read(device), reader.metadata()};
 }
 SafeTensors parse_safetensors(const void* data, std::size_t bytes, const std::string& name,
                               Checksums checksums) {
-  const MemorySource source(data, bytes);
-  return load(source, name, nullopt, checksums);
+  const SafeTensorsReader reader(memory_source(data, bytes), name, checksums);
+  return {reader.read(nullopt), reader.metadata()};
 }
 
 void save_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
@@ -284,6 +168,33 @@ void save_safetensors(const std::string& path, const OrderedDict<std::string, Te
   else
     file.write(safetensors_bytes(tensors, metadata));  // a pipe cannot seek back to the header
   file.commit();
+}
+std::size_t save_sharded_safetensors(const std::string& path, const OrderedDict<std::string, Tensor>& tensors,
+                                     uint64_t shard_bytes,
+                                     const OrderedDict<std::string, std::string>& metadata) {
+  constexpr std::string_view kEnding = ".safetensors";
+  check(path.ends_with(kEnding), path, ": the name of a sharded checkpoint must end with ", kEnding);
+  check(shard_bytes > 0, path, ": a shard must hold at least 1 byte");
+  const std::string stem = path.substr(0, path.size() - kEnding.size());
+  const std::vector<OrderedDict<std::string, Tensor>> shards = split_state(tensors, shard_bytes);
+  OrderedDict<std::string, std::string> shard_of("Tensor");
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  uint64_t bytes = 0;
+  for (const auto& shard : shards) {
+    const std::string file =
+        concat(stem, "-", five_digits(files.size() + 1), "-of-", five_digits(shards.size()), kEnding);
+    files.push_back(std::make_unique<AtomicFile>(file));
+    check(files.back()->is_atomic(), file, ": is not a regular file");
+    emit(*files.back(), shard, metadata);
+    for (const auto& item : shard) {
+      shard_of.insert(item.key(), file.substr(file.rfind('/') + 1));
+      bytes += item.value().nbytes();
+    }
+  }
+  files.push_back(std::make_unique<AtomicFile>(stem + std::string(kIndexEnding)));
+  files.back()->write(format_index(shard_of, bytes));
+  for (const auto& file : files) file->commit();
+  return shards.size();
 }
 std::string safetensors_bytes(const OrderedDict<std::string, Tensor>& tensors,
                               const OrderedDict<std::string, std::string>& metadata) {

@@ -439,6 +439,25 @@ def test_weight_files():
     check("inspect a model", all(part in shown.stdout for part in ("fc.weight", "[10, 784]", "30.6 KiB", "7,850 values")), shown.stdout)
     refused("convert to what?", tool("convert", "a/model.safetensors", "x"), "must end with")
     refused("nothing to inspect", tool("inspect", "none"), "none: cannot be opened", code=1)
+    run = tool("convert", "a/model.safetensors", "s/x.safetensors", "--shard-size", "20KiB")
+    refused("no folder for shards", run, "no such folder", code=1)
+    os.mkdir("s")
+    run = tool("convert", "a/model.safetensors", "s/x.safetensors", "--shard-size", "20KB", "--prefix", "fc.")
+    check("split a file", run.returncode == 0 and "2 tensors in 2 files" in run.stdout and
+          sorted(os.listdir("s")) == ["x-00001-of-00002.safetensors", "x-00002-of-00002.safetensors", "x.safetensors.index.json"],
+          run.stdout + run.stderr + str(os.listdir("s")))
+    for name in ("s", "s/x.safetensors.index.json"):
+        shown = tool("inspect", name)
+        check(f"inspect {name}", "7,850 values" in shown.stdout and "fc." not in shown.stdout, shown.stdout + shown.stderr)
+    run = tool("convert", "s", "joined.safetensors")
+    check("join shards", run.returncode == 0 and "7,850 values" in tool("inspect", "joined.safetensors").stdout, run.stderr)
+    refused("a shard size of 0", tool("convert", "s", "y.safetensors", "--shard-size", "0"), "--shard-size")
+    refused("shards of a .pt file", tool("convert", "s", "y.pt", "--shard-size", "1MB"), "--shard-size")
+    with open("s/x.safetensors.index.json") as file:
+        index = file.read()
+    with open("s/x.safetensors.index.json", "w") as file:
+        file.write(index.replace("x-00002", "../x-00002"))
+    refused("a shard elsewhere", tool("inspect", "s"), "not the name of a file", code=1)
     shown = tool("inspect", checkpoint)
     if "without libzip" in shown.stderr:
         return

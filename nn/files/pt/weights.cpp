@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "tandem/nn/files/prefix.h"
 #include "tandem/nn/files/pt/pt.h"
 #include "tandem/nn/files/pt/start.h"
 #include "tandem/nn/files/safetensors.h"
@@ -64,16 +65,11 @@ OrderedDict<std::string, Tensor> read_weights(const std::string& path, const Wei
     check(options.key().empty(), path, ": is not a .pt file: there is nothing under the key ", options.key());
     read = load_safetensors(path).tensors;
   }
-  if (options.prefix().empty()) return read;
-  OrderedDict<std::string, Tensor> out("Entry");
-  for (const auto& item : read) {
-    const bool prefixed = item.key().starts_with(options.prefix());
-    out.insert(prefixed ? item.key().substr(options.prefix().size()) : item.key(), item.value());
-  }
-  return out;
+  return without_prefix(read, options.prefix());
 }
 
 nn::LoadResult load_weights(nn::Module& module, const std::string& path, const WeightsOptions& options) {
+  if (!is_pt(path)) return load_safetensors(module, path, options);
   return module.load_state_dict(read_weights(path, options), options.strict());
 }
 

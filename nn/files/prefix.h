@@ -1,0 +1,17 @@
+// Removing a prefix from the names of a state dict.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tandem/core/ordered_dict.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::serialize {
+
+/// The names, without `prefix` where they start with it. Throws Error if two of them become equal.
+std::vector<std::string> without_prefix(std::vector<std::string> names, const std::string& prefix);
+/// The same for the names of tensors.
+OrderedDict<std::string, Tensor> without_prefix(const OrderedDict<std::string, Tensor>& state,
+                                                const std::string& prefix);
+
+}  // namespace tandem::serialize

@@ -1,0 +1,27 @@
+// Which entries of a state dict fit which tensors of a module. Shared by load_state_dict and the readers of files, which check
+// everything before they change a value.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/dims.h"
+#include "tandem/nn/module.h"
+
+namespace tandem::nn {
+
+/// An entry of a state dict: its name and, if it has a tensor, the tensor's sizes.
+struct StateEntry {
+  std::string name;
+  optional<Dims> sizes;
+};
+struct StateMatch {
+  LoadResult result;
+  std::vector<std::pair<Tensor, std::size_t>>
+      pairs;  ///< tensors of the module and the positions of their entries
+};
+
+/// Throws what Module::load_state_dict throws for these entries; their names are unique.
+StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict);
+
+}  // namespace tandem::nn
