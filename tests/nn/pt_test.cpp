@@ -25,12 +25,17 @@ namespace {
 
 bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
+std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
+  serialize::pt::ZipBytes bytes;
+  serialize::pt::ZipWriter zip(bytes);
+  for (const auto& [name, content] : entries) zip.add(name, content.data(), content.size());
+  zip.finish();
+  return bytes.text;
+}
+
 // A file of this pickle and one storage "0" of eight bytes.
 std::string archive(const std::string& pickle, const std::string& storage = std::string(8, '\0')) {
-  serialize::pt::ZipWriter zip;
-  zip.add("x/data.pkl", pickle.data(), pickle.size());
-  zip.add("x/data/0", storage.data(), storage.size());
-  return zip.finish();
+  return zip_of({{"x/data.pkl", pickle}, {"x/data/0", storage}});
 }
 IValue parsed(const std::string& pickle) {
   const std::string file = archive(pickle);
@@ -303,14 +308,37 @@ TEST_CASE("archives that are not PyTorch's are refused") {
   std::string damaged = archive("\x80\x02" + window(2, 0, {2}, {1}) + ".");
   damaged[damaged.find("x/data/0") + 8] ^= 1;
   CHECK(says(refused(damaged), "is damaged"));
-  serialize::pt::ZipWriter none, two, big;
-  none.add("data.pkl", "N.", 2);
-  CHECK(says(refused(none.finish()), "0 entries NAME/data.pkl"));
-  two.add("a/data.pkl", "N.", 2);
-  two.add("b/data.pkl", "N.", 2);
-  CHECK(says(refused(two.finish()), "2 entries NAME/data.pkl"));
-  big.add("a/data.pkl", "N.", 2);
-  big.add("a/byteorder", "big", 3);
-  CHECK(says(refused(big.finish()), "not little-endian"));
+  CHECK(says(refused(zip_of({{"data.pkl", "N."}})), "0 entries NAME/data.pkl"));
+  CHECK(says(refused(zip_of({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})), "2 entries NAME/data.pkl"));
+  CHECK(says(refused(zip_of({{"a/data.pkl", "N."}, {"a/byteorder", "big"}})), "not little-endian"));
   CHECK(says(error_of([] { serialize::load_pt("/dev/null"); }), "is not a regular file"));
+}
+
+TEST_CASE("a file is written as it is put together, in one piece or not at all") {
+  const TempFolder folder;
+  // Tensors smaller and larger than what is gathered before it is written.
+  const OrderedDict<std::string, Tensor> state{{"small", arange(3, kFloat)},
+                                               {"large", arange(300'000, kFloat)},
+                                               {"none", zeros({0})},
+                                               {"half", ones({7}, TensorOptions(kHalf))}};
+  serialize::save_pt(folder / "x.pt", state);
+  const std::string bytes = test::read_file(folder / "x.pt");
+  GenericDict dict;
+  for (const auto& item : state) dict.insert(item.key(), item.value());
+  CHECK(bytes == serialize::pt_bytes(IValue(dict)));
+  for (const auto& item : serialize::state_dict_of(serialize::load_pt(folder / "x.pt")))
+    CHECK(equal(item.value().to(kFloat), state[item.key()].to(kFloat)));
+  CHECK_EQ(folder.entries(), 1);
+  CHECK(says(error_of([&] { serialize::save_pt(folder / "none/x.pt", state); }), "no such folder"));
+}
+
+TEST_CASE("an error of the sink is thrown as it is") {
+  struct Full final : serialize::pt::ZipSink {
+    void append(const void*, std::size_t) override { fail("the disk is full"); }
+    void overwrite(uint64_t, const void*, std::size_t) override {}
+  } sink;
+  const std::string large(1 << 20, 'x');
+  serialize::pt::ZipWriter zip(sink);
+  zip.add("a", large.data(), large.size());
+  CHECK_EQ(error_of([&] { zip.finish(); }), "the disk is full");
 }

@@ -13,7 +13,6 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/core/atomic_file.h"
 #include "tandem/nn/files/pt/legacy.h"
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/zip_archive.h"
@@ -107,6 +106,19 @@ std::string start_of(const std::string& path) {
   return in.read(out.data(), static_cast<std::streamsize>(out.size())) ? out : "";
 }
 
+void write_archive(const IValue& value, pt::ZipSink& sink) {
+  std::vector<Tensor> storages;
+  const std::string pickle = pt::pickle(value, storages);
+  pt::ZipWriter zip(sink);
+  const std::string order = "little", version = "3\n";
+  zip.add("archive/data.pkl", pickle.data(), pickle.size());
+  zip.add("archive/byteorder", order.data(), order.size());
+  for (std::size_t i = 0; i < storages.size(); ++i)
+    zip.add("archive/data/" + std::to_string(i), storages[i].data_ptr(), storages[i].nbytes());
+  zip.add("archive/version", version.data(), version.size());
+  zip.finish();
+}
+
 }  // namespace
 
 IValue load_pt(const std::string& path, const optional<Device>& device) {
@@ -128,19 +140,14 @@ IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
 }
 
 std::string pt_bytes(const IValue& value) {
-  std::vector<Tensor> storages;
-  const std::string pickle = pt::pickle(value, storages);
-  pt::ZipWriter zip;
-  const std::string order = "little", version = "3\n";
-  zip.add("archive/data.pkl", pickle.data(), pickle.size());
-  zip.add("archive/byteorder", order.data(), order.size());
-  for (std::size_t i = 0; i < storages.size(); ++i)
-    zip.add("archive/data/" + std::to_string(i), storages[i].data_ptr(), storages[i].nbytes());
-  zip.add("archive/version", version.data(), version.size());
-  return zip.finish();
+  pt::ZipBytes bytes;
+  write_archive(value, bytes);
+  return std::move(bytes.text);
 }
 
-void save_pt(const std::string& path, const IValue& value) { write_file_atomically(path, pt_bytes(value)); }
+void save_pt(const std::string& path, const IValue& value) {
+  pt::write_zip_file(path, [&value](pt::ZipSink& sink) { write_archive(value, sink); });
+}
 void save_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state) {
   GenericDict dict;
   for (const auto& item : state) dict.insert(item.key(), item.value());

@@ -26,8 +26,8 @@ IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
                 const optional<Device>& device = nullopt);
 
 /// Writes a file that torch.load(path, weights_only=True) reads. It appears complete or not at all. Tensors that share a
-/// storage share it in the file; a view is therefore saved with all of its storage, as by PyTorch. The file is put
-/// together in memory first. Throws Error on failure.
+/// storage share it in the file; a view is therefore saved with all of its storage, as by PyTorch. Throws Error on
+/// failure. Memory: only copies of tensors on other devices than the CPU.
 void save_pt(const std::string& path, const IValue& value);
 /// The same for a state dict.
 void save_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);
