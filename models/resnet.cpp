@@ -15,6 +15,15 @@ nn::Conv2d convolution(int64_t in, int64_t out, int64_t kernel, int64_t stride =
 nn::BatchNorm2d normalisation(int64_t channels) { return nn::BatchNorm2d(nn::BatchNorm2dOptions(channels)); }
 nn::ReLU rectifier() { return nn::ReLU(nn::ReLUOptions(true)); }
 
+// nn::fuse may have moved the rectifier into the convolution.
+Tensor rectified(nn::Conv2d& conv, nn::BatchNorm2d& norm, nn::ReLU& relu, const Tensor& input) {
+  const Tensor out = norm(conv(input));
+  return conv->fused == nn::FusedActivation::kNone ? relu(out) : out;
+}
+void fuse_rectified(nn::Fuser& fuser, nn::Conv2d& conv, nn::BatchNorm2d& norm, nn::ReLU& relu) {
+  if (fuser.fold(*conv, *norm)) fuser.activate(*conv, *relu);
+}
+
 }  // namespace
 
 ResNetBlockImpl::ResNetBlockImpl(const ResNetBlockOptions& options)
@@ -51,10 +60,20 @@ void ResNetBlockImpl::reset() {
 }
 
 Tensor ResNetBlockImpl::forward(const Tensor& input) {
-  Tensor out = bn2(conv2(relu(bn1(conv1(input)))));
-  if (conv3) out = bn3(conv3(relu(out)));
+  Tensor out = rectified(conv1, bn1, relu, input);
+  out = conv3 ? bn3(conv3(rectified(conv2, bn2, relu, out))) : bn2(conv2(out));
   out.add_(downsample ? downsample->forward(input) : input);
   return relu(out);
+}
+
+void ResNetBlockImpl::fuse(nn::Fuser& fuser) {
+  fuse_rectified(fuser, conv1, bn1, relu);
+  if (conv3) {
+    fuse_rectified(fuser, conv2, bn2, relu);
+    fuser.fold(*conv3, *bn3);
+  } else {
+    fuser.fold(*conv2, *bn2);
+  }
 }
 
 ResNetImpl::ResNetImpl(const ResNetOptions& options) : Cloneable("tandem::models::ResNet"), options(options) {
@@ -98,10 +117,12 @@ void ResNetImpl::reset() {
 }
 
 Tensor ResNetImpl::forward(const Tensor& images) {
-  Tensor x = maxpool(relu(bn1(conv1(images))));
+  Tensor x = maxpool(rectified(conv1, bn1, relu, images));
   for (nn::Sequential* layer : {&layer1, &layer2, &layer3, &layer4}) x = (*layer)->forward(x);
   return fc(avgpool(x).flatten(1));
 }
+
+void ResNetImpl::fuse(nn::Fuser& fuser) { fuse_rectified(fuser, conv1, bn1, relu); }
 
 namespace {
 ResNet resnet(ResNetBlockKind block, std::vector<int64_t> layers, int64_t num_classes) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/core/arg.h"
+#include "tandem/nn/fuse.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/conv.h"
@@ -34,12 +35,13 @@ struct ResNetBlockOptions {
 
 /// A residual block: conv1, bn1, conv2, bn2, for a bottleneck conv3 and bn3, and downsample (a 1 x 1 convolution and a
 /// BatchNorm2d) if the shapes of input and output differ.
-class ResNetBlockImpl : public nn::Cloneable<ResNetBlockImpl> {
+class ResNetBlockImpl : public nn::Cloneable<ResNetBlockImpl>, public nn::Fusable {
  public:
   explicit ResNetBlockImpl(const ResNetBlockOptions& options);
   void reset() override;
   /// [N, in_channels, H, W] to [N, out_channels, ceil(H / stride), ceil(W / stride)].
   Tensor forward(const Tensor& input);
+  void fuse(nn::Fuser& fuser) override;
 
   ResNetBlockOptions options;
   nn::Conv2d conv1 = nullptr, conv2 = nullptr, conv3 = nullptr;
@@ -62,13 +64,14 @@ struct ResNetOptions {
   TANDEM_ARG(int64_t, width_per_group) = 64;
 };
 
-class ResNetImpl : public nn::Cloneable<ResNetImpl> {
+class ResNetImpl : public nn::Cloneable<ResNetImpl>, public nn::Fusable {
  public:
   /// Throws Error unless there are four stages of at least one block.
   explicit ResNetImpl(const ResNetOptions& options);
   void reset() override;
   /// Images [N, 3, H, W] to logits [N, num_classes].
   Tensor forward(const Tensor& images);
+  void fuse(nn::Fuser& fuser) override;
 
   ResNetOptions options;
   nn::Conv2d conv1 = nullptr;

@@ -14,6 +14,13 @@ void SequentialImpl::add(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));
 }
+void SequentialImpl::set(std::size_t index, AnyModule module) {
+  check_index(index < modules_.size(), "Sequential: index ", index, " is out of range for size ",
+              modules_.size());
+  module.ptr()->train(is_training());
+  replace_module(children_[index].key(), module.ptr());
+  modules_[index] = std::move(module);
+}
 std::shared_ptr<Module> SequentialImpl::clone(const optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
   copy->train(is_training());  // its own mode only: the modules keep theirs

@@ -5,6 +5,7 @@
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/flat.h"
 #include "tandem/nn/functional.h"
+#include "tandem/nn/fuse.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/adaptive.h"

@@ -94,6 +94,12 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     for (const auto& module : container) push_back(module);
   }
 
+  /// Puts another module in the place of one, under its name. Throws Error if there is no such place.
+  template <class M>
+  void replace(std::size_t index, M&& module) {
+    set(index, detail::to_any(std::forward<M>(module)));
+  }
+
   Iterator begin() { return modules_.begin(); }
   Iterator end() { return modules_.end(); }
   ConstIterator begin() const { return modules_.begin(); }
@@ -113,6 +119,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
 
  private:
   void add(std::string name, AnyModule module);
+  void set(std::size_t index, AnyModule module);
   std::vector<AnyModule> modules_;
 };
 

@@ -37,14 +37,23 @@ BatchNormImplBase<Derived>::BatchNormImplBase(const BatchNormOptions& options) :
 
 template <class Derived>
 void BatchNormImplBase<Derived>::reset() {
+  if (folded_rank != 0) return fold(folded_rank);
   detail::register_affine(*this, weight, bias, {options.num_features()}, options.affine());
   detail::register_running_stats(*this);
   reset_parameters();
 }
 
 template <class Derived>
+void BatchNormImplBase<Derived>::fold(int rank) {
+  folded_rank = rank;
+  this->parameters_.clear();
+  this->buffers_.clear();
+  for (Tensor* t : {&weight, &bias, &running_mean, &running_var, &num_batches_tracked}) *t = {};
+}
+
+template <class Derived>
 void BatchNormImplBase<Derived>::reset_running_stats() {
-  if (!options.track_running_stats()) return;
+  if (folded_rank != 0 || !options.track_running_stats()) return;
   init::zeros_(running_mean);
   init::ones_(running_var);
   init::zeros_(num_batches_tracked);
@@ -64,7 +73,8 @@ void BatchNormImplBase<Derived>::pretty_print(std::ostream& stream) const {
   else
     stream << "None";
   stream << ", affine=" << (options.affine() ? "true" : "false")
-         << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false") << ")";
+         << ", track_running_stats=" << (options.track_running_stats() ? "true" : "false")
+         << (folded_rank != 0 ? ", folded" : "") << ")";
 }
 
 template <class Derived>
@@ -77,6 +87,15 @@ Tensor BatchNormImplBase<Derived>::forward(const Tensor& input) {
     check(input.dim() == 4, "BatchNorm2d: input must be [N, C, H, W], got ", input);
   else
     check(input.dim() == 5, "BatchNorm3d: input must be [N, C, D, H, W], got ", input);
+  if (folded_rank != 0) {
+    check(!this->is_training(), batch_norm_name<Derived>(),
+          ": nn::fuse has folded this layer into the one before it, so it cannot train; call eval(), or "
+          "train the model "
+          "before it is fused");
+    check(input.dim() == folded_rank, batch_norm_name<Derived>(),
+          ": nn::fuse has folded this layer for inputs of ", folded_rank, " dimensions, got ", input);
+    return input;
+  }
   const bool training = this->is_training() || !running_mean.defined();
   if (normalize)
     return normalize({input, weight, bias, running_mean, running_var, num_batches_tracked, training,

@@ -29,6 +29,9 @@ class BatchNormImplBase : public Cloneable<Derived> {
   void pretty_print(std::ostream& stream) const override;
   /// Throws Error on an input with the wrong rank or number of channels.
   Tensor forward(const Tensor& input);
+  /// For fuse(), which has folded this layer into the one before it, whose outputs have `rank` dimensions: drops parameters
+  /// and buffers; forward now returns its input, and throws Error in training mode.
+  void fold(int rank);
 
   BatchNormOptions options;
   /// [num_features] each; undefined without affine.
@@ -37,6 +40,8 @@ class BatchNormImplBase : public Cloneable<Derived> {
   Tensor running_mean, running_var, num_batches_tracked;
   /// Normalises checked input instead of the layer, if set: see distributed::convert_sync_batchnorm.
   std::function<Tensor(const BatchNormCall& call)> normalize;
+  /// The rank given to fold(); 0: not folded.
+  int folded_rank = 0;
 };
 
 /// [N, C] or [N, C, L].

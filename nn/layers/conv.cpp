@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/nn/functional/conv.h"
+#include "tandem/nn/layers/replace_parameters.h"
 
 namespace tandem::nn::functional {
 
@@ -134,6 +135,12 @@ void ConvNdImpl<D, Derived>::reset_parameters() {
 }
 
 template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::replace(const Tensor& new_weight, const Tensor& new_bias) {
+  detail::replace_parameters(this->parameters_, weight, new_weight, bias, new_bias);
+  options.bias(true);
+}
+
+template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Conv" << D << "d(" << options.in_channels() << ", " << options.out_channels()
          << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride();
@@ -145,7 +152,7 @@ void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   if (options.groups() != 1) stream << ", groups=" << options.groups();
   if (!options.bias()) stream << ", bias=false";
   if (options.padding_mode() != kZeros) stream << ", padding_mode=" << name_of(options.padding_mode());
-  stream << ")";
+  stream << detail::fused_text(fused) << ")";
 }
 
 template <std::size_t D, class Derived>
@@ -170,15 +177,18 @@ template class ConvNdImpl<2, Conv2dImpl>;
 template class ConvNdImpl<3, Conv3dImpl>;
 
 Tensor Conv1dImpl::forward(const Tensor& input) {
-  return functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias));
+  return detail::activated(
+      functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
 }
 
 Tensor Conv2dImpl::forward(const Tensor& input) {
-  return functional::conv2d(padded(input), weight, function_options(options, remaining_padding(), bias));
+  return detail::activated(
+      functional::conv2d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
 }
 
 Tensor Conv3dImpl::forward(const Tensor& input) {
-  return functional::conv3d(padded(input), weight, function_options(options, remaining_padding(), bias));
+  return detail::activated(
+      functional::conv3d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
 }
 
 template <std::size_t D, class Derived>

@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
+#include "tandem/nn/layers/fused_activation.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/conv.h"
 
@@ -16,9 +17,13 @@ class ConvNdImpl : public Cloneable<Derived> {
   void reset() override;
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
+  /// Gives the layer other values, of the same shapes, in new tensors; it has a bias from then on.
+  void replace(const Tensor& new_weight, const Tensor& new_bias);
 
   ConvOptions<D> options;
   Tensor weight, bias;
+  /// Applied to the output; set by fuse().
+  FusedActivation fused = FusedActivation::kNone;
 
  protected:
   /// padded() returns the input with its padding applied unless padding_mode is kZeros; remaining_padding()

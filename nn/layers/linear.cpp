@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/nn/functional/linear.h"
+#include "tandem/nn/layers/replace_parameters.h"
 
 namespace tandem::nn::functional {
 
@@ -43,9 +44,15 @@ void LinearImpl::reset_parameters() {
 void LinearImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::nn::Linear(in_features=" << options.in_features()
          << ", out_features=" << options.out_features() << ", bias=" << (options.bias() ? "true" : "false")
-         << ")";
+         << detail::fused_text(fused) << ")";
 }
-Tensor LinearImpl::forward(const Tensor& input) { return linear(input, weight, bias); }
+Tensor LinearImpl::forward(const Tensor& input) {
+  return detail::activated(linear(input, weight, bias), fused);
+}
+void LinearImpl::replace(const Tensor& new_weight, const Tensor& new_bias) {
+  detail::replace_parameters(parameters_, weight, new_weight, bias, new_bias);
+  options.bias(true);
+}
 
 BilinearImpl::BilinearImpl(const BilinearOptions& options) : options(options) { BilinearImpl::reset(); }
 void BilinearImpl::reset() {

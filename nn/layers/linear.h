@@ -1,6 +1,7 @@
 // Linear, Bilinear, Identity, Flatten, Unflatten.
 #pragma once
 #include "tandem/nn/cloneable.h"
+#include "tandem/nn/layers/fused_activation.h"
 #include "tandem/nn/module_holder.h"
 #include "tandem/nn/options/linear.h"
 
@@ -17,9 +18,13 @@ class LinearImpl : public Cloneable<LinearImpl> {
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
+  /// Gives the layer other values, of the same shapes, in new tensors; it has a bias from then on.
+  void replace(const Tensor& new_weight, const Tensor& new_bias);
 
   LinearOptions options;
   Tensor weight, bias;
+  /// Applied to the output; set by fuse().
+  FusedActivation fused = FusedActivation::kNone;
 };
 TANDEM_MODULE(Linear);
 

@@ -148,6 +148,35 @@ TEST_CASE("copies of models compute the same") {
   same(VisionTransformer(small_vit()), images);
 }
 
+TEST_CASE("fused models compute the same") {
+  manual_seed(1);
+  NoGradGuard no_grad;
+  const Tensor images = randn({2, 3, 64, 64});
+  const auto same = [&images](auto model, int64_t norms, int64_t activations) {
+    for (const auto& item : model->state_dict()) {  // statistics and weights that change something
+      const Tensor t = item.value();
+      if (item.key().ends_with("running_var")) Tensor(t).uniform_(0.5, 2);
+      if (item.key().ends_with("running_mean") || item.key().ends_with("bias")) Tensor(t).uniform_(-0.5, 0.5);
+      if (item.key().ends_with("weight") && t.dim() == 1) Tensor(t).uniform_(0.5, 1.5);
+    }
+    model->eval();
+    const Tensor expected = model(images);
+    const nn::FuseResult result = nn::fuse(model);
+    CHECK_EQ(result.norms, norms);
+    CHECK_EQ(result.activations, activations);
+    CHECK(result.remaining.empty());
+    CHECK_LT((model(images) - expected).abs().max().template item<double>(),
+             1e-5 * expected.abs().max().template item<double>());
+    using Impl = typename decltype(model)::ContainedType;
+    const auto copy = std::dynamic_pointer_cast<Impl>(model->clone());
+    CHECK(copy->forward(images).equal(model(images)));
+  };
+  same(resnet18(10), 20, 9);
+  same(resnet50(10), 53, 33);
+  same(VGG(VGGOptions({16, 0, 32, 32, 0}).batch_norm(true).num_classes(10)), 3, 5);
+  same(mobilenet_v2(10), 52, 35);
+}
+
 TEST_CASE("impossible models and inputs are rejected") {
   CHECK_NE(error_of([] {
              ResNet(ResNetOptions(ResNetBlockKind::kBasic, {1, 1, 1}));

@@ -1,0 +1,159 @@
+// nn::fuse: what it merges in Sequentials, what it leaves alone, and what a fused model refuses.
+#include "tandem/nn/fuse.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/nn/nn.h"
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem;
+using test::error_of;
+
+namespace {
+
+// Gives every BatchNorm statistics and parameters that change its input.
+template <class Model>
+void randomise(Model& model) {
+  NoGradGuard no_grad;
+  for (const auto& item : model->state_dict()) {
+    if (item.key().ends_with("running_var")) Tensor(item.value()).uniform_(0.5, 2);
+    if (item.key().ends_with("running_mean")) Tensor(item.value()).uniform_(-1, 1);
+    if (item.value().dim() == 1 && item.key().ends_with("weight")) Tensor(item.value()).uniform_(-1.5, 1.5);
+    if (item.key().ends_with("bias")) Tensor(item.value()).uniform_(-1, 1);
+  }
+  model->eval();
+}
+
+double relative_difference(const Tensor& expected, const Tensor& found) {
+  return (expected - found).abs().max().item<double>() / expected.abs().max().item<double>();
+}
+
+nn::Conv2d conv(int64_t in, int64_t out) {
+  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
+}
+nn::BatchNorm2d norm(int64_t channels) { return nn::BatchNorm2d(nn::BatchNorm2dOptions(channels)); }
+
+// A layer, its norm and a rectifier in nested Sequentials; a grouped convolution; a convolution with another padding.
+nn::Sequential network() {
+  return nn::Sequential(nn::Sequential(conv(3, 8), norm(8)), nn::ReLU(),
+                        nn::Conv2d(nn::Conv2dOptions(8, 8, 3).groups(4).padding(1)), norm(8), nn::ReLU6(),
+                        nn::Conv2d(nn::Conv2dOptions(8, 4, 3).padding(1).padding_mode(kReflect)),
+                        nn::BatchNorm2d(nn::BatchNorm2dOptions(4).affine(false)), nn::Flatten(),
+                        nn::Linear(4 * 36, 10), nn::BatchNorm1d(nn::BatchNorm1dOptions(10)), nn::ReLU());
+}
+
+}  // namespace
+
+TEST_CASE("fuse folds norms and moves rectifiers along a Sequential") {
+  manual_seed(1);
+  nn::Sequential model = network();
+  randomise(model);
+  const Tensor input = randn({2, 3, 6, 6});
+  const Tensor expected = model->forward(input);
+  const nn::FuseResult result = nn::fuse(model);
+  CHECK_EQ(result.norms, 4);
+  CHECK_EQ(result.activations, 3);
+  CHECK(result.remaining.empty());
+  CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
+  std::vector<std::string> names = model->state_dict().keys();
+  CHECK_EQ(names, std::vector<std::string>{"0.0.weight", "0.0.bias", "2.weight", "2.bias", "5.weight",
+                                           "5.bias", "8.weight", "8.bias"});
+  std::ostringstream text;
+  text << *model;
+  CHECK_NE(text.str().find("fused=relu6"), std::string::npos);
+  CHECK_NE(text.str().find("folded"), std::string::npos);
+  const nn::FuseResult again = nn::fuse(model);
+  CHECK_EQ(again.norms + again.activations, 0);
+}
+
+TEST_CASE("fuse folds the norms of one and three dimensions") {
+  manual_seed(1);
+  nn::Sequential one(nn::Conv1d(nn::Conv1dOptions(2, 5, 3)), nn::BatchNorm1d(nn::BatchNorm1dOptions(5)),
+                     nn::ReLU());
+  nn::Sequential three(nn::Conv3d(nn::Conv3dOptions(2, 5, 2)), nn::BatchNorm3d(nn::BatchNorm3dOptions(5)));
+  const auto same = [](nn::Sequential& model, const Tensor& input) {
+    randomise(model);
+    const Tensor expected = model->forward(input);
+    CHECK_EQ(nn::fuse(model).norms, 1);
+    CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
+  };
+  same(one, randn({3, 2, 7}));
+  same(three, randn({2, 2, 4, 4, 4}));
+}
+
+TEST_CASE("a fused model has gradients, copies and a state dict of its own") {
+  manual_seed(1);
+  nn::Sequential model = network();
+  randomise(model);
+  const auto original = std::dynamic_pointer_cast<nn::SequentialImpl>(model->clone());
+  const Tensor input = randn({2, 3, 6, 6}).requires_grad_(), cotangent = randn({2, 10});
+  (original->forward(input) * cotangent).sum().backward();
+  const Tensor expected = input.grad().clone();
+  input.mutable_grad() = {};
+  nn::fuse(model);
+  (model->forward(input) * cotangent).sum().backward();
+  CHECK_LT(relative_difference(expected, input.grad()), 1e-4);
+  CHECK(model->parameters()[0].grad().defined());
+
+  const auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(model->clone());
+  CHECK(copy->forward(input).equal(model->forward(input)));
+  copy->load_state_dict(model->state_dict());
+  CHECK_NE(error_of([&] { original->load_state_dict(model->state_dict()); }).find("0.1.running_mean"),
+           std::string::npos);
+  CHECK_NE(error_of([&] { model->load_state_dict(original->state_dict()); }).find("0.1.running_mean"),
+           std::string::npos);
+}
+
+TEST_CASE("fuse leaves alone what it may not change") {
+  manual_seed(1);
+  const auto untouched = [](nn::Sequential model, const std::vector<std::string>& remaining) {
+    randomise(model);
+    const Tensor input = randn({2, 4, 6, 6}), expected = model->forward(input).clone();
+    const nn::FuseResult result = nn::fuse(model);
+    CHECK_EQ(result.norms, 0);
+    CHECK(result.remaining == remaining);
+    CHECK(model->forward(input).equal(expected));
+  };
+  nn::Conv2d twice = conv(4, 4), watched = conv(4, 4);
+  untouched(nn::Sequential(twice, norm(4), twice), {"1"});
+  watched->register_forward_hook([](nn::Module&, const std::vector<Tensor>&, const Tensor&) {});
+  untouched(nn::Sequential(watched, norm(4)), {"1"});
+  untouched(nn::Sequential(norm(4), conv(4, 4)), {"0"});
+  untouched(nn::Sequential(conv(4, 4), nn::ReLU(), norm(4)), {"2"});
+  untouched(nn::Sequential(conv(4, 4), nn::BatchNorm2d(nn::BatchNorm2dOptions(4).track_running_stats(false))),
+            {"1"});
+  nn::BatchNorm2d shared = norm(4);
+  untouched(nn::Sequential(conv(4, 4), shared, conv(4, 4), shared), {"1", "3"});
+}
+
+TEST_CASE("a weight that two layers share changes in the folded one only") {
+  manual_seed(1);
+  nn::Linear first(4, 4), second(4, 4);
+  second->weight = first->weight;
+  nn::Sequential model(first, nn::BatchNorm1d(nn::BatchNorm1dOptions(4)), second);
+  randomise(model);
+  const Tensor before = second->weight.clone(), input = randn({3, 4}), expected = model->forward(input);
+  CHECK_EQ(nn::fuse(model).norms, 1);
+  CHECK(second->weight.equal(before));
+  CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
+}
+
+TEST_CASE("training mode is refused") {
+  nn::Sequential model = network();
+  CHECK_NE(error_of([&] { nn::fuse(model); }).find("eval()"), std::string::npos);
+  CHECK_EQ(model->state_dict().size(), network()->state_dict().size());
+  model->eval();
+  model->ptr(3)->train();
+  CHECK_NE(error_of([&] { nn::fuse(model); }).find("'3' is in training mode"), std::string::npos);
+  model->eval();
+  nn::fuse(model);
+  model->train();
+  CHECK_NE(error_of([&] { model->forward(randn({2, 3, 6, 6})); }).find("nn::fuse"), std::string::npos);
+  nn::Sequential rows(nn::Linear(4, 4), nn::BatchNorm1d(nn::BatchNorm1dOptions(4)));
+  rows->eval();
+  CHECK_EQ(nn::fuse(rows).norms, 1);
+  CHECK_NE(error_of([&] { rows->forward(randn({2, 4, 4})); }).find("2 dimensions"), std::string::npos);
+}
