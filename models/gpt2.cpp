@@ -17,6 +17,19 @@ nn::Embedding embedding(int64_t count, const GPT2Options& o) {
   nn::init::normal_(layer->weight, 0, o.initializer_range());
   return layer;
 }
+
+struct Attended {
+  Tensor queries, keys, values;  // [N, heads, T, E / heads]
+};
+// From [N, T, 3 E].
+Attended attended(const Tensor& joined, int64_t heads) {
+  const std::vector<Tensor> parts = joined.chunk(3, -1);
+  const auto split = [heads](const Tensor& t) {
+    return t.unflatten(2, {heads, t.size(2) / heads}).transpose(1, 2);
+  };
+  return {split(parts[0]), split(parts[1]), split(parts[2])};
+}
+
 // Each layer adds to the residual twice; the deviation of these projections keeps the sum's independent of the depth.
 double residual_deviation(const GPT2Options& o) {
   return o.initializer_range() / std::sqrt(static_cast<double>(2 * o.n_layer()));
@@ -48,15 +61,20 @@ void GPT2AttentionImpl::reset() {
   resid_dropout = register_module("resid_dropout", nn::Dropout(options.resid_pdrop()));
 }
 Tensor GPT2AttentionImpl::forward(const Tensor& input) {
-  const int64_t heads = options.n_head();
-  // [N, T, 3 E] as queries, keys and values [N, heads, T, E / heads].
-  const std::vector<Tensor> parts = c_attn(input).chunk(3, -1);
-  const auto split = [heads](const Tensor& t) {
-    return t.unflatten(2, {heads, t.size(2) / heads}).transpose(1, 2);
-  };
+  const auto [queries, keys, values] = attended(c_attn(input), options.n_head());
+  const Tensor out = scaled_dot_product_attention(
+      queries, keys, values, {}, is_training() ? options.attn_pdrop() : 0, /*is_causal=*/true);
+  return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
+}
+Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, int64_t layer) {
+  const auto [queries, new_keys, new_values] = attended(c_attn(input), options.n_head());
+  const auto [keys, values] = cache.append(layer, new_keys, new_values);
+  const int64_t count = queries.size(2), before = cache.length();
+  Tensor visible;  // a single token sees all others; without earlier ones, is_causal says the same
+  if (count > 1 && before > 0)
+    visible = ones({count, before + count}, queries.options().dtype(kBool)).tril(before);
   const Tensor out =
-      scaled_dot_product_attention(split(parts[0]), split(parts[1]), split(parts[2]), {},
-                                   is_training() ? options.attn_pdrop() : 0, /*is_causal=*/true);
+      scaled_dot_product_attention(queries, keys, values, visible, 0, /*is_causal=*/count > 1 && before == 0);
   return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
 }
 
@@ -86,6 +104,10 @@ Tensor GPT2BlockImpl::forward(const Tensor& input) {
   const Tensor x = input + attn(ln_1(input));
   return x + mlp(ln_2(x));
 }
+Tensor GPT2BlockImpl::forward(const Tensor& input, const GPT2Cache& cache, int64_t layer) {
+  const Tensor x = input + attn(ln_1(input), cache, layer);
+  return x + mlp(ln_2(x));
+}
 
 GPT2ModelImpl::GPT2ModelImpl(const GPT2Options& options)
     : Cloneable("tandem::models::GPT2Model"), options(options) {
@@ -108,6 +130,19 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids) {
   const Tensor tokens = wte(input_ids);
   Tensor x = drop(tokens + wpe(positions));
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x);
+  return ln_f(x);
+}
+Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
+  check(!is_training(), "GPT2: a cache is for evaluation mode; call eval() first");
+  cache.check_room(input_ids, options);
+  const NoGradGuard no_grad;
+  const int64_t before = cache.length(), count = input_ids.size(1);
+  const Tensor positions =
+      arange(before, before + count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  Tensor x = drop(wte(input_ids) + wpe(positions));
+  int64_t layer = 0;
+  for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x, cache, layer++);
+  cache.advance(count);
   return ln_f(x);
 }
 
@@ -134,6 +169,9 @@ std::shared_ptr<nn::Module> GPT2LMHeadModelImpl::clone(const optional<Device>& d
   return copy;
 }
 Tensor GPT2LMHeadModelImpl::forward(const Tensor& input_ids) { return lm_head(transformer(input_ids)); }
+Tensor GPT2LMHeadModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
+  return lm_head(transformer(input_ids, cache));
+}
 
 GPT2LMHeadModel gpt2() { return GPT2LMHeadModel(GPT2Options()); }
 

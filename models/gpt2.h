@@ -3,6 +3,7 @@
 // A. Radford et al.: Language models are unsupervised multitask learners. 2019.
 #pragma once
 #include "tandem/core/arg.h"
+#include "tandem/models/gpt2_cache.h"
 #include "tandem/nn/layers/dropout.h"
 #include "tandem/nn/layers/embedding.h"
 #include "tandem/nn/layers/layer_norm.h"
@@ -48,6 +49,8 @@ class GPT2AttentionImpl : public nn::Cloneable<GPT2AttentionImpl> {
   void reset() override;
   /// [N, T, n_embd] to the same shape; a position attends to itself and to earlier ones.
   Tensor forward(const Tensor& input);
+  /// The same for positions behind those in the cache, as layer `layer`.
+  Tensor forward(const Tensor& input, const GPT2Cache& cache, int64_t layer);
 
   GPT2Options options;
   Conv1D c_attn = nullptr, c_proj = nullptr;
@@ -72,6 +75,7 @@ class GPT2BlockImpl : public nn::Cloneable<GPT2BlockImpl> {
   explicit GPT2BlockImpl(const GPT2Options& options);
   void reset() override;
   Tensor forward(const Tensor& input);
+  Tensor forward(const Tensor& input, const GPT2Cache& cache, int64_t layer);
 
   GPT2Options options;
   nn::LayerNorm ln_1 = nullptr;
@@ -88,6 +92,8 @@ class GPT2ModelImpl : public nn::Cloneable<GPT2ModelImpl> {
   void reset() override;
   /// Tokens [N, T], int64, with T <= n_positions, to features [N, T, n_embd]. Throws Error for other shapes.
   Tensor forward(const Tensor& input_ids);
+  /// The same for the tokens that follow those in the cache, which it then holds, too.
+  Tensor forward(const Tensor& input_ids, const GPT2Cache& cache);
 
   GPT2Options options;
   nn::Embedding wte = nullptr, wpe = nullptr;
@@ -115,6 +121,14 @@ class GPT2LMHeadModelImpl : public nn::Cloneable<GPT2LMHeadModelImpl> {
   std::shared_ptr<nn::Module> clone(const optional<Device>& device = nullopt) const override;
   /// Tokens [N, T], int64, to logits [N, T, vocab_size].
   Tensor forward(const Tensor& input_ids);
+  /// The logits of tokens [N, T] that follow those in the cache, as if the model had been given all of them; the cache then
+  /// holds these tokens, too. In evaluation mode only, and without gradients. Throws Error, with the cache as it was, if
+  /// the cache has no room for T more tokens. See generate.h.
+  ///
+  ///   models::GPT2Cache cache(model->options, 1, 1024);
+  ///   Tensor logits = model->forward(prompt, cache);       // [1, T, vocab_size]
+  ///   logits = model->forward(next_token, cache);          // [1, 1, vocab_size]
+  Tensor forward(const Tensor& input_ids, const GPT2Cache& cache);
 
   GPT2Options options;
   GPT2Model transformer = nullptr;

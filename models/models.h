@@ -3,6 +3,7 @@
 //   auto net = models::resnet50();
 //   net->load_state_dict(serialize::load_safetensors("resnet50.safetensors").tensors);
 #pragma once
+#include "tandem/models/generate.h"
 #include "tandem/models/gpt2.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/mobilenet.h"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the models with those of torchvision and transformers: state dicts, logits, gradients, running statistics.
+"""Compares the models with those of torchvision and transformers: state dicts, logits, gradients, running statistics, and
+the tokens that GPT-2 generates greedily.
 
   torch_models.py [--build DIR] [NAME...]
 
@@ -104,6 +105,29 @@ def check_run(tool, name, mode, dtype):
     return bad[:5]
 
 
+def check_generation(tool, name):
+    torch.manual_seed(1)
+    model = original(name).eval()
+    randomise(model)
+    with torch.no_grad():
+        for parameter in model.parameters():  # otherwise the most probable token is soon always the same
+            parameter.mul_(5 if parameter.dim() == 2 else 1)
+    model.generation_config.eos_token_id = None
+    prompt = torch.randint(SMALL_GPT2["vocab_size"], (4, 5))
+    expected = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=19, pad_token_id=0)
+    with tempfile.TemporaryDirectory() as folder:
+        given, results = f"{folder}/in.safetensors", f"{folder}/out.safetensors"
+        save_file({**{f"state.{key}": t.detach().clone() for key, t in model.state_dict().items()}, "input": prompt}, given)
+        done = subprocess.run([tool, "generate", "19", given, results], capture_output=True, text=True)
+        if done.returncode:
+            return [done.stderr.strip() or f"ended with code {done.returncode}"]
+        found = load_file(results)["output"]
+    if expected.shape != found.shape or not torch.equal(expected, found):
+        return [f"expected {expected.tolist()}, got {found.tolist()}"]
+    print(f"{name}: {expected.shape[0]} x 19 tokens, {len(expected[:, 5:].unique())} different ones")
+    return []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
@@ -118,6 +142,8 @@ def main():
         checks = [("names", lambda: check_names(tool, name))]
         if name in RUN:
             checks += [(f"{mode}, {dtype}", lambda mode=mode, dtype=dtype: check_run(tool, name, mode, dtype)) for mode, dtype in MODES]
+        if name == "gpt2_small":
+            checks.append(("generation", lambda: check_generation(tool, name)))
         for kind, check in checks:
             problems = check()
             passed, failed = passed + (not problems), failed + bool(problems)

@@ -1,0 +1,119 @@
+// Generation of tokens.
+#include "tandem/models/generate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/core/generator.h"
+
+namespace tandem::models {
+namespace {
+
+struct Candidate {
+  int64_t token;
+  double weight;  // a logit, then exp of its distance to the largest
+};
+
+void check_options(const GenerateOptions& o) {
+  check(o.max_new_tokens() >= 0, "generate: max_new_tokens must not be negative, got ", o.max_new_tokens());
+  check(o.temperature() >= 0 && std::isfinite(o.temperature()),
+        "generate: temperature must be a number from 0 on, got ", o.temperature());
+  check(o.top_k() >= 0, "generate: top_k must not be negative, got ", o.top_k());
+  check(o.top_p() > 0 && o.top_p() <= 1, "generate: top_p must be above 0 and at most 1, got ", o.top_p());
+}
+
+// Of equal weights, the first token counts as the more probable.
+bool more_probable(const Candidate& a, const Candidate& b) {
+  return a.weight > b.weight || (a.weight == b.weight && a.token < b.token);
+}
+
+void keep_top_p(std::vector<Candidate>& candidates, double top_p) {
+  std::sort(candidates.begin(), candidates.end(), more_probable);
+  double total = 0, sum = 0;
+  for (const Candidate& c : candidates) total += c.weight;
+  std::size_t count = 0;
+  while (count < candidates.size() && sum < top_p * total) sum += candidates[count++].weight;
+  candidates.resize(std::max<std::size_t>(1, count));
+}
+
+std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& options,
+                                 const Tensor& uniform) {
+  std::vector<int64_t> tokens;
+  for (int64_t n = 0; n < logits.size(0); ++n)
+    tokens.push_back(
+        sample_token(logits[n], options, uniform.defined() ? uniform.const_data_ptr<double>()[n] : 0));
+  return tokens;
+}
+
+}  // namespace
+
+int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform) {
+  check_options(options);
+  check(logits.dim() == 1 && logits.numel() > 0 && logits.is_floating_point(),
+        "sample_token: logits must be [vocab_size], got ", logits);
+  const Tensor values = logits.detach().to(kCPU, kDouble).contiguous();
+  const double* logit = values.const_data_ptr<double>();
+  std::vector<Candidate> all;
+  all.reserve(static_cast<std::size_t>(values.numel()));
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    check(!std::isnan(logit[i]), "generate: the logit of token ", i, " is NaN");
+    all.push_back({i, logit[i]});
+  }
+  const auto best = std::min_element(all.begin(), all.end(), more_probable);
+  const double largest = best->weight;
+  if (options.temperature() == 0 || options.top_k() == 1 || !std::isfinite(largest)) return best->token;
+  const auto top_k = static_cast<std::size_t>(options.top_k());
+  if (top_k > 0 && top_k < all.size()) {
+    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(top_k), all.end(), more_probable);
+    all.resize(top_k);
+  }
+  for (Candidate& c : all) c.weight = std::exp((c.weight - largest) / options.temperature());
+  if (options.top_p() < 1) keep_top_p(all, options.top_p());
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
+  double total = 0, sum = 0;
+  for (const Candidate& c : all) total += c.weight;
+  for (const Candidate& c : all)
+    if ((sum += c.weight) > uniform * total) return c.token;
+  return best->token;  // uniform is 1 but for rounding
+}
+
+Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options) {
+  check_options(options);
+  GPT2LMHeadModel net = model;
+  const int64_t positions = net->options.n_positions(), count = options.max_new_tokens();
+  check(prompt.dim() == 2 && prompt.size(0) > 0 && prompt.size(1) > 0 && prompt.dtype() == kLong,
+        "generate: the prompt must be int64 [N, T] with at least one token, got ", prompt);
+  check(prompt.size(1) <= positions && count <= positions - prompt.size(1), "generate: a prompt of ",
+        prompt.size(1), " tokens and ", count, " new ones are more than the model's ", positions,
+        " positions");
+  check(!net->is_training(), "generate: the model is in training mode; call eval() first");
+  if (count == 0) return prompt.clone();
+  const NoGradGuard no_grad;
+  const Tensor weight = net->lm_head->weight;
+  const int64_t batch = prompt.size(0);
+  const GPT2Cache cache(net->options, batch, prompt.size(1) + count - 1,
+                        TensorOptions(weight.dtype()).device(weight.device()));
+  Tensor uniform;  // drawn at once, so that the numbers do not depend on when a sequence ends
+  if (options.temperature() > 0) {
+    const GeneratorGuard guard{Generator(options.seed())};
+    uniform = rand({count, batch}, TensorOptions(kDouble));
+  }
+  std::vector<Tensor> columns{prompt.to(weight.device())};
+  std::vector<bool> ended(static_cast<std::size_t>(batch), false);
+  for (int64_t step = 0; step < count; ++step) {
+    const Tensor features = net->transformer->forward(columns.back(), cache);
+    std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)).cpu(),
+                                              options, uniform.defined() ? uniform[step] : uniform);
+    for (std::size_t n = 0; n < tokens.size(); ++n) {
+      if (ended[n]) tokens[n] = options.end_token();
+      ended[n] = ended[n] || tokens[n] == options.end_token();
+    }
+    columns.push_back(tensor(tokens).view({batch, 1}).to(weight.device()));
+    if (options.on_tokens() && !options.on_tokens()(tokens)) break;
+    if (std::find(ended.begin(), ended.end(), false) == ended.end()) break;
+  }
+  return cat(columns, 1).to(prompt.device());
+}
+
+}  // namespace tandem::models

@@ -1,0 +1,39 @@
+// Continues sequences of tokens with a GPT-2, token by token.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "tandem/core/arg.h"
+#include "tandem/models/gpt2.h"
+
+namespace tandem::models {
+
+/// Gets the next token of every sequence as soon as it is drawn; false ends the generation after it.
+using TokenCallback = std::function<bool(const std::vector<int64_t>& tokens)>;
+
+struct GenerateOptions {
+  TANDEM_ARG(int64_t, max_new_tokens) = 100;
+  /// Divides the logits; 0: always the most probable token, the first of equal ones.
+  TANDEM_ARG(double, temperature) = 1;
+  /// Draws from the most probable tokens only, so many; 0: from all.
+  TANDEM_ARG(int64_t, top_k) = 0;
+  /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The curious
+  /// case of neural text degeneration. 2019). Applied after top_k.
+  TANDEM_ARG(double, top_p) = 1;
+  /// The same seed draws the same tokens; a larger max_new_tokens continues them.
+  TANDEM_ARG(uint64_t, seed) = 0;
+  /// A sequence ends with this token and is filled up with it while others continue; -1: none.
+  TANDEM_ARG(int64_t, end_token) = -1;
+  TANDEM_ARG(TokenCallback, on_tokens) = nullptr;
+};
+
+/// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in
+/// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger than
+/// n_positions.
+Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
+
+/// The token for the logits [vocab_size] of the next one: with top_k and top_p applied, the first whose cumulative
+/// probability, in the order of the tokens, is larger than `uniform`, from [0, 1). Throws Error if a logit is NaN.
+int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform);
+
+}  // namespace tandem::models

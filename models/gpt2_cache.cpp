@@ -1,0 +1,67 @@
+// The key and value cache of GPT-2.
+#include "tandem/models/gpt2_cache.h"
+
+#include <vector>
+
+#include "tandem/autograd/ops.h"
+#include "tandem/models/gpt2.h"
+
+namespace tandem::models {
+
+struct GPT2Cache::State {
+  int64_t batch, capacity, length = 0;
+  std::vector<Tensor> keys, values;  // of each layer, [batch, heads, capacity, E / heads]
+};
+
+GPT2Cache::GPT2Cache(const GPT2Options& options, int64_t batch, int64_t capacity, const TensorOptions& like)
+    : state_(std::make_shared<State>(State{.batch = batch, .capacity = capacity, .keys = {}, .values = {}})) {
+  check(batch > 0, "GPT2Cache: batch must be positive, got ", batch);
+  check(capacity > 0 && capacity <= options.n_positions(),
+        "GPT2Cache: capacity must be from 1 to n_positions = ", options.n_positions(), ", got ", capacity);
+  const int64_t heads = options.n_head();
+  check(heads > 0 && options.n_embd() % heads == 0, "GPT2Cache: n_head = ", heads,
+        " must be positive and divide n_embd = ", options.n_embd());
+  for (int64_t i = 0; i < options.n_layer(); ++i)
+    for (std::vector<Tensor>* all : {&state_->keys, &state_->values})
+      all->push_back(tandem::empty({batch, heads, capacity, options.n_embd() / heads}, like));
+}
+
+int64_t GPT2Cache::batch() const { return state_->batch; }
+int64_t GPT2Cache::capacity() const { return state_->capacity; }
+int64_t GPT2Cache::length() const { return state_->length; }
+std::size_t GPT2Cache::nbytes() const {
+  std::size_t sum = 0;
+  for (const Tensor& t : state_->keys) sum += 2 * t.nbytes();
+  return sum;
+}
+
+void GPT2Cache::truncate(int64_t length) const {
+  check(length >= 0 && length <= state_->length, "GPT2Cache: cannot truncate to ", length,
+        " tokens, the cache has ", state_->length);
+  state_->length = length;
+}
+
+void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) const {
+  check(tokens.dim() == 2 && tokens.size(0) == state_->batch, "GPT2: the cache is for ", state_->batch,
+        " sequences, so input_ids must be [", state_->batch, ", T], got ", tokens);
+  check(tokens.size(1) <= state_->capacity - state_->length, "GPT2: the cache has room for ",
+        state_->capacity, " tokens and holds ", state_->length, ", so ", tokens.size(1),
+        " more do not fit; make it with a larger capacity (n_positions = ", options.n_positions(),
+        " is the most), or truncate it");
+  check(static_cast<int64_t>(state_->keys.size()) == options.n_layer() &&
+            (state_->keys.empty() || (state_->keys[0].size(1) == options.n_head() &&
+                                      state_->keys[0].size(1) * state_->keys[0].size(3) == options.n_embd())),
+        "GPT2: the cache was made for a model of another size");
+}
+
+std::pair<Tensor, Tensor> GPT2Cache::append(int64_t layer, const Tensor& keys, const Tensor& values) const {
+  const auto i = static_cast<std::size_t>(layer);
+  const int64_t begin = state_->length, end = begin + keys.size(2);
+  state_->keys[i].slice(2, begin, end).copy_(keys);
+  state_->values[i].slice(2, begin, end).copy_(values);
+  return {state_->keys[i].slice(2, 0, end), state_->values[i].slice(2, 0, end)};
+}
+
+void GPT2Cache::advance(int64_t tokens) const { state_->length += tokens; }
+
+}  // namespace tandem::models

@@ -1,0 +1,41 @@
+// The keys and values of tokens that a GPT-2 has read, so that the next ones are computed without reading these again.
+#pragma once
+#include <memory>
+#include <utility>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::models {
+
+struct GPT2Options;
+
+/// Copies refer to the same cache. One cache serves one sequence of calls at a time.
+class GPT2Cache {
+ public:
+  /// Room for `capacity` tokens in each of `batch` sequences of equal length, of the dtype and on the device of `like`:
+  /// 2 n_layer batch capacity n_embd elements. Throws Error unless batch is positive and capacity is from 1 to
+  /// n_positions.
+  GPT2Cache(const GPT2Options& options, int64_t batch, int64_t capacity, const TensorOptions& like = {});
+
+  int64_t batch() const;
+  int64_t capacity() const;
+  /// Tokens of each sequence that are in the cache.
+  int64_t length() const;
+  /// Bytes of the keys and values, those of the free places included.
+  std::size_t nbytes() const;
+  /// Forgets the tokens from `length` on. Throws Error if there are fewer.
+  void truncate(int64_t length) const;
+
+  /// For the model. Throws Error unless `tokens`, [N, T], fit: as many sequences, and T free places.
+  void check_room(const Tensor& tokens, const GPT2Options& options) const;
+  /// For layer `layer`: writes keys and values [N, heads, T, E / heads] behind those of the earlier tokens and returns
+  /// views of all of them. length() changes with advance(), after the last layer.
+  std::pair<Tensor, Tensor> append(int64_t layer, const Tensor& keys, const Tensor& values) const;
+  void advance(int64_t tokens) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tandem::models
