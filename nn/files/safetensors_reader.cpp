@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/view.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/nn/files/crc32.h"
+#include "tandem/nn/files/joint_memory.h"
 #include "tandem/nn/files/safetensors_index.h"
 
 namespace tandem::serialize {
@@ -198,23 +199,21 @@ OrderedDict<std::string, Tensor> SafeTensorsReader::read(const optional<Device>&
   const bool staged = device && !device->is_cpu();
   NoGradGuard no_grad;
   OrderedDict<std::string, Tensor> out("Tensor");
-  for (std::size_t begin = 0; begin < items_.size();) {
-    std::vector<Tensor> tensors;
-    std::vector<Piece> pieces;
-    uint64_t bytes = 0;
-    std::size_t end = begin;
-    for (; end < items_.size(); ++end) {
+  for (std::size_t begin = 0, end = 0; begin < items_.size(); begin = end) {
+    std::vector<TensorKind> kinds;
+    for (uint64_t bytes = 0; end < items_.size(); ++end) {
       const TensorEntry& entry = items_[end].entry;
-      if (staged && end > begin && bytes + bytes_of(entry) > kStaged) break;
       bytes += bytes_of(entry);
-      tensors.push_back(empty(entry.sizes, TensorOptions(entry.dtype).device(Device(kCPU))));
-      pieces.push_back({&items_[end], static_cast<char*>(tensors.back().data_ptr())});
+      if (staged && end > begin && bytes > kStaged) break;
+      kinds.push_back({entry.dtype, entry.sizes});
     }
+    const std::vector<Tensor> tensors = empty_together(kinds);
+    std::vector<Piece> pieces;
+    for (std::size_t i = begin; i < end; ++i)
+      pieces.push_back({&items_[i], static_cast<char*>(tensors[i - begin].data_ptr())});
     read_pieces(pieces, true);
-    for (Tensor& t : tensors) {
-      out.insert(items_[begin++].entry.name, device ? t.to(*device) : t);
-      t.reset();
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      out.insert(items_[i].entry.name, device ? tensors[i - begin].to(*device) : tensors[i - begin]);
   }
   return out;
 }
