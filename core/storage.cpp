@@ -1,4 +1,5 @@
-// CPU data follows the object in the same block; memory of other devices comes from the backend.
+// CPU data follows the object in the same block, unless it is large: weights have sizes like 4 MiB, and 4 MiB with an object
+// before it would need a block of the next size, and another huge page. Memory of other devices comes from the backend.
 #include "tandem/core/storage.h"
 
 #include <new>
@@ -10,7 +11,7 @@
 namespace tandem {
 
 namespace {
-constexpr std::size_t kHeader = 128;
+constexpr std::size_t kHeader = 128, kLarge = std::size_t{1} << 19;
 static_assert(sizeof(StorageImpl) <= kHeader);
 }  // namespace
 
@@ -39,7 +40,14 @@ struct StorageAccess {
 Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
   check(nbytes < (std::size_t{1} << 46), "out of memory: could not allocate ", nbytes, " bytes on ", device);
   StorageImpl* impl = nullptr;
-  if (device.is_cpu() && !pinned) {
+  if (device.is_cpu() && !pinned && nbytes >= kLarge) {
+    void* data = cpu::allocate(nbytes);
+    impl = StorageAccess::make(cpu::allocate(sizeof(StorageImpl)), sizeof(StorageImpl), data, nbytes, device);
+    StorageAccess::set_deleter(
+        impl,
+        [](void* data, void* self) { cpu::deallocate(data, static_cast<StorageImpl*>(self)->nbytes()); },
+        impl);
+  } else if (device.is_cpu() && !pinned) {
     void* block = cpu::allocate(kHeader + nbytes);
     impl = StorageAccess::make(block, kHeader + nbytes, static_cast<char*>(block) + kHeader, nbytes, device);
     StorageAccess::set_deleter(impl, nullptr, impl);
