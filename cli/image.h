@@ -1,4 +1,4 @@
-// Reads and writes PNG images with libpng, as 8-bit gray or RGB.
+// Reads PNG and JPEG images as 8-bit gray or RGB, and writes PNG.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,11 +15,12 @@ struct Image {
 /// Limits: pixels per side, pixels in total, bytes of a file.
 inline constexpr int kMostPixelsASide = 16384;
 inline constexpr int64_t kMostPixels = 1 << 26;
-inline constexpr int64_t kMostImageFileBytes = 256 << 20;
+inline constexpr uint64_t kMostImageFileBytes = 256 << 20;
 
-/// Rounds 16-bit samples to 8 bits, resolves palettes, and composites transparent pixels onto `background`
-/// (0: black). Of the ancillary chunks, only valid tRNS and gAMA chunks are used; the others, and bytes after
-/// the end, are ignored. Throws Error naming `path` and the reason: not a PNG, broken, too large.
+/// Rounds 16-bit samples to 8 bits, resolves palettes, composites transparent pixels onto `background` (0: black),
+/// and turns the image as its EXIF orientation says. Of the other ancillary chunks of a PNG, only valid tRNS and gAMA
+/// chunks are used; the others, and bytes after the end, are ignored. Throws Error naming `path` and the reason: not an
+/// image, broken, too large, a JPEG in a build without libjpeg.
 Image read_image(const std::string& path, uint8_t background = 0);
 /// The same from memory; error messages use `name`.
 Image decode_image(const std::vector<uint8_t>& file, const std::string& name, uint8_t background = 0);

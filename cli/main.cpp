@@ -286,7 +286,7 @@ int run(int argc, char** argv) {
   PredictOptions predict;
   c = app.add_subcommand("predict", "classify images with a trained run");
   c->add_option("DIR", predict.folder, "folder of the run")->required();
-  c->add_option("IMAGE", predict.images, "PNG files")->required();
+  c->add_option("IMAGE", predict.images, "PNG or JPEG files")->required();
   c->add_option("--device", predict.device, "device to use; default: the best available");
   add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", predict.invert, "invert dark-on-light images; the data sets are light on dark");

@@ -39,6 +39,7 @@ LAYERS = {
     "nn/fuse": ("nn/fuse.*", "core autograd nn nn/layers"),
     "nn.h": ("nn/nn.h", "core nn/basics nn/options nn/functional nn/files nn nn/fuse nn/layers nn/optim nn/steps"),
     "datasets": ("datasets/", "core"),
+    "vision": ("datasets/vision/", "core datasets"),
     "parallel/distributed": ("parallel/distributed/", "core"),
     "engines": ("parallel/distributed/gloo/ parallel/distributed/mpi/ parallel/distributed/nccl/",
                 "core parallel/distributed"),
@@ -92,6 +93,7 @@ SOURCES_MAY = {
     ("models", "ops.h"): "models compute with operations",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
+    ("cli", "vision"): "the tool decodes images",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }
 # Folders that no layer includes, and that include anything.

@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/core/error.h"
+#include "tandem/datasets/vision/image_file.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -208,12 +210,27 @@ TEST_CASE("PNG: a wrong chunk checksum, wrong pixel data, a huge size") {
   CHECK(refusal(png({0, 2, 8, 0}, "")).starts_with("a.png: broken PNG"));
 }
 
+TEST_CASE("JPEG: gray and RGB") {
+  if (!vision::has_jpeg()) {
+    MESSAGE("skipped: built without libjpeg");
+    return;
+  }
+  const Image gray = decode(vision::encode_jpeg(full({1, 3, 5}, 100, kByte)));
+  CHECK(gray.width == 5);
+  CHECK(gray.height == 3);
+  CHECK(gray.channels == 1);
+  CHECK(gray.pixels == std::vector<uint8_t>(15, 100));
+  const Image rgb = decode(vision::encode_jpeg(full({3, 3, 5}, 100, kByte)));
+  CHECK(rgb.channels == 3);
+  CHECK(rgb.pixels == std::vector<uint8_t>(45, 100));
+}
+
 TEST_CASE("other files are refused with their kind") {
   TempFolder folder;
-  CHECK(refusal("") == "a.png: the file is empty; expected a PNG image");
-  CHECK(refusal("\xff\xd8\xff\xe0") == "a.png: a JPEG; expected a PNG image");
+  CHECK(refusal("") == "a.png: the file is empty; expected a PNG or JPEG image");
+  CHECK(refusal("\xff\xd8\xff\xe0").find("JPEG") != std::string::npos);
   for (const char* text : {"P5 1 1 255\na", "P3 1 1 15 15 0 3", "GIF89a", "x"})
-    CHECK(refusal(text) == "a.png: another kind of file; expected a PNG image");
+    CHECK(refusal(text) == "a.png: another kind of file; expected a PNG or JPEG image");
   CHECK_THROWS_WITH_AS(read_image(folder / "none.png"), Contains("No such file"), Error);
   CHECK_THROWS_WITH_AS(read_image(folder.path()), Contains("not a regular file"), Error);
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);  // it has no writer
