@@ -80,6 +80,7 @@ SOURCES_MAY = {
     ("datasets", "autograd/ops"): "batches are built with operations",
     ("datasets", "nn/files"): "samplers are saved and loaded",
     ("datasets", "core/backend"): "batches are filled by kernels and copied on streams",
+    ("vision", "autograd/ops"): "images are cut, turned and stacked with operations",
     ("parallel/distributed", "autograd"): "communication is not recorded",
     ("parallel/distributed", "ops.h"): "blocks are copied and summed with operations",
     ("parallel/distributed", "nn/files"): "the records of a file store have checksums",

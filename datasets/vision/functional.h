@@ -1,0 +1,52 @@
+// Functions on one image, [C, H, W] on the CPU: the deterministic parts of the transforms. Names and results as in
+// torchvision.transforms.functional on Pillow's images (resize: exactly Pillow's pixels) or on tensors (colours: within
+// one level). The results are new tensors, except that crop may return a view.
+//
+// All throw Error unless the image has three dimensions, none of them 0.
+#pragma once
+#include <cstdint>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::vision {
+
+/// How resize computes pixels; all but nearest smooth an image before they shrink it.
+enum class InterpolationMode : uint8_t { kNearest, kBilinear, kBicubic };
+
+/// Height and width in pixels.
+struct ImageSize {
+  int64_t height = 0, width = 0;
+};
+
+namespace functional {
+
+/// uint8 or float32. Throws Error on a size below 1 or above 65535.
+Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode = InterpolationMode::kBilinear);
+/// The size of an image after its shorter side has been scaled to `side`, with the same aspect ratio.
+ImageSize size_with_shorter_side(ImageSize size, int64_t side);
+
+/// The rectangle from row `top` and column `left`, which may extend beyond the image; there it is 0.
+Tensor crop(const Tensor& image, int64_t top, int64_t left, ImageSize size);
+/// The middle; the image is padded with 0 where it is smaller.
+Tensor center_crop(const Tensor& image, ImageSize size);
+/// `margin` more pixels of value `fill` on each side.
+Tensor pad(const Tensor& image, int64_t margin, double fill = 0);
+Tensor hflip(const Tensor& image);
+Tensor vflip(const Tensor& image);
+
+/// Colours of uint8 images with 1 or 3 channels. Factor 1 changes nothing, 0 gives a black image, a grey one, or one
+/// without colours. Throws Error on other images and on a negative factor.
+Tensor adjust_brightness(const Tensor& image, double factor);
+Tensor adjust_contrast(const Tensor& image, double factor);
+Tensor adjust_saturation(const Tensor& image, double factor);
+/// Rotates the hue by `turns`, from -0.5 to 0.5 of the colour circle; grey images stay the same.
+Tensor adjust_hue(const Tensor& image, double turns);
+
+/// uint8 to float32 from 0 to 1, and float32 back to uint8; other pairs of dtypes are converted without scaling.
+Tensor convert_image_dtype(const Tensor& image, ScalarType dtype = kFloat);
+/// (image - mean) / stddev for float32 images, with one value per channel or one for all. Throws Error on other numbers
+/// of values, and on a stddev of 0.
+Tensor normalize(const Tensor& image, ArrayRef<double> mean, ArrayRef<double> stddev);
+
+}  // namespace functional
+}  // namespace tandem::vision

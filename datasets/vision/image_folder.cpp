@@ -1,0 +1,119 @@
+// Lists the files once; they are read when their examples are asked for.
+#include "tandem/datasets/vision/image_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tandem/core/error.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::vision::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_image(const fs::path& path) {
+  std::string ending = path.extension().string();
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
+
+std::vector<std::string> subfolders(const std::string& root) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(root))
+    if (entry.is_directory()) out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Sorted by folder, then by name.
+std::vector<std::string> images_below(const fs::path& folder) {
+  constexpr int kMostLevels = 32;  // links can make a circle
+  std::vector<std::pair<std::string, std::string>> found;
+  const auto links = fs::directory_options::follow_directory_symlink;
+  for (auto at = fs::recursive_directory_iterator(folder, links); at != fs::recursive_directory_iterator();
+       ++at) {
+    check(at.depth() < kMostLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ",
+          kMostLevels, " deep");
+    if (is_image(at->path()) && at->is_regular_file())
+      found.emplace_back(at->path().parent_path().string(), at->path().filename().string());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> out;
+  for (const auto& [parent, name] : found) out.push_back((fs::path(parent) / name).string());
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) out += "\n    " + names[i];
+  if (names.size() > kMost) out += "\n    and " + std::to_string(names.size() - kMost) + " more";
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const ImageFolder::Files> ImageFolder::list(const std::string& root, bool allow_empty) try {
+  auto files = std::make_shared<Files>();
+  files->classes = subfolders(root);
+  check(!files->classes.empty(), "ImageFolder: ", root, ": no subfolders; expected one for each class");
+  std::vector<std::string> empty;
+  for (std::size_t k = 0; k < files->classes.size(); ++k) {
+    const std::vector<std::string> images = images_below(fs::path(root) / files->classes[k]);
+    if (images.empty()) empty.push_back(files->classes[k]);
+    for (const std::string& path : images) files->samples.emplace_back(path, static_cast<int64_t>(k));
+  }
+  check(empty.empty() || allow_empty, "ImageFolder: ", root,
+        ": classes without .jpg, .jpeg or .png files:", listed(empty));
+  return files;
+} catch (const fs::filesystem_error& error) {
+  fail("ImageFolder: ", error.path1().string(), ": ", error.code().message());
+}
+
+ImageFolder::ImageFolder(const std::string& root, const ImageFolderOptions& options)
+    : files_(list(root, options.allow_empty)), decoding_(options.decoding) {}
+
+ImageFolder::ImageFolder(const std::string& root, const transforms::Compose& transform,
+                         const ImageFolderOptions& options)
+    : ImageFolder(root, options) {
+  transform_ = std::make_shared<const transforms::Compose>(transform);
+}
+
+data::Example<> ImageFolder::get(size_t index) {
+  check_index(index < files_->samples.size(), "ImageFolder: index ", index, " is out of range for ",
+              files_->samples.size(), " images");
+  const auto& [path, target] = files_->samples[index];
+  Tensor image = read_image(path, decoding_);
+  if (transform_) {
+    RandomStream random = RandomStream::of_next_sample();
+    image = transform_->transformed(image, random);
+  }
+  Tensor label = empty_raw({}, kLong, Device(kCPU, 0));
+  *label.data_ptr<int64_t>() = target;
+  return {image, label};
+}
+
+Tensor ImageFolder::targets() const {
+  Tensor out = empty_raw({static_cast<int64_t>(files_->samples.size())}, kLong, Device(kCPU, 0));
+  std::transform(files_->samples.begin(), files_->samples.end(), out.data_ptr<int64_t>(),
+                 [](const auto& sample) { return sample.second; });
+  return out;
+}
+
+std::vector<std::string> ImageFolder::find_broken_files() const {
+  const auto count = static_cast<int64_t>(files_->samples.size());
+  std::vector<std::string> errors(files_->samples.size());
+  parallel_for(count, 1, [&](int64_t first, int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) try {
+        read_image(files_->samples[i].first, decoding_);
+      } catch (const Error& error) {
+        errors[i] = error.what();
+      }
+  });
+  errors.erase(std::remove(errors.begin(), errors.end(), ""), errors.end());
+  return errors;
+}
+
+}  // namespace tandem::vision::datasets

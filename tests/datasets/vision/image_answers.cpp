@@ -1,0 +1,54 @@
+// Answers pillow_test.py: reads commands from standard input, writes each resulting image as raw bytes to OUT, and prints
+// its sizes, or "error" with the message.
+//
+//   FUNCTION IMAGE OUT [NUMBER...]
+#include <iostream>
+#include <sstream>
+
+#include "tandem/core/atomic_file.h"
+#include "tandem/core/error.h"
+#include "tandem/datasets/vision/functional.h"
+#include "tandem/datasets/vision/image_file.h"
+
+using namespace tandem;
+using namespace tandem::vision;
+
+namespace {
+
+Tensor answer(const std::string& function, const std::string& path, const std::vector<double>& numbers) {
+  const auto number = [&](std::size_t i) { return numbers.at(i); };
+  const auto size = [&] {
+    return ImageSize{static_cast<int64_t>(number(0)), static_cast<int64_t>(number(1))};
+  };
+  if (function == "read_gray") return read_image(path, {.mode = ImageReadMode::kGray});
+  const Tensor image = read_image(path);
+  if (function == "read") return image;
+  if (function == "nearest") return functional::resize(image, size(), InterpolationMode::kNearest);
+  if (function == "bilinear") return functional::resize(image, size());
+  if (function == "bicubic") return functional::resize(image, size(), InterpolationMode::kBicubic);
+  if (function == "center_crop") return functional::center_crop(image, size());
+  if (function == "brightness") return functional::adjust_brightness(image, number(0));
+  if (function == "contrast") return functional::adjust_contrast(image, number(0));
+  if (function == "saturation") return functional::adjust_saturation(image, number(0));
+  if (function == "hue") return functional::adjust_hue(image, number(0));
+  fail("unknown function ", function);
+}
+
+}  // namespace
+
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string function, path, out;
+    words >> function >> path >> out;
+    std::vector<double> numbers;
+    for (double number = 0; words >> number;) numbers.push_back(number);
+    try {
+      const Tensor image = answer(function, path, numbers).contiguous();
+      write_file_atomically(out, {static_cast<const char*>(image.data_ptr()), image.nbytes()});
+      std::cout << image.size(0) << ' ' << image.size(1) << ' ' << image.size(2) << std::endl;
+    } catch (const std::exception& e) {
+      std::cout << "error " << e.what() << std::endl;
+    }
+  }
+}
