@@ -1,6 +1,6 @@
 #!/bin/bash
-# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp, pt.cpp) outside the tree and runs it;
-# compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with CUDA's
+# check.sh BUILD PROGRAM SOURCE CUDA: installs Tandem, builds PROGRAM (and models.cpp, pt.cpp and so on) outside the tree and
+# runs it; compiles each installed header alone, without Eigen; limits the stripped library to 12 MB, or to 24 MB with CUDA's
 # kernels (CUDA is not `disabled`); configures Tandem as a subproject.
 set -euo pipefail
 build=$1 program=$2 source=$3 limit=12000000
@@ -32,6 +32,9 @@ outside() {
 check "a program outside the tree" outside "$program" tandem
 check "a program with a model" outside "${program%/*}/models.cpp" tandem-models
 [ ! -f "${pc%/*}/tandem-pt.pc" ] || check "a program with a .pt file" outside "${program%/*}/pt.cpp" tandem-pt
+
+check "a program with a text" outside "${program%/*}/text.cpp" tandem-text
+[ ! -f "${pc%/*}/tandem-vision.pc" ] || check "a program with an image" outside "${program%/*}/vision.cpp" tandem-vision
 
 alone() {
   # shellcheck disable=SC2086
