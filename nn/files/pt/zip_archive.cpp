@@ -19,6 +19,7 @@
 namespace tandem::serialize::pt {
 namespace {
 
+constexpr const char* kEmpty = ": is not a zip archive: it is empty";
 constexpr uint64_t kMostInflated = 1032;  // how many times as long deflated data can become
 
 std::string text_of(int code) {
@@ -61,6 +62,10 @@ ZipReader ZipReader::open(const std::string& path) {
     ::close(fd);
     fail(path, ": is not a regular file");
   }
+  if (info.st_size == 0) {  // to libzip, an archive without entries
+    ::close(fd);
+    fail(path, kEmpty);
+  }
   int code = 0;
   zip* archive = zip_fdopen(fd, ZIP_CHECKCONS, &code);  // takes fd over if it succeeds
   if (archive == nullptr) {
@@ -72,6 +77,7 @@ ZipReader ZipReader::open(const std::string& path) {
 }
 
 ZipReader ZipReader::of_memory(const void* data, std::size_t bytes, const std::string& name) {
+  check(bytes != 0, name, kEmpty);
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(data, bytes, 0, &error);
