@@ -4,6 +4,7 @@
 #pragma once
 #include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
+#include "tandem/autograd/dlpack.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/forward_ad.h"
 #include "tandem/autograd/function.h"

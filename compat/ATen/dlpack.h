@@ -1,0 +1,3 @@
+// DLPack's structs.
+#pragma once
+#include "tandem/core/dlpack_structs.h"
