@@ -197,6 +197,38 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
 }
 
+void add_generate(CLI::App& app, GenerateOptions& o) {
+  CLI::App* c = app.add_subcommand("generate", "continue a text, or a list of tokens, with a language model");
+  c->add_option("WEIGHTS", o.weights,
+                "file of weights, or a folder with model.safetensors or pytorch_model.bin")
+      ->required();
+  c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str();
+  c->add_option("--prompt", o.prompt, "text to continue");
+  c->add_option_function<std::vector<std::string>>(
+       "--prompt-ids",
+       [&o](const std::vector<std::string>& ids) {
+         o.prompt_ids.clear();
+         for (const std::string& id : ids)
+           o.prompt_ids.push_back(parse_number("--prompt-ids", id, Range<int64_t>{0, INT32_MAX}));
+       },
+       "numbers of the tokens to continue, instead of --prompt; the output is numbers, too, unless there is "
+       "a tokenizer")
+      ->delimiter(',')
+      ->type_name("ID,…");
+  add_known(c, "--tokens", o.tokens, {1, 1 << 20}, "tokens to generate, at most");
+  add_known(c, "--temperature", o.temperature, {0, 1e6},
+            "below 1: more probable tokens than the model says; 0: always the most probable one");
+  add_known(c, "--top-k", o.top_k, {0, 1 << 30}, "draw from this many most probable tokens; 0: from all");
+  add_known(c, "--top-p", o.top_p, {0, 1, true},
+            "draw from the fewest tokens that have this probability together");
+  add_known(c, "--seed", o.seed, {0, UINT64_MAX}, "random seed; the same seed generates the same tokens");
+  add_number<int64_t>(
+      c, "--heads", o.heads, {1, 1 << 20},
+      "attention heads; default: n_head of a config.json beside the weights, else the width / 64");
+  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+}
+
 void add_launch(CLI::App& app, LaunchOptions& o) {
   CLI::App* c =
       app.add_subcommand("launch",
@@ -310,6 +342,8 @@ int run(int argc, char** argv) {
   add_number<int64_t>(c, "--classes", summary.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
+  GenerateOptions generate;
+  add_generate(app, generate);
   InspectOptions inspect;
   ConvertOptions convert;
   add_file_commands(app, inspect, convert);
@@ -332,6 +366,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("eval")) return eval_command(eval);
   if (app.got_subcommand("predict")) return predict_command(predict);
   if (app.got_subcommand("summary")) return summary_command(summary);
+  if (app.got_subcommand("generate")) return generate_command(generate);
   if (app.got_subcommand("inspect")) return inspect_command(inspect);
   if (app.got_subcommand("convert")) return convert_command(convert);
   if (app.got_subcommand("launch")) {

@@ -77,6 +77,21 @@ struct SummaryOptions {
   int64_t batch_size = 1;
 };
 
+struct GenerateOptions {
+  std::string weights;  ///< a file, or a folder with model.safetensors
+  std::string model = "gpt2";
+  std::string prompt;
+  std::vector<int64_t> prompt_ids{};  ///< tokens instead of a text
+  int64_t tokens = 100;
+  double temperature = 1;
+  int64_t top_k = 0;  ///< 0: all
+  double top_p = 1;
+  uint64_t seed = 0;
+  int64_t heads = 0;  ///< 0: from config.json, or the published width of 64
+  std::string device;
+  int threads = 0;
+};
+
 struct InspectOptions {
   std::string file;
 };
@@ -108,6 +123,7 @@ int compare_command(const CompareOptions& options);
 int eval_command(const EvalOptions& options);
 int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
+int generate_command(const GenerateOptions& options);
 int inspect_command(const InspectOptions& options);
 int convert_command(const ConvertOptions& options);
 int devices_command();

@@ -1,0 +1,51 @@
+// Tokenizers for tandem generate, and its output of characters.
+#include "tandem/cli/text_codec.h"
+
+#include "tandem/cli/terminal.h"
+
+namespace tandem::cli {
+namespace {
+
+// The number of bytes, up to 3, of a character that `text` ends with the beginning of.
+std::size_t incomplete_end(const std::string& text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;  // a continuation
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+std::string safe(const std::string& text) {
+  std::string out, part;
+  for (const char c : text) {
+    if (c != '\n' && c != '\t') {
+      part += c;
+      continue;
+    }
+    out += printable(part) + c;
+    part.clear();
+  }
+  return out + printable(part);
+}
+
+}  // namespace
+
+TextCodec find_codec(const std::string&, int64_t) { return {}; }
+
+std::string CharacterStream::add(const std::string& bytes) {
+  waiting_ += bytes;
+  const std::size_t whole = waiting_.size() - incomplete_end(waiting_);
+  const std::string out = safe(waiting_.substr(0, whole));
+  waiting_.erase(0, whole);
+  return out;
+}
+
+std::string CharacterStream::finish() {
+  const std::string out = safe(waiting_);
+  waiting_.clear();
+  return out;
+}
+
+}  // namespace tandem::cli
