@@ -44,27 +44,35 @@ void check_level(const Level& state, int64_t level, const char* operation) {
                      : " is not active; call enter_dual_level() first");
 }
 
-/// Whether the graph below `tensor` has leaves other than those of the dual tensors, so that the tangent must have a graph.
-bool depends_on_others(const Tensor& tensor, const std::vector<Source>& sources) {
-  std::unordered_set<const Node*> seen;
-  for (const Source& source : sources)
-    if (source.primal.is_leaf()) seen.insert(gradient_edge(source.primal).node.get());
+/// What is in the graph below a tensor.
+struct Found {
+  bool duals = false;   ///< dual tensors
+  bool others = false;  ///< other leaves, so that the tangent must have a graph
+};
+Found search(const Tensor& tensor, const std::vector<Source>& sources) {
+  std::unordered_set<const Node*> ends, seen;
+  for (const Source& source : sources) ends.insert(gradient_edge(source.primal).node.get());
+  Found found;
   std::vector<NodePtr> waiting{gradient_edge(tensor).node};
   while (!waiting.empty()) {
     const NodePtr node = std::move(waiting.back());
     waiting.pop_back();
     if (!seen.insert(node.get()).second) continue;
-    if (node->is_accumulate()) return true;
+    const bool end = ends.contains(node.get());
+    found.duals = found.duals || end;
+    found.others = found.others || (node->is_accumulate() && !end);
     for (const Edge& edge : node->next)
       if (edge.valid()) waiting.push_back(edge.node);
   }
-  return false;
+  return found;
 }
 
 Tensor tangent_of(const Tensor& dual, const std::vector<Source>& sources) {
   if (sources.empty() || !dual.requires_grad()) return {};
   const AutoGradMode recorded(true);
-  bool graph = depends_on_others(dual, sources);
+  const Found found = search(dual, sources);
+  if (!found.duals) return {};
+  bool graph = found.others;
   std::vector<Tensor> primals;
   for (const Source& source : sources) {
     primals.push_back(source.primal);
@@ -79,9 +87,9 @@ Tensor tangent_of(const Tensor& dual, const std::vector<Source>& sources) {
     used.push_back(products[i]);
     tangents.push_back(sources[i].tangent);
   }
-  if (used.empty()) return {};
-  Tensor out = grad(used, {v}, tangents, /*retain_graph=*/graph, graph, /*allow_unused=*/true)[0];
-  // Undefined: a product that depends on v only where it is 0.
+  Tensor out;
+  if (!used.empty()) out = grad(used, {v}, tangents, /*retain_graph=*/graph, graph, /*allow_unused=*/true)[0];
+  // Undefined: every derivative is 0, as that of sign().
   return out.defined() ? (graph ? out : out.detach()) : zeros_like(dual.detach());
 }
 
