@@ -7,8 +7,8 @@
 #include "tandem/cli/batches.h"
 #include "tandem/cli/candidates.h"
 #include "tandem/cli/comparison.h"
-#include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/load_data.h"
 #include "tandem/cli/many_processes.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
@@ -77,16 +77,12 @@ Setting load(const CompareOptions& o, const Terminal& terminal) {
   Setting s{o, make_recipe(o.recipe), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
-  try {
-    const data::DatasetFiles files = find_data(o.data, terminal);
-    s.data = read_image_data(files);
-    s.config.classes = files.classes;
-  } catch (const Error& error) {
-    throw UsageError(error.what());
-  }
+  LoadedData loaded = load_data(o.data, kImageSize, terminal);
+  s.config.classes = loaded.classes;
+  s.config.class_count = loaded.class_count;
+  s.config.input = loaded.input();
+  s.data = std::move(loaded.images);
   data::ImageData& train = s.data.train;
-  s.config.class_count = std::max<int64_t>(train.classes, static_cast<int64_t>(s.config.classes.size()));
-  s.config.input = {1, train.images.size(1), train.images.size(2)};
   if (o.images > train.images.size(0))
     throw UsageError(
         concat("--images ", o.images, ": the number of training images is only ", train.images.size(0)));

@@ -6,7 +6,9 @@
 
 namespace tandem::cli {
 
-Tensor to_input(const Tensor& images) { return images.unsqueeze(1).to(kFloat).div_(255); }
+Tensor to_input(const Tensor& images) {
+  return (images.dim() == 3 ? images.unsqueeze(1) : images).to(kFloat).div_(255);
+}
 
 Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch_size) {
   NoGradGuard guard;

@@ -10,7 +10,7 @@ struct Score {
   double accuracy = 0;  ///< 0 to 1
 };
 
-/// Converts images to model input: uint8 [N, H, W] → float32 [N, 1, H, W] in 0 to 1.
+/// Converts images to model input: uint8 [N, H, W] or [N, C, H, W] → float32 [N, 1 or C, H, W] in 0 to 1.
 Tensor to_input(const Tensor& images);
 
 /// Evaluates on the model's device, in evaluation mode, in batches of `batch_size`, without recording

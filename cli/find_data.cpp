@@ -57,9 +57,13 @@ std::string sum_of(const data::ImageDataPair& data) {
   return concat(data.train.images.size(0), "+", data.test.images.size(0), "-", text);
 }
 
+bool is_data_name(const std::string& name) {
+  return data::known_dataset(name) != nullptr || name == "cifar10" || name == "cifar100";
+}
+
 std::string lasting_name(const std::string& name_or_folder) {
   namespace fs = std::filesystem;
-  if (name_or_folder.empty() || data::known_dataset(name_or_folder) != nullptr) return name_or_folder;
+  if (name_or_folder.empty() || is_data_name(name_or_folder)) return name_or_folder;
   std::error_code error;
   if (!fs::is_directory(name_or_folder, error)) return name_or_folder;  // the error names it as typed
   // Links are kept as typed, unless ".." must be resolved through them.

@@ -103,30 +103,48 @@ constexpr Range<int> kThreads{0, 4096};
 // Options that determine how a model is trained.
 void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--recipe", r.name,
-                "source: plain SGD as published; best: AdamW with a cosine schedule. The options "
-                "below override parts of it")
+                "source: plain SGD as published; best: AdamW with a cosine schedule; images: SGD with "
+                "momentum, a cosine schedule "
+                "and augmentation, the default of published models. The options below override parts of it")
       ->capture_default_str();
-  add_number(c, "--batch-size", r.batch_size, kBatchSizes, "images per step; source: 256, best: 64");
-  add_number(c, "--lr", r.lr, Range<double>{0, 1e6, true},
-             "learning rate for the mean loss; source: 0.2, best: 0.003");
+  add_number(c, "--batch-size", r.batch_size, kBatchSizes,
+             "images per step; source: 256, best: 64, images: 128");
+  add_number(
+      c, "--lr", r.lr, Range<double>{0, 1e6, true},
+      "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
-  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; default: 0");
+  add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
-             "weight decay; source: 0, best: 0.05");
+             "weight decay; source: 0, best: 0.05, images: 0.0005");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
              "label smoothing of the training loss, below 1; source: 0, best: 0.05");
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init,
                 "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
-  c->add_option("--augment", r.augment, "none, or flip: mirror half of the training images");
+  c->add_option("--augment", r.augment,
+                "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of "
+                "their size");
 }
+
+constexpr const char* kTrainable =
+    "model to train: lenet, mlp, linear, or a published model for images such as resnet18 (tandem summary "
+    "--help lists them)";
+constexpr const char* kData =
+    "fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one, or a folder with the "
+    "subfolders train and test, "
+    "which have a folder of images for each class";
 
 void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
                                    "checkpoint.safetensors and model.safetensors to the run's folder");
-  c->add_option("--model", o.model, "model to train: lenet, mlp or linear")->capture_default_str();
-  c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
+  c->add_option("--model", o.model, kTrainable)->capture_default_str();
+  c->add_option("--data", o.data, kData)->capture_default_str();
+  add_known(c, "--image-size", o.image_size, {1, 1024},
+            "pixels of a side to which image files are resized and cropped");
+  c->add_option(
+      "--weights", o.weights,
+      "start from this file (.safetensors, .pt); the last layer is new if it has another number of classes");
   c->add_option(
        "--devices", o.devices,
        "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
@@ -182,8 +200,8 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   c->add_option("--scaling", o.scaling,
                 "strong: the same batch on every list; weak: the same batch per device; or both")
       ->capture_default_str();
-  c->add_option("--model", o.model, "model to train: lenet, mlp or linear")->capture_default_str();
-  c->add_option("--data", o.data, "fashion-mnist, mnist, or a folder of IDX files")->capture_default_str();
+  c->add_option("--model", o.model, kTrainable)->capture_default_str();
+  c->add_option("--data", o.data, kData)->capture_default_str();
   add_known(c, "--epochs", o.epochs, {1, kMostEpochs}, "epochs per list");
   add_known(c, "--images", o.images, {0, 1'000'000'000}, "training images to use; 0: all");
   add_recipe(c, o.recipe);
@@ -316,10 +334,17 @@ int run(int argc, char** argv) {
   add_known(c, "--threads", eval.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", eval.json, "print one line of JSON");
   PredictOptions predict;
-  c = app.add_subcommand("predict", "classify images with a trained run");
-  c->add_option("DIR", predict.folder, "folder of the run")->required();
-  c->add_option("IMAGE", predict.images, "PNG or JPEG files")->required();
-  c->add_option("--device", predict.device, "device to use; default: the best available");
+  c = app.add_subcommand("predict",
+                         "classify images with a trained run, or with a published model and its weights");
+  c->add_option("RUN IMAGE", predict.words,
+                "folder of the run (not with --model), and PNG and JPEG files or folders of them")
+      ->required()
+      ->type_name("");
+  c->add_option("--model", predict.model, "published model, such as resnet50");
+  c->add_option("--weights", predict.weights, "file with its weights (.safetensors, .pt)");
+  c->add_option("--classes", predict.classes, "file with the names of the classes, one per line");
+  c->add_option("--device,--devices", predict.device, "device to use; default: the best available");
+  c->add_flag("--json", predict.json, "print JSON");
   add_known(c, "--top", predict.top, {1, 1 << 20}, "classes shown per image");
   c->add_flag("--invert", predict.invert, "invert dark-on-light images; the data sets are light on dark");
   SummaryOptions summary;

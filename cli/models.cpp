@@ -1,8 +1,10 @@
 #include "tandem/cli/models.h"
 
+#include "tandem/autograd/ops.h"
 #include "tandem/cli/options.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/lenet.h"
+#include "tandem/models/published.h"
 #include "tandem/nn/nn.h"
 
 namespace tandem::cli {
@@ -57,12 +59,49 @@ double mlp_count(const ModelShape& s) {
 
 double softmax_count(const ModelShape& s) { return linear_count(pixels(s), static_cast<double>(s.classes)); }
 
-const ModelInfo& find_model(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ModelInfo& model : known_models()) {
-    if (name == model.name) return model;
-    names.emplace_back(model.name);
+class NormalizeImpl : public nn::Cloneable<NormalizeImpl> {
+ public:
+  NormalizeImpl() { reset(); }
+  void reset() override {
+    mean = register_buffer("mean", tensor({0.485, 0.456, 0.406}, kFloat).view({1, 3, 1, 1}));
+    std = register_buffer("std", tensor({0.229, 0.224, 0.225}, kFloat).view({1, 3, 1, 1}));
   }
+  Tensor forward(const Tensor& images) { return (images - mean) / std; }  // gray images become [N, 3, H, W]
+
+  Tensor mean, std;
+};
+TANDEM_MODULE(Normalize);
+
+const models::PublishedModel* published_of(const std::string& name) {
+  const models::PublishedModel* model = models::find_published(name);
+  return model != nullptr && model->input.size() == 3 ? model : nullptr;
+}
+
+nn::Sequential published(const models::PublishedModel& model, const ModelShape& s) {
+  const std::string name = model.name;
+  if (s.channels != 1 && s.channels != 3)
+    throw UsageError(concat(name, " takes gray images and images with 3 channels, not ", s.channels));
+  if (name.starts_with("vit") && (s.height != 224 || s.width != 224))
+    throw UsageError(concat(name, " takes images of 224 x 224, not ", s.height, " x ", s.width));
+  if (name.starts_with("vgg") && (s.height < 32 || s.width < 32))
+    throw UsageError(concat(name, " takes images of at least 32 x 32, not ", s.height, " x ", s.width));
+  nn::Sequential all;
+  all->push_back("normalize", Normalize());
+  all->push_back("net", model.make(s.classes));
+  return all;
+}
+
+const ModelInfo* own_model(const std::string& name) {
+  for (const ModelInfo& model : known_models())
+    if (name == model.name) return &model;
+  return nullptr;
+}
+
+[[noreturn]] void unknown(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
+  for (const models::PublishedModel& model : models::published_models())
+    if (published_of(model.name) != nullptr) names.emplace_back(model.name);
   std::string all;
   for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
   throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
@@ -79,12 +118,18 @@ const std::vector<ModelInfo>& known_models() {
   return models;
 }
 
+bool is_published(const std::string& name) { return published_of(name) != nullptr; }
+
 nn::Sequential make_model(const std::string& name, const ModelShape& shape) {
-  return find_model(name).make(shape);
+  if (const ModelInfo* own = own_model(name)) return own->make(shape);
+  if (const auto* model = published_of(name)) return published(*model, shape);
+  unknown(name);
 }
 
 double model_parameters(const std::string& name, const ModelShape& shape) {
-  return find_model(name).parameters(shape);
+  if (const ModelInfo* own = own_model(name)) return own->parameters(shape);
+  if (const auto* model = published_of(name)) return model->parameters(shape.classes);
+  unknown(name);
 }
 
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
@@ -92,10 +137,41 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
   double have = 0;
   for (const auto& item : stored.tensors()) have += static_cast<double>(item.value().numel());
   const double need = model_parameters(name, shape);
-  check(need == have, "the stored parameters do not fit model ", name, " for ", shape.classes,
-        " classes and images of ", shape.channels, " x ", shape.height, " x ", shape.width, ": got ", have,
-        " values, expected ", need);
+  // Published models also have buffers.
+  check(is_published(name) ? need <= have : need == have, "the stored parameters do not fit model ", name,
+        " for ", shape.classes, " classes and images of ", shape.channels, " x ", shape.height, " x ",
+        shape.width, ": got ", have, " values, expected ", need);
   return make_model(name, shape);
+}
+
+namespace {
+std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model) {
+  return is_published(name) ? model->named_children()["net"] : model.ptr();
+}
+}  // namespace
+
+bool start_from(const std::string& name, const nn::Sequential& model,
+                const OrderedDict<std::string, Tensor>& weights) {
+  const auto net = network(name, model);
+  const auto own = net->state_dict();
+  bool replaced = false;
+  std::size_t left = own.size();
+  OrderedDict<std::string, Tensor> state("Tensor");
+  for (const auto& item : own) {
+    const Tensor* stored = weights.find(item.key());
+    const bool in_head = left-- <= 2;
+    const bool other_classes = in_head && stored != nullptr && stored->sizes() != item.value().sizes();
+    replaced = replaced || other_classes;
+    if (stored != nullptr) state.insert(item.key(), other_classes ? item.value() : *stored);
+  }
+  for (const auto& item : weights)
+    if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
+  net->load_state_dict(state);
+  return replaced;
+}
+
+OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model) {
+  return network(name, model)->state_dict();
 }
 
 }  // namespace tandem::cli

@@ -20,14 +20,25 @@ struct ModelInfo {
   double (*parameters)(const ModelShape& shape);
 };
 
+/// The tool's own models. Those of models::published_models() for images can be made, too.
 const std::vector<ModelInfo>& known_models();
-/// A model from [N, channels, height, width] to [N, classes], initialised from the default generator. Throws
-/// UsageError on an unknown name (with a suggestion) and on images too small for the model.
+/// Whether this is a published model for images.
+bool is_published(const std::string& name);
+/// A model from [N, channels, height, width], with values from 0 to 1, to [N, classes], initialised from the default
+/// generator. A published model is the entry "net" of the sequence, after a normalisation with ImageNet's mean and standard
+/// deviation; gray images are repeated for its three channels. Throws UsageError on an unknown name (with a suggestion) and
+/// on images that the model cannot take.
 nn::Sequential make_model(const std::string& name, const ModelShape& shape);
 /// Number of parameter values, computed without creating the model. Throws UsageError on an unknown name.
 double model_parameters(const std::string& name, const ModelShape& shape);
 /// make_model for parameters from a file: throws Error before allocating if their number does not match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
                               const serialize::InputArchive& stored);
+/// Copies published weights into a new model; returns whether the layer that scores the classes, the last one, keeps its own
+/// because the file has another number of classes. Throws Error that lists missing and unexpected names and other shapes.
+bool start_from(const std::string& name, const nn::Sequential& model,
+                const OrderedDict<std::string, Tensor>& weights);
+/// What to save of a model for other programs: of a published model, the names of its state dict in Python.
+OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model);
 
 }  // namespace tandem::cli

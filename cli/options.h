@@ -24,6 +24,7 @@ struct TrainOptions {
   std::string root;                  ///< empty: the first
   int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
+  int64_t image_size = 224;  ///< to which image files are resized
   RecipeOptions recipe;
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores
@@ -31,6 +32,7 @@ struct TrainOptions {
   double save_every = 60;  ///< seconds between checkpoints within an epoch
   std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
+  std::string weights;               ///< a file of weights to start from
   int processes = 0;                 ///< 0: this one, or those that a launcher has started
   std::vector<std::string> given{};  ///< names of the options on the command line
   std::vector<std::string> words{};  ///< the command line after the program's name
@@ -63,11 +65,14 @@ struct EvalOptions {
 };
 
 struct PredictOptions {
-  std::string folder;
-  std::vector<std::string> images;
+  std::vector<std::string>
+      words;  ///< the folder of a run unless there is a model, and image files and folders of them
+  std::string model, weights;  ///< a published model, and a file with its weights
+  std::string classes;         ///< a file with their names
   std::string device;
   int top = 3;
   bool invert = false;  ///< for dark-on-light images; the data sets are light on dark
+  bool json = false;
 };
 
 struct SummaryOptions {

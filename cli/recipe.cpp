@@ -39,14 +39,25 @@ Recipe named(const std::string& name) {
             .lr = 0.003,
             .weight_decay = 0.05,
             .label_smoothing = 0.05};
-  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best"}),
-                          " (known: source, best)"));
+  if (name == "images")
+    return {.optimizer = "sgd",
+            .schedule = "cosine",
+            .init = "default",
+            .augment = "crop",
+            .batch_size = 128,
+            .lr = 0.1,
+            .momentum = 0.9,
+            .weight_decay = 5e-4};
+  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best", "images"}),
+                          " (known: source, best, images)"));
 }
 
 void one_of(const char* option, const std::string& value, const std::vector<std::string>& known) {
   for (const std::string& k : known)
     if (value == k) return;
-  fail("--", option, " ", value, ": expected ", known[0], " or ", known[1], did_you_mean(value, known));
+  std::string all = known[0];
+  for (std::size_t i = 1; i < known.size(); ++i) all += (i + 1 == known.size() ? " or " : ", ") + known[i];
+  fail("--", option, " ", value, ": expected ", all, did_you_mean(value, known));
 }
 
 }  // namespace
@@ -55,7 +66,7 @@ void check_recipe(const Recipe& r) {
   one_of("optimizer", r.optimizer, {"sgd", "adamw"});
   one_of("schedule", r.schedule, {"constant", "cosine"});
   one_of("init", r.init, {"normal", "default"});
-  one_of("augment", r.augment, {"none", "flip"});
+  one_of("augment", r.augment, {"none", "flip", "crop"});
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -142,10 +153,25 @@ double learning_rate(const Recipe& r, int64_t step, int64_t steps) {
   return r.lr * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 
+namespace {
+// Pads with zeros and cuts out a rectangle of the same size, per image.
+Tensor shifted(const Tensor& images) {
+  const int64_t n = images.size(0), c = images.size(1), h = images.size(2), w = images.size(3);
+  const int64_t y = std::max<int64_t>(1, h / 8), x = std::max<int64_t>(1, w / 8);
+  const TensorOptions index = TensorOptions(images.device()).dtype(kLong);
+  const Tensor rows = randint(0, 2 * y + 1, {n, 1}, index) + arange(h, index);
+  const Tensor columns = randint(0, 2 * x + 1, {n, 1}, index) + arange(w, index);
+  return constant_pad_nd(images, {x, x, y, y})
+      .gather(2, rows.view({n, 1, h, 1}).expand({n, c, h, w + 2 * x}))
+      .gather(3, columns.view({n, 1, 1, w}).expand({n, c, h, w}));
+}
+}  // namespace
+
 Tensor augmented(const Recipe& r, const Tensor& images) {
   if (r.augment == "none") return images;
   const Tensor mirrored = rand({images.size(0), 1, 1, 1}, TensorOptions(images.device())) < 0.5;
-  return where(mirrored, images.flip({3}), images);
+  const Tensor flipped = where(mirrored, images.flip({3}), images);
+  return r.augment == "crop" ? shifted(flipped) : flipped;
 }
 
 }  // namespace tandem::cli

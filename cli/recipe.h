@@ -22,8 +22,9 @@ using Json = nlohmann::ordered_json;
 struct Recipe {
   std::string optimizer = "sgd";      ///< or adamw
   std::string schedule = "constant";  ///< or cosine: from lr to 0 over all steps
-  std::string init = "normal";   ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
-  std::string augment = "none";  ///< or flip: mirrors half of the training images left to right
+  std::string init = "normal";  ///< weights N(0, 0.01²), biases 0; or default: the layers' initialisation
+  /// Or flip: mirrors half of the training images left to right; or crop: also shifts each by up to an eighth of its size.
+  std::string augment = "none";
   int64_t batch_size = 256;
   double lr = 0.2;  ///< for the mean loss; equals the published 0.2 / batch for a summed loss
   double momentum = 0, weight_decay = 0;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/curve_svg.h"
+#include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/terminal.h"
@@ -109,7 +110,7 @@ std::string place_of(const Progress& p) {
 }
 
 std::string data_label(const RunConfig& c) {
-  return data::known_dataset(c.data) != nullptr ? c.data : fs::path(c.data).filename().string();
+  return is_data_name(c.data) ? c.data : fs::path(c.data).filename().string();
 }
 
 std::string checkpoint_path(const std::string& folder) {

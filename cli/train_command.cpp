@@ -7,6 +7,7 @@
 
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/load_data.h"
 #include "tandem/cli/many_processes.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
@@ -30,6 +31,8 @@ void check_options(const TrainOptions& o) {
   require(!was_given(o, "out") || !o.out.empty(), "--out: the folder name is empty");
   require(o.out.empty() || o.resume.empty(),
           "--out cannot be combined with --resume: a resumed run stays in its folder");
+  require(o.weights.empty() || o.resume.empty(),
+          "--weights cannot be combined with --resume: the run continues with its own");
 }
 
 // A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
@@ -94,12 +97,21 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
   return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
 }
 
+Recipe recipe_of(const TrainOptions& o) {
+  RecipeOptions recipe = o.recipe;
+  if (is_published(o.model) && !was_given(o, "recipe")) {
+    recipe.name = "images";
+    if (!o.weights.empty() && !recipe.lr) recipe.lr = 0.01;  // keeps what the weights have learned
+  }
+  return make_recipe(recipe);
+}
+
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
   Checkpoint checkpoint;
   checkpoint.config = {.model = o.model,
                        .data = lasting_name(o.data),
                        .epochs = o.epochs,
-                       .recipe = make_recipe(o.recipe),
+                       .recipe = recipe_of(o),
                        .seed = o.seed,
                        .data_sum = "",
                        .shards = shards_of(o, team)};
@@ -108,26 +120,26 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
   return checkpoint;
 }
 
-data::ImageDataPair load_data(RunConfig& c, const Terminal& terminal) {
-  const data::DatasetFiles files = find_data(c.data, terminal);
-  data::ImageDataPair data = read_image_data(files);
-  const std::vector<int64_t> input{1, data.train.images.size(1), data.train.images.size(2)};
-  const std::string sum = sum_of(data);
+data::ImageDataPair load_images(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+  const int64_t size = c.input.empty() ? o.image_size : c.input[1];
+  LoadedData loaded = load_data(c.data, size, terminal);
+  const std::vector<int64_t> input = loaded.input();
+  const std::string sum = sum_of(loaded.images);
   check(c.data_sum.empty() || (c.input == input && c.data_sum == sum), c.data,
         ": not the data that the run was started with");
   c.input = input;
   c.data_sum = sum;
-  c.data_folder = files.folder;
-  c.classes = files.classes;
-  c.class_count = std::max<int64_t>(data.train.classes, static_cast<int64_t>(files.classes.size()));
-  return data;
+  c.data_folder = loaded.folder;
+  c.classes = loaded.classes;
+  c.class_count = loaded.class_count;
+  return std::move(loaded.images);
 }
 
 data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
   try {
-    return load_data(c, terminal);
+    return load_images(o, c, terminal);
   } catch (const Error& error) {
-    const bool moved = !o.resume.empty() && !was_given(o, "data") && data::known_dataset(c.data) == nullptr;
+    const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
     throw UsageError(
         concat(error.what(), moved ? "; if the data has moved, give its new location with --data" : ""));
   }
@@ -168,6 +180,7 @@ void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& t
   int64_t parameters = 0;
   for (const Tensor& p : trainer.model()->parameters()) parameters += p.numel();
   std::printf("model    %s, %s parameters\n", c.model.c_str(), with_commas(parameters).c_str());
+  if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
   std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)\n",
               printable(data_label(c)).c_str(), with_commas(data.train.images.size(0)).c_str(),
               with_commas(data.test.images.size(0)).c_str(), static_cast<long long>(c.input[1]),
@@ -184,7 +197,7 @@ void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& t
 
 void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
-                              trainer.model()->state_dict());
+                              exported(trainer.config().model, trainer.model()));
   LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
   for (const Json& line : trainer.progress().history)
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
@@ -245,8 +258,8 @@ int train(const TrainOptions& o, const Team& team) {
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
-    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every}, std::move(p.checkpoint), p.data,
-                    terminal);
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights}, std::move(p.checkpoint),
+                    p.data, terminal);
   });
   std::string folder;
   team.together([&] {

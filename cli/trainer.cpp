@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/options.h"
+#include "tandem/cli/weight_files.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/profile.h"
 
@@ -39,11 +40,18 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       bar_(options.placement.team.leads() ? terminal : Terminal()),
       model_(model_of(checkpoint_)) {
   initialise(*model_, checkpoint_.config.recipe);
+  if (!options_.weights.empty()) load_weights();
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
   const Device root = options_.placement.root;
   if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
   if (!checkpoint_.model.keys().empty()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
+}
+
+void Trainer::load_weights() try {
+  start_from(checkpoint_.config.model, model_, read_state(options_.weights, "", ""));
+} catch (const Error& error) {
+  throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
 }
 
 void Trainer::restore() try {

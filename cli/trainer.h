@@ -15,6 +15,7 @@ struct TrainerOptions {
   Placement placement;
   int workers = 0;
   double save_every = 60;  ///< seconds
+  std::string weights{};   ///< a file of weights that a new run starts from
   std::string folder{};    ///< set by run()
 };
 
@@ -35,6 +36,7 @@ class Trainer {
   nn::Sequential& model() { return model_; }
 
  private:
+  void load_weights();
   void restore();
   bool leads() const { return options_.placement.team.leads(); }
   bool epoch();

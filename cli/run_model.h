@@ -1,0 +1,12 @@
+// The model of a finished or stopped run.
+#pragma once
+#include "tandem/cli/run_folder.h"
+
+namespace tandem::cli {
+
+/// load_checkpoint, with UsageError for Error.
+Checkpoint run_of(const std::string& folder);
+/// The trained model on `device`, in evaluation mode. Throws UsageError on a checkpoint that does not fit its model.
+nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
+
+}  // namespace tandem::cli

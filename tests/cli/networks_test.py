@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Trains published networks on small data sets in the formats of CIFAR and of folders of images; fine-tunes; resumes.
+
+  networks_test.py TANDEM                           ends with the line "N passed, N failed"
+"""
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+tandem = os.path.abspath(sys.argv[1])
+passed = failed = 0
+
+
+def check(what, good, shown=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what, shown)
+
+
+def run(*command, data=None):
+    env = {**os.environ, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
+           "TANDEM_CPU_DEVICES": "4"}
+    return subprocess.run([tandem, *command], capture_output=True, text=True, errors="replace", timeout=300, env=env)
+
+
+def shade(draw, label):
+    """Pixels [3, 32, 32] whose brightness tells the class."""
+    return bytes(min(255, 20 * label + draw.randrange(20)) for _ in range(3072))
+
+
+def write_cifar10(folder, per_file=8):
+    os.makedirs(folder)
+    draw = random.Random(1)
+    for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
+        with open(f"{folder}/{name}", "wb") as file:
+            for i in range(per_file):
+                file.write(bytes([i % 10]) + shade(draw, i % 10))
+    with open(f"{folder}/batches.meta.txt", "w") as file:
+        file.write("".join(f"{name}\n" for name in "airplane automobile bird cat deer dog frog horse ship truck".split()))
+
+
+def write_cifar100(folder):
+    os.makedirs(folder)
+    draw = random.Random(2)
+    for name, n in (("train.bin", 24), ("test.bin", 8)):
+        with open(f"{folder}/{name}", "wb") as file:
+            for i in range(n):
+                file.write(bytes([i % 20, i % 100]) + shade(draw, i % 10))
+
+
+def write_png(path, width, height, color):
+    rows = b"".join(b"\0" + bytes(color) * width for _ in range(height))
+    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def write_pictures(folder):
+    draw = random.Random(3)
+    for part, n in (("train", 6), ("val", 2)):
+        for name, color in (("red", (200, 20, 20)), ("sea", (20, 60, 200))):
+            os.makedirs(f"{folder}/{part}/{name}")
+            for i in range(n):
+                write_png(f"{folder}/{part}/{name}/{i}.png", draw.randrange(40, 60), draw.randrange(34, 70), color)
+
+
+def names_in(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    return {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    at = lambda name: os.path.join(folder, name)
+    write_cifar10(at("cifar-10-batches-bin"))
+    write_cifar100(at("cifar-100-binary"))
+    write_pictures(at("pictures"))
+    batches = ["--batch-size", "10"]
+    quick = [*batches, "--epochs", "1"]
+
+    r = run("train", "--model", "resnet18", "--data", "cifar10", *batches, "--epochs", "2", "--out", at("whole"), data=folder)
+    check("resnet18 trains on cifar10", r.returncode == 0, r.stderr)
+    check("it says what it trains", "resnet18, 11,181,642 parameters" in r.stdout and
+          "40 training and 8 test images of 32 x 32, 10 classes" in r.stdout and "crop" in r.stdout, r.stdout)
+    weights = at("whole/model.safetensors")
+    if os.path.exists(weights):
+        names = names_in(weights)
+        check("the weights have torchvision's names", names.get("fc.weight") == [10, 512] and
+              "layer4.1.bn2.running_var" in names and not any("normalize" in name for name in names), sorted(names)[:5])
+    r = run("train", "--model", "resnet18", "--data", at("cifar-10-batches-bin"), *batches, "--epochs", "2", "--out", at("part"),
+            "--save-every", "0.001")
+    check("the folder of the files works as well", r.returncode == 0, r.stderr)
+    check("with the same result", os.path.exists(at("part/model.safetensors")) and content(weights) == content(at("part/model.safetensors")))
+    r = run("eval", at("part"))
+    check("eval finds the data again", r.returncode == 0 and "8 test images" in r.stdout, r.stdout + r.stderr)
+
+    r = run("train", "--model", "resnet18", "--data", at("cifar-100-binary"), *quick, "--weights", weights, "--out", at("fine"))
+    check("fine-tuning gets a new last layer", r.returncode == 0 and "learning rate 0.01" in r.stdout, r.stdout + r.stderr)
+    check("with the classes of the data", names_in(at("fine/model.safetensors")).get("fc.weight") == [100, 512]
+          if os.path.exists(at("fine/model.safetensors")) else False)
+    r = run("train", "--model", "vgg11", "--data", at("cifar-100-binary"), *quick, "--weights", weights, "--out", at("bad"))
+    check("weights of another network are refused", r.returncode == 2 and "--weights" in r.stderr and "features.0.weight" in r.stderr
+          and not os.path.exists(at("bad")), r.stderr)
+
+    pictures = ["train", "--model", "mobilenet_v2", "--data", at("pictures"), *quick, "--image-size", "32"]
+    r = run(*pictures, "--out", at("pictures_run"))
+    check("a folder of images", r.returncode == 0 and "12 training and 4 test images of 32 x 32, 2 classes" in r.stdout, r.stdout + r.stderr)
+    r = run("train", "--resume", at("pictures_run"), "--epochs", "1")
+    check("resumes with its image size", r.returncode == 0, r.stderr)
+    red = at("pictures/val/red/0.png")
+    r = run("predict", at("pictures_run"), red, at("pictures/val/sea"), "--json")
+    try:
+        found = json.loads(r.stdout)
+    except ValueError:
+        found = []
+    check("predict classifies files and folders", r.returncode == 0 and [os.path.basename(f["file"]) for f in found] ==
+          ["0.png", "0.png", "1.png"] and {c["class"] for c in found[0]["classes"]} == {"red", "sea"} and
+          abs(sum(c["probability"] for c in found[0]["classes"]) - 1) < 1e-5, r.stdout + r.stderr)
+    network = ["predict", "--model", "mobilenet_v2", "--weights", at("pictures_run/model.safetensors"), "--devices", "cpu:3"]
+    with open(at("names.txt"), "w") as file:
+        file.write("rot\nblau\n")
+    r = run(*network, "--classes", at("names.txt"), red, at("none.png"))
+    check("a network with its weights, and the other files if one is missing", r.returncode == 1 and "rot" in r.stdout and
+          "none.png" in r.stderr, r.stdout + r.stderr)
+    r = run(*network, "--classes", os.devnull, red)
+    check("an empty file of names", r.returncode == 2 and "--classes" in r.stderr, r.stderr)
+    r = run("predict", "--model", "resnet18", "--weights", at("pictures_run/model.safetensors"), red)
+    check("weights of another network", r.returncode == 2 and "--weights" in r.stderr and "conv1.weight" in r.stderr, r.stderr)
+    with open(at("pictures/train/sea/0.png"), "r+b") as file:
+        file.truncate(40)
+    r = run(*pictures, "--out", at("broken"))
+    check("a broken image is named", r.returncode == 2 and "sea/0.png" in r.stderr and not os.path.exists(at("broken")), r.stderr)
+    os.rename(at("pictures/val"), at("pictures/other"))
+    r = run(*pictures, "--out", at("broken"))
+    check("a missing part is named", r.returncode == 2 and "neither test nor val" in r.stderr, r.stderr)
+
+    r = run("train", "--model", "resnet18", "--data", "cifar10", "--out", at("none"))
+    check("a missing data set says where to get it", r.returncode == 2 and "cifar-10-binary.tar.gz" in r.stderr, r.stderr)
+    r = run("train", "--model", "vit_b_16", "--data", at("cifar-100-binary"), "--out", at("none"))
+    check("images of the wrong size are refused", r.returncode == 2 and "224 x 224" in r.stderr, r.stderr)
+    r = run("train", "--model", "resnet19", "--data", "cifar10", data=folder)
+    check("a misspelt name gets a suggestion", r.returncode == 2 and "resnet18" in r.stderr, r.stderr)
+    check("nothing was created for runs that did not start", not os.path.exists(at("none")))
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)
