@@ -16,7 +16,8 @@ using namespace tandem;
 using test::error_of;
 
 // The layout of DLPack 1.1 on 64-bit machines.
-static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 && offsetof(DLTensor, byte_offset) == 40);
+static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
+              offsetof(DLTensor, byte_offset) == 40);
 static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, deleter) == 56);
 static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, flags) == 24 &&
               offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
