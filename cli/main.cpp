@@ -367,6 +367,8 @@ int run(int argc, char** argv) {
   add_number<int64_t>(c, "--classes", summary.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
+  c->add_option("--weights", summary.weights,
+                "load this file of weights, index or folder, and report what does not fit the model");
   GenerateOptions generate;
   add_generate(app, generate);
   InspectOptions inspect;

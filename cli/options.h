@@ -80,6 +80,7 @@ struct SummaryOptions {
   std::vector<int64_t> input{};  ///< empty: the model's own
   int64_t classes = 0;           ///< 0: the model's own
   int64_t batch_size = 1;
+  std::string weights{};  ///< file to load into the model; empty: none
 };
 
 struct GenerateOptions {

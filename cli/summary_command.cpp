@@ -9,6 +9,7 @@
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
+#include "tandem/cli/weight_files.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/gpt2.h"
 #include "tandem/models/published.h"
@@ -152,12 +153,23 @@ Subject subject_of(const SummaryOptions& o) {
   return tools_own(o);
 }
 
+// Throws Error listing all names and shapes that do not fit. Returns the number of tensors in the file.
+std::size_t load(const std::string& path, nn::Module& model) {
+  OrderedDict<std::string, Tensor> state = read_state(path, "", "");
+  const std::size_t count = state.size();
+  if (dynamic_cast<models::GPT2LMHeadModelImpl*>(&model) != nullptr) state = models::gpt2_state_dict(state);
+  model.load_state_dict(state);
+  return count;
+}
+
 }  // namespace
 
 int summary_command(const SummaryOptions& o) {
   Subject subject = subject_of(o);
   const Terminal terminal = detect_terminal();
   NoGradGuard guard;
+  std::size_t loaded = 0;
+  if (!o.weights.empty()) loaded = load(o.weights, *subject.model.ptr());
   Rows rows(o.batch_size);
   rows.input(subject.input);
   rows.watch(*subject.model.ptr());
@@ -175,6 +187,9 @@ int summary_command(const SummaryOptions& o) {
       byte_size(static_cast<double>(4 * rows.parameters())).c_str());
   std::printf("%s multiply-adds per input in convolutions, linear layers and attention\n",
               with_commas(rows.multiply_adds()).c_str());
+  if (!o.weights.empty())
+    std::printf("%s: %s tensors, which fit the model\n", printable(o.weights).c_str(),
+                with_commas(static_cast<long long>(loaded)).c_str());
   return 0;
 }
 

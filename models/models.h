@@ -1,7 +1,7 @@
 // All models. They are in a library of their own: link tandem_models (pkg-config tandem-models).
 //
 //   auto net = models::resnet50();
-//   net->load_state_dict(serialize::load_safetensors("resnet50.safetensors").tensors);
+//   serialize::load_safetensors(*net, "resnet50.safetensors");  // tandem/nn/weights.h
 #pragma once
 #include "tandem/models/generate.h"
 #include "tandem/models/gpt2.h"

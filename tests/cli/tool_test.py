@@ -449,6 +449,11 @@ def test_weight_files():
     for name in ("s", "s/x.safetensors.index.json"):
         shown = tool("inspect", name)
         check(f"inspect {name}", "7,850 values" in shown.stdout and "fc." not in shown.stdout, shown.stdout + shown.stderr)
+    run = tool("summary", "--model", "linear", "--weights", "a/model.safetensors")
+    check("weights that fit", run.returncode == 0 and "a/model.safetensors: 2 tensors, which fit the model" in run.stdout, run.stdout + run.stderr)
+    refused("weights of other names", tool("summary", "--model", "linear", "--weights", "s"), "missing:", "fc.weight", "unexpected:", code=1)
+    refused("weights of another shape", tool("summary", "--model", "linear", "--classes", "3", "--weights", "a/model.safetensors"),
+            "shape mismatch:", code=1)
     run = tool("convert", "s", "joined.safetensors")
     check("join shards", run.returncode == 0 and "7,850 values" in tool("inspect", "joined.safetensors").stdout, run.stderr)
     refused("a shard size of 0", tool("convert", "s", "y.safetensors", "--shard-size", "0"), "--shard-size")
