@@ -1,6 +1,7 @@
 // Colours of uint8 images. Levels are computed in float32 and cut off, not rounded, as torchvision does for tensors.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/check_image.h"
@@ -33,11 +34,13 @@ template <class Other>
 Tensor blended(const Tensor& image, float factor, const Other& other) {
   Tensor out = empty_raw(image.sizes(), kByte, image.device());
   const int64_t area = image.size(1) * image.size(2);
-  const float rest = 1 - factor;
+  std::vector<float> rest(static_cast<std::size_t>(area));
+  for (int64_t i = 0; i < area; ++i) rest[static_cast<std::size_t>(i)] = (1 - factor) * other(i);
   for (int64_t c = 0; c < image.size(0); ++c) {
     const uint8_t* from = image.data_ptr<uint8_t>() + c * area;
     uint8_t* to = out.data_ptr<uint8_t>() + c * area;
-    for (int64_t i = 0; i < area; ++i) to[i] = level(factor * static_cast<float>(from[i]) + rest * other(i));
+    for (int64_t i = 0; i < area; ++i)
+      to[i] = level(factor * static_cast<float>(from[i]) + rest[static_cast<std::size_t>(i)]);
   }
   return out;
 }

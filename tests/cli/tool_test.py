@@ -20,6 +20,7 @@ import time
 import zlib
 
 tandem = os.path.abspath(sys.argv[1])
+jpeg = os.path.abspath(os.path.join(os.path.dirname(__file__), "../datasets/vision/files/progressive.jpg"))
 sanitized = re.search(rb"__[at]san_init", open(tandem, "rb").read()) is not None
 passed = failed = 0
 
@@ -182,6 +183,8 @@ def test_hostile_checkpoints():
     changed("a", "b", config={"classes": ["\x1b[2J\u009b", *"123456789"]})
     picture()
     shown = tool("predict", "b", "x.png", "--top", "10").stdout
+    said = tool("predict", "b", jpeg)
+    check("a JPEG", (said.returncode == 0 and "progressive.jpg" in said.stdout) or "no libjpeg" in said.stderr, said.stderr)
     check("no escape sequence is printed", "\x1b" not in shown and "\u009b" not in shown and "?[2J" in shown, shown)
     for make in (lambda: os.mkfifo("b/checkpoint.safetensors"), lambda: os.mkdir("b/checkpoint.safetensors")):
         shutil.rmtree("b")
