@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "tandem/core/error.h"
+#include "tandem/datasets/text/characters.h"
 
 namespace tandem::text {
 
@@ -79,7 +80,11 @@ class BytePairTokenizer::Merger {
 std::vector<int64_t> BytePairTokenizer::encode(std::string_view text) const {
   std::vector<int64_t> out;
   Merger merger(*this);
-  for (const std::string_view word : split_words(text)) merger.encode(word, out);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = detail::end_of_word(text, at);
+    merger.encode(text.substr(at, end - at), out);
+    at = end;
+  }
   return out;
 }
 

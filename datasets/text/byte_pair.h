@@ -44,6 +44,8 @@ class BytePairTokenizer : public Tokenizer {
   void add(const std::string& bytes, uint64_t token, const std::string& file);
   void add_special(const std::string& text, uint64_t token, const std::string& file);
   void find_bytes(const std::string& file);
+  void read_merges(const std::string& path, const std::string& vocab);
+  void separate_special(const std::string& vocab);
 
   std::vector<std::string> bytes_;                     // of each token; empty: no such token
   std::unordered_map<std::string, uint32_t> numbers_;  // of ordinary tokens

@@ -109,46 +109,54 @@ void BytePairTokenizer::find_bytes(const std::string& file) {
   }
 }
 
+void BytePairTokenizer::read_merges(const std::string& path, const std::string& vocab) {
+  int64_t rank = 0;
+  for_lines(path, [&](const std::string& line, const std::string& where) {
+    if (line.empty() || (rank == 0 && line.starts_with("#version"))) return;
+    const auto [first, second] = two_words(line, where);
+    const auto token_of = [&](const std::string& written) {
+      const auto bytes = bytes_of(written);
+      const auto found = bytes ? numbers_.find(*bytes) : numbers_.end();
+      check(found != numbers_.end(), where, ": \"", written, "\" is no token of ", vocab);
+      return found->second;
+    };
+    const uint32_t left = token_of(first), right = token_of(second), merged = token_of(first + second);
+    merges_.try_emplace(uint64_t{left} << 32 | right, Merge{rank++, merged});
+  });
+}
+
+// Tokens that are neither a byte nor the result of a merge are special.
+void BytePairTokenizer::separate_special(const std::string& vocab) {
+  std::unordered_set<uint32_t> made(of_byte_, of_byte_ + 256);
+  for (const auto& [pair, merge] : merges_) made.insert(merge.token);
+  for (auto at = numbers_.begin(); at != numbers_.end();) {
+    if (made.count(at->second) != 0) {
+      ++at;
+      continue;
+    }
+    const auto [text, token] = *at;
+    at = numbers_.erase(at);
+    bytes_[token].clear();
+    add_special(text, token, vocab);
+  }
+}
+
 BytePairTokenizer BytePairTokenizer::from_files(const std::string& vocab_json,
                                                 const std::string& merges_txt) {
   BytePairTokenizer out;
   const std::string json = detail::content_of(vocab_json, kMostFileBytes);
   serialize::JsonReader reader(json, vocab_json);
-  std::vector<std::pair<std::string, uint64_t>> others;  // written with characters that stand for no byte
   reader.object("a token occurs twice", [&](const std::string& written) {
     const uint64_t token = reader.integer();
     if (const auto bytes = bytes_of(written))
       out.add(*bytes, token, vocab_json);
-    else
-      others.emplace_back(written, token);
+    else  // it has characters that stand for no byte
+      out.add_special(written, token, vocab_json);
   });
   reader.end();
   out.find_bytes(vocab_json);
-  std::unordered_set<uint32_t> made(out.of_byte_, out.of_byte_ + 256);
-  int64_t rank = 0;
-  for_lines(merges_txt, [&](const std::string& line, const std::string& where) {
-    if (line.empty() || (rank == 0 && line.starts_with("#version"))) return;
-    const auto [first, second] = two_words(line, where);
-    const auto token_of = [&](const std::string& written) {
-      const auto bytes = bytes_of(written);
-      const auto found = bytes ? out.numbers_.find(*bytes) : out.numbers_.end();
-      check(found != out.numbers_.end(), where, ": \"", written, "\" is no token of ", vocab_json);
-      return found->second;
-    };
-    const uint32_t left = token_of(first), right = token_of(second), merged = token_of(first + second);
-    out.merges_.try_emplace(uint64_t{left} << 32 | right, Merge{rank++, merged});
-    made.insert(merged);
-  });
-  for (auto at = out.numbers_.begin(); at != out.numbers_.end();) {
-    if (made.count(at->second) != 0) {
-      ++at;
-      continue;
-    }
-    others.emplace_back(at->first, at->second);
-    out.bytes_[at->second].clear();
-    at = out.numbers_.erase(at);
-  }
-  for (const auto& [text, token] : others) out.add_special(text, token, vocab_json);
+  out.read_merges(merges_txt, vocab_json);
+  out.separate_special(vocab_json);
   return out;
 }
 

@@ -22,6 +22,9 @@ enum class CharacterClass : uint8_t { kOther, kLetter, kNumber, kSpace };
 /// Letter: Unicode's categories L; number: N; space: White_Space. A loose byte is other.
 CharacterClass class_of(uint32_t code);
 
+/// Where GPT-2's word that begins at `at` ends.
+std::size_t end_of_word(std::string_view text, std::size_t at);
+
 /// The content of a regular file. Throws Error that names it if it cannot be read or has more than `most` bytes.
 std::string content_of(const std::string& path, uint64_t most);
 

@@ -34,7 +34,9 @@ Run run_of(std::string_view text, std::size_t at, CharacterClass kind) {
   return run;
 }
 
-std::size_t end_of_word(std::string_view text, std::size_t at) {
+}  // namespace
+
+std::size_t detail::end_of_word(std::string_view text, std::size_t at) {
   if (const std::size_t bytes = contraction(text.substr(at))) return at + bytes;
   const std::size_t start = text[at] == ' ' && at + 1 < text.size() ? at + 1 : at;
   const CharacterClass kind = detail::class_of(detail::character_at(text, start).code);
@@ -43,12 +45,10 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
   return space.end == text.size() || space.last == at ? space.end : space.last;
 }
 
-}  // namespace
-
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = end_of_word(text, at);
+    const std::size_t end = detail::end_of_word(text, at);
     words.push_back(text.substr(at, end - at));
     at = end;
   }
