@@ -200,6 +200,13 @@ void gemm_integer(const GemmArgs<T>& g) {
   });
 }
 
+// Few rows times a large matrix: packing B would take longer than multiplying it.
+template <class T>
+bool is_few_rows(const GemmArgs<T>& g) {
+  constexpr int64_t kManyElements = 1 << 16;
+  return g.m <= kMostVectors && g.packed_b == nullptr && g.n * g.k >= kManyElements;
+}
+
 template <class T>
 void gemm_one(const GemmArgs<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
@@ -218,7 +225,7 @@ void gemm_one(const GemmArgs<T>& g) {
              .stride_y = g.ldc,
              .alpha = g.alpha,
              .beta = g.beta});
-  } else if (g.m == 1) {
+  } else if (g.m == 1 || is_few_rows(g)) {
     gemv<T>({.rows = g.n,
              .columns = g.k,
              .matrix = g.b,
@@ -229,7 +236,10 @@ void gemm_one(const GemmArgs<T>& g) {
              .y = g.c,
              .stride_y = 1,
              .alpha = g.alpha,
-             .beta = g.beta});
+             .beta = g.beta,
+             .vectors = g.m,
+             .next_x = g.trans_a ? 1 : g.lda,
+             .next_y = g.ldc});
   } else {
     gemm_floating(g);
   }

@@ -1,10 +1,11 @@
-// Matrix-vector product and dot product: the matrix is read once, with several sums in flight.
+// Products of a matrix with one or a few vectors, and dot product: the matrix is read once from memory.
 #include "tandem/core/cpu/gemv.h"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "tandem/core/cpu/gemm.h"
+#include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/parallel_for.h"
 
@@ -12,6 +13,8 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kInlineElements = 32768;  // matrix elements not worth waking a thread for
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 T sum_lanes(Vec<T> v) {
@@ -48,42 +51,90 @@ T dot_piece(int64_t n, const T* x, int64_t stride_x, const T* y, int64_t stride_
 }
 
 template <class T>
-void put(const GemvArgs<T>& g, int64_t i, T sum) {
-  T& y = g.y[i * g.stride_y];
+void put(const GemvArgs<T>& g, int64_t vector, int64_t i, T sum) {
+  T& y = g.y[vector * g.next_y + i * g.stride_y];
   y = g.beta == T(0) ? g.alpha * sum : g.alpha * sum + g.beta * y;
 }
 
-// Sums of `count` <= kPiece consecutive rows of a matrix stored by columns.
-constexpr int64_t kPiece = 256;
+// A matrix stored by columns is cut into strips of rows, whose sums stay near L1, and each strip into chunks of columns,
+// whose memory is nearly contiguous. Chunks are summed separately, then added in order.
+constexpr int64_t kStripRows = 4096, kMostChunks = 16;
+constexpr int kToL2 = 2;  // for __builtin_prefetch: to L1, it would hold up the loads
+
+// sum[0, count) += four columns, from `c` on and ld apart, times x. The sums are read and written once for all four, and
+// the next four columns are fetched meanwhile: the hardware does not foresee so many short runs.
 template <class T>
-void gemv_columns(const GemvArgs<T>& g, int64_t begin, int64_t count) {
-  alignas(64) T sum[kPiece] = {};
-  for (int64_t p = 0; p < g.columns; ++p) {
-    const T x = g.x[p * g.stride_x];
-    const T* column = g.matrix + p * g.ld + begin;
-    for (int64_t i = 0; i < count; ++i) sum[i] += column[i] * x;
+void add_four_columns(const T* c, int64_t ld, int64_t count, const T* x, int64_t stride_x, bool fetch,
+                      T* sum) {
+  const T x0 = x[0], x1 = x[stride_x], x2 = x[2 * stride_x], x3 = x[3 * stride_x];
+  constexpr int64_t kWidth = kLanes<T>;
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    if (fetch)
+      for (int64_t k = 4; k < 8; ++k) __builtin_prefetch(c + k * ld + i, 0, kToL2);
+    store(sum + i, load(sum + i) + load(c + i) * x0 + load(c + ld + i) * x1 + load(c + 2 * ld + i) * x2 +
+                       load(c + 3 * ld + i) * x3);
   }
-  for (int64_t i = 0; i < count; ++i) put(g, begin + i, sum[i]);
+  for (; i < count; ++i)
+    sum[i] = sum[i] + c[i] * x0 + c[ld + i] * x1 + c[2 * ld + i] * x2 + c[3 * ld + i] * x3;
+}
+
+// For every vector, sum[0, count) += the columns [begin, end) times x, for `count` rows from `row` on. The sums of the
+// vectors are `stride` apart.
+template <class T>
+void add_columns(const GemvArgs<T>& g, int64_t row, int64_t count, int64_t begin, int64_t end, T* sum,
+                 int64_t stride) {
+  int64_t p = begin;
+  for (; p + 4 <= end; p += 4)
+    for (int64_t v = 0; v < g.vectors; ++v)
+      add_four_columns(g.matrix + p * g.ld + row, g.ld, count, g.x + v * g.next_x + p * g.stride_x,
+                       g.stride_x, v == 0, sum + v * stride);
+  for (; p < end; ++p)
+    for (int64_t v = 0; v < g.vectors; ++v) {
+      const T x = g.x[v * g.next_x + p * g.stride_x];
+      const T* c = g.matrix + p * g.ld + row;
+      for (int64_t i = 0; i < count; ++i) sum[v * stride + i] += c[i] * x;
+    }
+}
+
+template <class T>
+void gemv_columns(const GemvArgs<T>& g) {
+  const int64_t strips = ceil_div(g.rows, kStripRows / g.vectors), strip = ceil_div(g.rows, strips);
+  const int64_t chunk = std::max(ceil_div(kInlineElements, strip), ceil_div(g.columns, kMostChunks)),
+                chunks = ceil_div(g.columns, chunk), all = g.vectors * g.rows;
+  const Workspace<T> memory(chunks * all);
+  T* sums = memory.data();  // [chunks][vectors][rows]
+  parallel_for(strips * chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t row = t / chunks * strip, first = t % chunks * chunk;
+      const int64_t count = std::min(strip, g.rows - row);
+      if (count <= 0) continue;  // strips of equal length may be fewer
+      T* sum = sums + t % chunks * all + row;
+      for (int64_t v = 0; v < g.vectors; ++v) std::fill_n(sum + v * g.rows, count, T(0));
+      add_columns(g, row, count, first, std::min(g.columns, first + chunk), sum, g.rows);
+    }
+  });
+  parallel_for(g.rows, kInlineElements / kMostChunks, [&](int64_t begin, int64_t end) {
+    for (int64_t v = 0; v < g.vectors; ++v) {
+      T* sum = sums + v * g.rows;
+      for (int64_t c = 1; c < chunks; ++c)
+        for (int64_t i = begin; i < end; ++i) sum[i] += sum[c * all + i];
+      for (int64_t i = begin; i < end; ++i) put(g, v, i, sum[i]);
+    }
+  });
 }
 
 }  // namespace
 
 template <class T>
 void gemv(const GemvArgs<T>& g) {
-  if (!g.transposed) {
-    const int64_t grain = std::max<int64_t>(1, kInlineElements / g.columns);
-    parallel_for(g.rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        put(g, i, dot_piece<T>(g.columns, g.matrix + i * g.ld, 1, g.x, g.stride_x));
-    });
-    return;
-  }
-  const int64_t pieces = (g.rows + kPiece - 1) / kPiece;
-  parallel_for(pieces, std::max<int64_t>(1, kInlineElements / (g.columns * kPiece)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t q = begin; q < end; ++q)
-                   gemv_columns(g, q * kPiece, std::min(kPiece, g.rows - q * kPiece));
-               });
+  if (g.transposed) return gemv_columns(g);
+  const int64_t grain = std::max<int64_t>(1, kInlineElements / g.columns);
+  parallel_for(g.rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t v = 0; v < g.vectors; ++v)
+        put(g, v, i, dot_piece<T>(g.columns, g.matrix + i * g.ld, 1, g.x + v * g.next_x, g.stride_x));
+  });
 }
 
 template <class T>
