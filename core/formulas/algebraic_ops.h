@@ -100,8 +100,9 @@ struct Clamp {
   static constexpr Saves saves = Saves::kInput;
   template <class T>
   TANDEM_HD static T apply(T x, T p, T q) {
-    const T y = (bool(x >= p) | bool(x != x)) ? x : p;
-    return (bool(y <= q) | bool(y != y)) ? y : q;
+    // Selections between two values only, which compilers turn into vector instructions.
+    const T upper = p != p ? p : q, y = x >= p ? x : p, z = y <= upper ? y : upper;
+    return x != x ? x : z;
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x, Number<V> p, Number<V> q) {

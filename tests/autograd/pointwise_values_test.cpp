@@ -155,6 +155,23 @@ TEST_CASE("infinite and undefined values") {
     CHECK(std::isnan(acosh(full({}, below_one)).item<float>()));
 }
 
+TEST_CASE("clamp limits numbers and keeps NaN, of the values and of the bounds") {
+  for (const ScalarType dtype : {kFloat, kDouble}) {
+    Tensor x = linspace(-50, 50, 101, TensorOptions(dtype));  // whole vectors and a remainder
+    x[7].fill_(kNaN);
+    for (const auto& [low, high] : {std::pair{-3.0, 4.0}, {4.0, -3.0}, {-kInf, 4.0}, {-3.0, kInf}}) {
+      const std::vector<double> given = values(x), found = values(clamp(x, Scalar(low), Scalar(high)));
+      for (std::size_t i = 0; i < given.size(); ++i)
+        if (i == 7)
+          CHECK(std::isnan(found[i]));
+        else
+          CHECK_EQ(found[i], std::min(std::max(given[i], low), high));
+    }
+    for (const auto& [low, high] : {std::pair{kNaN, 4.0}, {-3.0, kNaN}, {kNaN, kNaN}})
+      CHECK(isnan(clamp(x, Scalar(low), Scalar(high))).all().item<bool>());
+  }
+}
+
 TEST_CASE("the same bits on any number of threads") {
   const int before = get_num_threads();
   const Tensor x = randn({300, 401}), y = rand({300, 401}) + 0.5;
