@@ -1,10 +1,16 @@
 // Tokenizers for tandem generate, and its output of characters.
 #include "tandem/cli/text_codec.h"
 
+#include <filesystem>
+#include <memory>
+
 #include "tandem/cli/terminal.h"
+#include "tandem/datasets/text/byte_pair.h"
 
 namespace tandem::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The number of bytes, up to 3, of a character that `text` ends with the beginning of.
 std::size_t incomplete_end(const std::string& text) {
@@ -32,7 +38,18 @@ std::string safe(const std::string& text) {
 
 }  // namespace
 
-TextCodec find_codec(const std::string&, int64_t) { return {}; }
+TextCodec find_codec(const std::string& folder, int64_t vocab_size) {
+  const fs::path vocab = fs::path(folder) / "vocab.json", merges = fs::path(folder) / "merges.txt";
+  if (!fs::exists(vocab) || !fs::exists(merges)) return {};
+  const auto tokenizer = std::make_shared<const text::BytePairTokenizer>(
+      text::BytePairTokenizer::from_files(vocab.string(), merges.string()));
+  check(tokenizer->size() <= vocab_size, vocab.string(), ": has tokens up to ", tokenizer->size() - 1,
+        ", the model only ", vocab_size);
+  return {[tokenizer](const std::string& text) { return tokenizer->encode_with_special(text); },
+          [tokenizer](int64_t token) {  // a model may have more tokens than the files, as padding
+            return token < tokenizer->size() ? tokenizer->decode({token}) : std::string("\uFFFD");
+          }};
+}
 
 std::string CharacterStream::add(const std::string& bytes) {
   waiting_ += bytes;

@@ -14,7 +14,8 @@ struct TextCodec {
   std::function<std::string(int64_t token)> decode;
 };
 
-/// The tokenizer that belongs to the weights in `folder`. Throws Error if its files are broken.
+/// The tokenizer that belongs to the weights in `folder`: GPT-2's, from vocab.json and merges.txt. Throws Error if these files
+/// are broken or have more tokens than the model.
 TextCodec find_codec(const std::string& folder, int64_t vocab_size);
 
 /// Collects bytes and returns as many of them as are whole UTF-8 characters, made safe for a terminal; tabs and line ends

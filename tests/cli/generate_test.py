@@ -22,8 +22,8 @@ def check(what, right):
         sys.exit(f"failed: {what}")
 
 
-def shapes():
-    yield "wte.weight", (VOCABULARY, WIDTH)
+def shapes(vocabulary):
+    yield "wte.weight", (vocabulary, WIDTH)
     yield "wpe.weight", (POSITIONS, WIDTH)
     for i in range(LAYERS):
         for norm in "ln_1", "ln_2":
@@ -37,10 +37,10 @@ def shapes():
     yield "ln_f.bias", (WIDTH,)
 
 
-def write_weights(path, leave_out=()):
+def write_weights(path, leave_out=(), vocabulary=VOCABULARY):
     draw = random.Random(1)
     header, data = {}, b""
-    for name, shape in shapes():
+    for name, shape in shapes(vocabulary):
         if name in leave_out:
             continue
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
@@ -50,6 +50,18 @@ def write_weights(path, leave_out=()):
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def write_vocabulary(folder):
+    """All bytes, as GPT-2's files write them, and two merges: "on" is 256 and "once" 258."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    letters = [chr(b if b in plain else next(others)) for b in range(256)]
+    words = letters + ["on", "ce", "once"]
+    with open(os.path.join(folder, "vocab.json"), "w", encoding="utf-8") as file:
+        json.dump({word: number for number, word in enumerate(words)}, file)
+    with open(os.path.join(folder, "merges.txt"), "w") as file:
+        file.write("#version: 0.2\no n\nc e\non ce\n")
 
 
 def generate(*arguments):
@@ -91,6 +103,18 @@ with tempfile.TemporaryDirectory() as folder:
         file.write('{"n_head": "two"}')
     refused("config.json", folder, *some[3:])
     os.remove(os.path.join(folder, "config.json"))
+
+    words = os.path.join(folder, "words")
+    os.mkdir(words)
+    write_weights(os.path.join(words, "model.safetensors"), vocabulary=260)
+    write_vocabulary(words)
+    code, out, error = generate(words, "--heads", "2", "--prompt", "once é", "--tokens", "6")
+    check(f"a prompt in words: {out!r} {error}", code == 0 and out.startswith("once é") and "4 tokens read" in error)
+    numbers = [words, "--heads", "2", "--prompt-ids", "258,32,195,169", "--tokens", "6"]
+    check("the same as numbers", "once é" + generate(*numbers)[1] == out)
+    with open(os.path.join(words, "merges.txt"), "a") as file:
+        file.write("x unknown\n")
+    refused("merges.txt", *numbers)
 
     refused("--heads", weights, "--prompt-ids", "1")
     refused("--heads", weights, "--heads", "3", "--prompt-ids", "1")
