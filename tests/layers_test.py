@@ -97,6 +97,7 @@ SOURCES_MAY = {
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
     ("cli", "vision"): "the tool decodes images",
+    ("cli", "text"): "the tool encodes texts",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }
 # Folders that no layer includes, and that include anything.
