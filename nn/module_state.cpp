@@ -3,6 +3,8 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/nn/files/prefix.h"
+#include "tandem/nn/files/safetensors_reader.h"
 #include "tandem/nn/state_match.h"
 
 namespace tandem::nn {
@@ -81,6 +83,21 @@ LoadResult Module::load_state_dict(const OrderedDict<std::string, Tensor>& state
   return std::move(match.result);
 }
 
+LoadResult load_checkpoint(const Module& module, const serialize::SafeTensorsReader& file, bool strict,
+                           const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const serialize::SafeTensorsReader::Item& item : file.items()) names.push_back(item.entry.name);
+  names = serialize::without_prefix(std::move(names), prefix);
+  std::vector<StateEntry> entries;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    entries.push_back({std::move(names[i]), file.items()[i].entry.sizes});
+  StateMatch match = match_state(module, entries, strict);
+  std::vector<serialize::SafeTensorsReader::Target> targets;
+  for (auto& [tensor, position] : match.pairs) targets.push_back({position, std::move(tensor)});
+  file.read_into(targets);
+  return std::move(match.result);
+}
+
 namespace {
 
 void copy_values(const OrderedDict<std::string, Tensor>& from, OrderedDict<std::string, Tensor>& to,
@@ -124,6 +141,11 @@ void Module::differs_from(const Module& other) const {
 void Module::save(serialize::OutputArchive& archive) const {
   for (const auto& item : state_dict()) archive.write(item.key(), item.value());
 }
-void Module::load(serialize::InputArchive& archive) { load_state_dict(archive.tensors()); }
+void Module::load(serialize::InputArchive& archive) {
+  if (archive.file_ != nullptr)
+    load_checkpoint(*this, *archive.file_, true, "");
+  else
+    load_state_dict(archive.tensors());
+}
 
 }  // namespace tandem::nn

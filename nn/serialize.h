@@ -77,7 +77,7 @@ void save(const Value& value, Target&&... target) {
 /// when it was saved. Throws Error on failure.
 template <class Value, class... Source>
 void load(Value& value, Source&&... source) {
-  serialize::InputArchive archive;
+  serialize::InputArchive archive(/*late=*/true);
   archive.load_from(std::forward<Source>(source)...);
   archive >> value;
 }

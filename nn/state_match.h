@@ -8,6 +8,10 @@
 #include "tandem/core/dims.h"
 #include "tandem/nn/module.h"
 
+namespace tandem::serialize {
+class SafeTensorsReader;
+}
+
 namespace tandem::nn {
 
 /// An entry of a state dict: its name and, if it has a tensor, the tensor's sizes.
@@ -23,5 +27,8 @@ struct StateMatch {
 
 /// Throws what Module::load_state_dict throws for these entries; their names are unique.
 StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict);
+/// Reads a checkpoint into the module, as serialize::load_safetensors does.
+LoadResult load_checkpoint(const Module& module, const serialize::SafeTensorsReader& file, bool strict,
+                           const std::string& prefix);
 
 }  // namespace tandem::nn

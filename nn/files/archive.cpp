@@ -9,7 +9,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/nn/files/archive_value.h"
-#include "tandem/nn/files/safetensors.h"
+#include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::serialize {
 namespace {
@@ -62,9 +62,15 @@ void OutputArchive::save_to(const std::function<std::size_t(const void*, std::si
 }
 
 void InputArchive::load_from(const std::string& path, const optional<Device>& device) {
-  SafeTensors read = load_safetensors(path, device);
-  tensors_ = std::move(read.tensors);
-  metadata_ = std::move(read.metadata);
+  file_ = std::make_shared<SafeTensorsReader>(path);
+  device_ = device;
+  tensors_.clear();
+  metadata_ = file_->metadata();
+  if (!late_) fetch();
+}
+void InputArchive::fetch() const {
+  tensors_ = file_->read(device_);
+  file_ = nullptr;
 }
 void InputArchive::load_from(std::istream& stream, const optional<Device>& device) {
   const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
@@ -88,6 +94,7 @@ void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, st
 void InputArchive::take(const char* data, std::size_t bytes, const char* name,
                         const optional<Device>& device) {
   SafeTensors read = parse_safetensors(data, bytes, name);
+  file_ = nullptr;
   tensors_ = std::move(read.tensors);
   metadata_ = std::move(read.metadata);
   if (device)
@@ -101,7 +108,7 @@ std::vector<std::string> InputArchive::keys() const {
     std::string top = name.substr(0, name.find('.'));
     if (known.insert(top).second) out.push_back(std::move(top));
   };
-  for (const auto& item : tensors_) {
+  for (const auto& item : tensors()) {
     const std::string* text = metadata_.find(item.key().substr(0, item.key().rfind('#')));
     if (text == nullptr || !is_value(*text)) add(item.key());
   }
@@ -110,7 +117,7 @@ std::vector<std::string> InputArchive::keys() const {
 }
 
 bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
-  const Tensor* found = tensors_.find(key);
+  const Tensor* found = tensors().find(key);
   if (found == nullptr) return false;
   if (!tensor.defined()) {
     tensor = *found;
@@ -127,11 +134,11 @@ void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) 
 }
 IValue InputArchive::value_at(const std::string& key, const std::string& text) const {
   std::vector<Tensor> parts;
-  while (const Tensor* part = tensors_.find(part_name(key, parts.size()))) parts.push_back(*part);
+  while (const Tensor* part = tensors().find(part_name(key, parts.size()))) parts.push_back(*part);
   return parse_value(key, text, parts);
 }
 bool InputArchive::try_read(const std::string& key, IValue& value) {
-  if (const Tensor* tensor = tensors_.find(key)) {
+  if (const Tensor* tensor = tensors().find(key)) {
     value = *tensor;
     return true;
   }
@@ -178,7 +185,7 @@ void InputArchive::read(const std::string& key, bool& value) {
 void InputArchive::read(const std::string& key, InputArchive& archive) {
   const std::string prefix = key + ".";
   archive = InputArchive();
-  for (const auto& item : tensors_)
+  for (const auto& item : tensors())
     if (item.key().starts_with(prefix))
       archive.tensors_.insert(item.key().substr(prefix.size()), item.value());
   for (const auto& item : metadata_)

@@ -3,10 +3,15 @@
 #pragma once
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <string>
 
 #include "tandem/autograd/ivalue.h"
 #include "tandem/core/ordered_dict.h"
+
+namespace tandem::nn {
+class Module;
+}
 
 namespace tandem::serialize {
 
@@ -49,9 +54,14 @@ class OutputArchive {
   OrderedDict<std::string, std::string> metadata_{"Entry"};
 };
 
+class SafeTensorsReader;
+
 class InputArchive {
  public:
   InputArchive() = default;
+  /// With `late`, load_from(path) leaves the elements in the file until they are needed; then a module reads them straight
+  /// into its parameters, without a copy in memory. Errors in elements are thrown then, too.
+  explicit InputArchive(bool late) : late_(late) {}
   InputArchive(OrderedDict<std::string, Tensor> tensors, OrderedDict<std::string, std::string> metadata)
       : tensors_(std::move(tensors)), metadata_(std::move(metadata)) {}
 
@@ -63,7 +73,7 @@ class InputArchive {
   void load_from(const std::function<std::size_t(uint64_t, void*, std::size_t)>& read,
                  const std::function<std::size_t()>& size, const optional<Device>& device = nullopt);
 
-  bool contains(const std::string& key) const { return tensors_.contains(key) || metadata_.contains(key); }
+  bool contains(const std::string& key) const { return tensors().contains(key) || metadata_.contains(key); }
   /// The names of entries and of nested archives.
   std::vector<std::string> keys() const;
   /// Copies the values into a defined tensor, keeping its dtype and device; an undefined tensor becomes the
@@ -88,13 +98,22 @@ class InputArchive {
     read(std::forward<Ts>(arguments)...);
   }
 
-  const OrderedDict<std::string, Tensor>& tensors() const { return tensors_; }
+  const OrderedDict<std::string, Tensor>& tensors() const {
+    if (file_ != nullptr) fetch();
+    return tensors_;
+  }
   const OrderedDict<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
   void take(const char* data, std::size_t bytes, const char* name, const optional<Device>& device);
   IValue value_at(const std::string& key, const std::string& text) const;
-  OrderedDict<std::string, Tensor> tensors_{"Tensor"};
+  friend class nn::Module;
+  void fetch() const;
+  bool late_ = false;
+  // The file, as long as the tensors have not been fetched from it.
+  mutable std::shared_ptr<const SafeTensorsReader> file_;
+  optional<Device> device_{};
+  mutable OrderedDict<std::string, Tensor> tensors_{"Tensor"};
   OrderedDict<std::string, std::string> metadata_{"Entry"};
 };
 

@@ -15,6 +15,7 @@
 #include "tandem/nn/layers/batch_norm.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/sequential.h"
+#include "tandem/nn/serialize.h"
 #include "tandem/nn/weights.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -198,6 +199,8 @@ TEST_CASE("a module is unchanged when its file does not fit or is damaged") {
   test::write_file(path, bytes);
   CHECK(says(error_of([&] { load_safetensors(*to, path); }), "damaged"));
   check_same(to->state_dict(), before);
+  CHECK(says(error_of([&] { load(to, path); }), "damaged"));
+  check_same(to->state_dict(), before);
   nn::Linear smaller(4, 4);
   save_safetensors(path, smaller->state_dict());
   const std::string error = error_of([&] { load_safetensors(*to, path, WeightsOptions().prefix("x.")); });
@@ -218,6 +221,7 @@ TEST_CASE("memory while loading") {
     const int64_t before = memory_stats(Device(kCPU)).current_bytes;
     reset_peak_memory_stats(Device(kCPU));
     load_safetensors(*other, folder / "x.safetensors");
+    load(other, folder / "x.safetensors");
     CHECK(memory_stats(Device(kCPU)).peak_bytes - before <= (dtype == kFloat ? 0 : 2 << 20));
     reset_peak_memory_stats(Device(kCPU));
     const auto file_bytes = static_cast<int64_t>(std::filesystem::file_size(folder / "x.safetensors"));
@@ -256,4 +260,25 @@ TEST_CASE("prefixes") {
              "two tensors would be called 'a'"));
   const State state{{"m.a", ones({1})}};
   CHECK(serialize::without_prefix(state, "m.").contains("a"));
+}
+
+TEST_CASE("an archive that reads late has what the file had") {
+  const TempFolder folder;
+  const std::string path = folder / "x.safetensors";
+  save_safetensors(path, {{"a", ones({2})}, {"b.c", full({1}, 3.0)}}, {{"text", "t"}});
+  serialize::InputArchive late(true), part;
+  late.load_from(path);
+  std::string text;
+  late.read("text", text);
+  CHECK_EQ(text, "t");
+  save_safetensors(path, {{"a", zeros({2})}});  // another file of this name
+  late.read("b", part);
+  Tensor a, c;
+  part.read("c", c);
+  late.read("a", a);
+  CHECK(equal(a, ones({2})));
+  CHECK_EQ(c.item<float>(), 3);
+  late.load_from(path);
+  CHECK_FALSE(late.contains("b.c"));
+  CHECK(late.contains("a"));
 }
