@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/cpu_allocator.h"
 #include "tandem/nn/init.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -175,6 +176,29 @@ TEST_CASE("fused models compute the same") {
   same(resnet50(10), 53, 33);
   same(VGG(VGGOptions({16, 0, 32, 32, 0}).batch_norm(true).num_classes(10)), 3, 5);
   same(mobilenet_v2(10), 52, 35);
+}
+
+TEST_CASE("further forward passes take no memory from the system") {
+  manual_seed(1);
+  const InferenceMode inference;
+  ResNet resnet = resnet18(10);
+  resnet->eval();
+  GPT2LMHeadModel gpt(small_gpt2());
+  gpt->eval();
+  const GPT2Cache cache(gpt->options, 1, 24);
+  const Tensor image = randn({1, 3, 64, 64}), token = zeros({1, 1}, TensorOptions(kLong));
+  const auto run = [&] {
+    resnet(image);
+    cache.truncate(0);
+    for (int i = 0; i < 24; ++i) gpt->forward(token, cache);
+  };
+  run();
+  run();
+  const uint64_t before = cpu::system_allocations();
+  const int64_t at_rest = memory_stats(Device(kCPU)).current_bytes;
+  for (int i = 0; i < 5; ++i) run();
+  CHECK_EQ(cpu::system_allocations(), before);
+  CHECK_EQ(memory_stats(Device(kCPU)).current_bytes, at_rest);
 }
 
 TEST_CASE("impossible models and inputs are rejected") {
