@@ -165,22 +165,22 @@ void SafeTensorsReader::read_pieces(const std::vector<Piece>& pieces, bool verif
   const auto chunk_bytes = [](const TensorEntry& entry, uint64_t at) {
     return std::min(kChunk, bytes_of(entry) - at);
   };
-  const auto read_chunk = [&](int64_t chunk, std::vector<char>& scratch) {
+  const auto read_chunk = [&](int64_t chunk, std::unique_ptr<char[]>& scratch) {
     const auto after = std::upper_bound(first.begin(), first.end(), chunk);
     const std::size_t index = static_cast<std::size_t>(after - first.begin()) - 1;
     const Piece& piece = pieces[index];
     const TensorEntry& entry = piece.item->entry;
     const Shard& shard = shards_[piece.item->shard];
     const uint64_t at = static_cast<uint64_t>(chunk - first[index]) * kChunk, bytes = chunk_bytes(entry, at);
-    if (piece.to == nullptr) scratch.resize(kChunk);
-    char* to = piece.to == nullptr ? scratch.data() : piece.to + at;
+    if (piece.to == nullptr && scratch == nullptr) scratch = std::make_unique_for_overwrite<char[]>(kChunk);
+    char* to = piece.to == nullptr ? scratch.get() : piece.to + at;
     shard.source->read(to, shard.start + entry.begin + at, bytes);
     if (!verify) return;
     if (has_sum(*piece.item)) sums[static_cast<std::size_t>(chunk)] = crc32(to, bytes);
     if (entry.dtype == kBool) check_bools(to, bytes, at, entry.name, shard.file);
   };
   parallel_for(chunks, chunks > 4 * kGrain ? kGrain : 1, [&](int64_t begin, int64_t end) {
-    std::vector<char> scratch;
+    std::unique_ptr<char[]> scratch;
     for (int64_t chunk = begin; chunk < end; ++chunk) read_chunk(chunk, scratch);
   });
   for (std::size_t i = 0; verify && i < pieces.size(); ++i) {
