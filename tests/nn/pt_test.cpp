@@ -11,6 +11,7 @@
 #include "tandem/nn/files/pt/pickle.h"
 #include "tandem/nn/files/pt/weights.h"
 #include "tandem/nn/files/pt/zip_archive.h"
+#include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/serialize.h"
@@ -150,6 +151,11 @@ TEST_CASE("weights of either kind of file go into a module") {
   CHECK(serialize::load_weights(*other, folder / "net.pt").missing_keys.empty());
   CHECK(same());
   serialize::load_weights(*other, folder / "net.safetensors");
+  CHECK(same());
+  std::filesystem::create_directory(folder / "shards");
+  CHECK_EQ(serialize::save_sharded_safetensors(folder / "shards/net.safetensors", net->state_dict(), 60), 2);
+  CHECK(serialize::read_weights(folder / "shards").keys() == net->state_dict().keys());
+  serialize::load_weights(*other, folder / "shards");
   CHECK(same());
 
   // As in another program's checkpoint: other names, a level more, another dtype.
