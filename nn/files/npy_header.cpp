@@ -235,8 +235,9 @@ void finish_npy(const NpyHeader& header, const Tensor& tensor, const std::string
   auto* data = static_cast<char*>(tensor.data_ptr());
   if (header.dtype == kBool) {
     const char* wrong = std::find_if(data, data + header.bytes, [](unsigned char c) { return c > 1; });
-    check(wrong == data + header.bytes, file, ": element ", wrong - data,
-          " is no bool: ", static_cast<int>(static_cast<unsigned char>(*wrong)));
+    if (wrong != data + header.bytes)
+      fail(file, ": element ", wrong - data,
+           " is no bool: ", static_cast<int>(static_cast<unsigned char>(*wrong)));
   }
   if (header.big_endian)
     swap_bytes(data, header.bytes, static_cast<std::size_t>(item_size(toRealValueType(header.dtype))));

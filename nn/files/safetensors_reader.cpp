@@ -54,9 +54,10 @@ optional<Sums> take_sums(Header& header, Checksums checksums, const std::string&
 void check_bools(const char* bytes, uint64_t count, uint64_t first, const std::string& name,
                  const std::string& file) {
   const char* wrong = std::find_if(bytes, bytes + count, [](unsigned char c) { return c > 1; });
-  check(wrong == bytes + count, file, ": tensor '", name, "' is BOOL, but its element ",
-        first + static_cast<uint64_t>(wrong - bytes), " is ",
-        static_cast<int>(static_cast<unsigned char>(*wrong)));
+  if (wrong != bytes + count)
+    fail(file, ": tensor '", name, "' is BOOL, but its element ",
+         first + static_cast<uint64_t>(wrong - bytes), " is ",
+         static_cast<int>(static_cast<unsigned char>(*wrong)));
 }
 
 // Which of the targets can be filled in any order: they have the file's layout, and memory of their own.

@@ -77,9 +77,10 @@ TEST_CASE_TEMPLATE("gemm equals a triple loop on random shapes", T, float, doubl
 TEST_CASE_TEMPLATE("gemm: one and a few rows times a large matrix", T, float, double) {
   std::mt19937 random(4);
   for (int64_t m = 1; m <= 5; ++m)
-    for (const auto& [n, k] :
+    for (const auto& size :
          {std::pair<int64_t, int64_t>{771, 389}, {4321, 67}, {67, 4321}, {9001, 9}, {2, 40001}})
       for (const bool trans_b : {false, true}) {
+        const int64_t n = size.first, k = size.second;
         Problem<T> problem(m, n, k, pick(random, 0, 1), trans_b, random);
         problem.args.alpha = T(pick(random, 1, 3));
         problem.args.beta = T(pick(random, 0, 2)) / 2;

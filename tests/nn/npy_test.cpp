@@ -53,6 +53,10 @@ TEST_CASE("all dtypes and shapes survive a .npy file") {
   CHECK(says(error_of([] { serialize::npy_bytes(Tensor()); }), "undefined"));
 }
 
+TEST_CASE("an array of no bools, whose last byte would be checked if it had one") {
+  CHECK_EQ(parse(file(dict("|b1", "(0, 4294967, 2690)"), "")).sizes(), IntArrayRef({0, 4294967, 2690}));
+}
+
 TEST_CASE("the exact bytes of a .npy file") {
   const std::string bytes = serialize::npy_bytes(full({2, 1}, 1.0));
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }";
