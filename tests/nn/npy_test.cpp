@@ -130,7 +130,8 @@ TEST_CASE("errors of .npy files name the file and the rule") {
   for (const auto& [bytes, rule] : cases) {
     const std::string error = refusal(bytes);
     CHECK_MESSAGE(error.starts_with("x.npy: "), error);
-    CHECK_MESSAGE(says(error, rule), error << " / " << rule);
+    const std::string expected = rule;
+    CHECK_MESSAGE(says(error, expected), error << " / " << expected);
   }
   CHECK(says(error_of([] { serialize::load_npy("/none/x.npy"); }), "cannot be opened"));
 }
