@@ -74,6 +74,11 @@ Managed* exported(const Tensor& tensor) {
   return &out.release()->managed;
 }
 
+// nullptr for tensors without elements.
+void* first_element(const DLTensor& t) {
+  return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
+}
+
 template <class Managed>
 Tensor imported(Managed* managed, std::function<void(void*)> deleter) {
   const DLTensor& t = managed->dl_tensor;
@@ -98,8 +103,8 @@ Tensor imported(Managed* managed, std::function<void(void*)> deleter) {
       if (managed->deleter != nullptr) managed->deleter(managed);
     };
   // Nothing may throw once the deleter belongs to a storage.
-  from_blob(static_cast<char*>(t.data) + t.byte_offset, sizes, strides, options);
-  return from_blob(static_cast<char*>(t.data) + t.byte_offset, sizes, strides, std::move(deleter), options);
+  from_blob(first_element(t), sizes, strides, options);
+  return from_blob(first_element(t), sizes, strides, std::move(deleter), options);
 }
 
 }  // namespace
@@ -137,7 +142,7 @@ Tensor from_dlpack(DLManagedTensorVersioned* managed, std::function<void(void*)>
   NoGradGuard no_grad;
   const Tensor copy = imported(managed, [](void*) {}).clone();
   if (deleter)
-    deleter(static_cast<char*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset);
+    deleter(first_element(managed->dl_tensor));
   else if (managed->deleter != nullptr)
     managed->deleter(managed);
   return copy;
