@@ -88,11 +88,7 @@ data::ImageData pictures(const ImageFolder& files, int64_t size) {
     for (int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
       try {
-        const Tensor image = vision::read_image(files.samples()[at].first);
-        const vision::ImageSize scaled =
-            vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, size);
-        images[i].copy_(
-            vision::functional::center_crop(vision::functional::resize(image, scaled), {size, size}));
+        images[i].copy_(read_picture(files.samples()[at].first, size, size, size));
       } catch (const Error& error) {
         errors[at] = error.what();
       }
@@ -144,6 +140,13 @@ std::vector<int64_t> LoadedData::input() const {
   const Tensor& test = images.test.images;
   if (test.dim() == 3) return {1, test.size(1), test.size(2)};
   return {test.size(1), test.size(2), test.size(3)};
+}
+
+Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t height, int64_t width) {
+  const Tensor image = vision::read_image(path);
+  const vision::ImageSize scaled =
+      vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, shorter_side);
+  return vision::functional::center_crop(vision::functional::resize(image, scaled), {height, width});
 }
 
 LoadedData load_data(const std::string& name, int64_t size, const Terminal& terminal, Parts parts,

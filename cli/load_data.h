@@ -29,6 +29,8 @@ enum class Parts { kBoth, kTest };
 LoadedData load_data(const std::string& name_or_folder, int64_t size, const Terminal& terminal,
                      Parts parts = Parts::kBoth, std::FILE* out = stdout);
 
-inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
+/// An image file as uint8 [3, height, width]: resized until its shorter side has `shorter_side` pixels, and cropped. Throws
+/// Error that names the file.
+Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t height, int64_t width);
 
 }  // namespace tandem::cli

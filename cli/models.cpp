@@ -150,24 +150,21 @@ std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequentia
 }
 }  // namespace
 
-bool start_from(const std::string& name, const nn::Sequential& model,
+void start_from(const std::string& name, const nn::Sequential& model,
                 const OrderedDict<std::string, Tensor>& weights) {
   const auto net = network(name, model);
   const auto own = net->state_dict();
-  bool replaced = false;
   std::size_t left = own.size();
   OrderedDict<std::string, Tensor> state("Tensor");
   for (const auto& item : own) {
     const Tensor* stored = weights.find(item.key());
     const bool in_head = left-- <= 2;
     const bool other_classes = in_head && stored != nullptr && stored->sizes() != item.value().sizes();
-    replaced = replaced || other_classes;
     if (stored != nullptr) state.insert(item.key(), other_classes ? item.value() : *stored);
   }
   for (const auto& item : weights)
     if (!own.contains(item.key())) state.insert(item.key(), item.value());  // listed in the error
   net->load_state_dict(state);
-  return replaced;
 }
 
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model) {

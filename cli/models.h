@@ -34,9 +34,9 @@ double model_parameters(const std::string& name, const ModelShape& shape);
 /// make_model for parameters from a file: throws Error before allocating if their number does not match.
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
                               const serialize::InputArchive& stored);
-/// Copies published weights into a new model; returns whether the layer that scores the classes, the last one, keeps its own
-/// because the file has another number of classes. Throws Error that lists missing and unexpected names and other shapes.
-bool start_from(const std::string& name, const nn::Sequential& model,
+/// Copies published weights into a new model. The layer that scores the classes, the last one, keeps its own if the file has
+/// another number of classes. Throws Error that lists missing and unexpected names and other shapes.
+void start_from(const std::string& name, const nn::Sequential& model,
                 const OrderedDict<std::string, Tensor>& weights);
 /// What to save of a model for other programs: of a published model, the names of its state dict in Python.
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model);

@@ -15,6 +15,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
 inline constexpr int64_t kMostShards = 4096, kMostEpochs = 1'000'000'000;
 
 struct TrainOptions {
@@ -24,7 +25,7 @@ struct TrainOptions {
   std::string root;                  ///< empty: the first
   int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
-  int64_t image_size = 224;  ///< to which image files are resized
+  int64_t image_size = kImageSize;  ///< to which image files are resized
   RecipeOptions recipe;
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores

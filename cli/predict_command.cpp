@@ -8,14 +8,13 @@
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/image.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/load_data.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/weight_files.h"
-#include "tandem/datasets/vision/functional.h"
-#include "tandem/datasets/vision/image_file.h"
 #include "tandem/models/published.h"
 #include "tandem/nn/init.h"
 
@@ -117,14 +116,6 @@ std::pair<Tensor, Image> gray_input(const Predictor& p, const std::string& path,
   return {from_blob(image.pixels.data(), {1, image.height, image.width}, kByte).clone(), image};
 }
 
-// uint8 [3, H, W] of the model's size.
-Tensor color_input(const Predictor& p, const std::string& path) {
-  const Tensor image = vision::read_image(path);
-  const vision::ImageSize scaled =
-      vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, p.shorter_side);
-  return vision::functional::center_crop(vision::functional::resize(image, scaled), {p.input[1], p.input[2]});
-}
-
 }  // namespace
 
 int predict_command(const PredictOptions& o) {
@@ -147,7 +138,7 @@ int predict_command(const PredictOptions& o) {
       if (p.input[0] == 1)
         std::tie(pixels, shown) = gray_input(p, path, o.invert);
       else
-        pixels = color_input(p, path);
+        pixels = read_picture(path, p.shorter_side, p.input[1], p.input[2]);
       nn::Sequential model = p.model;
       const Tensor scores = model->forward(to_input(pixels.unsqueeze(p.input[0] == 1 ? 1 : 0)).to(device));
       const Tensor probability = softmax(scores, 1).cpu().squeeze(0);

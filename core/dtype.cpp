@@ -8,9 +8,7 @@
 namespace tandem {
 namespace {
 std::atomic<ScalarType> default_dtype{kFloat};
-}
 
-namespace {
 struct Names {
   const char *name, *libtorch, *element;
 };
