@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_channels.h"
 #include "tandem/core/cpu/conv2d_columns.h"
 #include "tandem/core/cpu/conv2d_depthwise.h"
 #include "tandem/core/cpu/conv2d_lanes.h"
+#include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/conv2d_shallow.h"
 #include "tandem/core/cpu/conv2d_weight.h"
 #include "tandem/core/cpu/gemm.h"
@@ -16,16 +18,6 @@
 
 namespace tandem::cpu {
 namespace {
-
-// First and one-past-last output position with input position `out * stride + shift` in [0, in).
-struct Range {
-  int64_t begin, end;
-};
-Range inside(int64_t shift, int64_t stride, int64_t in, int64_t out) {
-  const int64_t begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t end = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
-  return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
-}
 
 // columns[depth][out_plane] of one group of one image.
 template <class T>
@@ -38,7 +30,8 @@ void to_columns(const Conv2dShape& s, const T* x, T* columns) {
     for (int64_t k = 0; k < s.kernel_size(); ++k) {
       const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h,
                     shift_w = k % s.kernel_w * dilation_w - pad_w;
-      const Range rows = inside(shift_h, stride_h, s.in_h, oh), cols = inside(shift_w, stride_w, s.in_w, ow);
+      const PlaceRange rows = places_inside(shift_h, stride_h, s.in_h, oh),
+                       cols = places_inside(shift_w, stride_w, s.in_w, ow);
       for (int64_t p = 0; p < oh; ++p, columns += ow) {
         if (p < rows.begin || p >= rows.end) {
           std::fill_n(columns, ow, T(0));
@@ -48,26 +41,6 @@ void to_columns(const Conv2dShape& s, const T* x, T* columns) {
         std::fill_n(columns, cols.begin, T(0));
         for (int64_t q = cols.begin; q < cols.end; ++q) columns[q] = row[q * stride_w];
         std::fill(columns + cols.end, columns + ow, T(0));
-      }
-    }
-  }
-}
-
-// Adds columns[depth][out_plane] to dx of one group of one image.
-template <class T>
-void add_columns(const Conv2dShape& s, const T* columns, T* dx) {
-  const auto [stride_h, stride_w] = s.p.stride;
-  const auto [pad_h, pad_w] = s.p.padding;
-  const auto [dilation_h, dilation_w] = s.p.dilation;
-  const int64_t oh = s.out_h(), ow = s.out_w();
-  for (int64_t c = 0; c < s.group_in(); ++c, dx += s.in_plane()) {
-    for (int64_t k = 0; k < s.kernel_size(); ++k, columns += oh * ow) {
-      const int64_t shift_h = k / s.kernel_w * dilation_h - pad_h,
-                    shift_w = k % s.kernel_w * dilation_w - pad_w;
-      const Range rows = inside(shift_h, stride_h, s.in_h, oh), cols = inside(shift_w, stride_w, s.in_w, ow);
-      for (int64_t p = rows.begin; p < rows.end; ++p) {
-        T* row = dx + (p * stride_h + shift_h) * s.in_w + shift_w;
-        for (int64_t q = cols.begin; q < cols.end; ++q) row[q * stride_w] += columns[p * ow + q];
       }
     }
   }
@@ -141,6 +114,7 @@ template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y);
   if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
+  if (channels_suit<T>(s)) return channels_forward(s, x, w, bias, y);
   if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
   columns_forward(s, x, w, bias, y);
 }
@@ -148,6 +122,7 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (depthwise_backward_suits(s)) return depthwise_backward_input(s, dy, w, dx);
+  if (channels_backward_suit<T>(s)) return channels_backward_input(s, dy, w, dx);
   if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
   if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
@@ -166,7 +141,8 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
                .ldb = plane,
                .c = columns,
                .ldc = plane});
-      add_columns(s, columns, out);
+      for (int64_t k = 0; k < depth; ++k)
+        add_column(s, k % s.kernel_size(), columns + k * plane, out + k / s.kernel_size() * s.in_plane());
     }
   });
 }
@@ -176,6 +152,8 @@ void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw
   if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
   if (depthwise_weight_suits(s))
     depthwise_backward_weight(s, x, dy, dw);
+  else if (channels_weight_suit<T>(s))
+    channels_backward_weight(s, x, dy, dw);
   else if (!weight_rows_suit<T>(s))
     columns_backward_weight(s, x, dy, dw);
   else if (weight_rows(s, x, dy, dw, db))

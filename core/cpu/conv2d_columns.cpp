@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
@@ -19,19 +21,15 @@ template <class T>
 struct Plan {
   static constexpr int64_t kPanel = 2 * kLanes<T>;
   const Conv2dShape& s;
-  const T *x, *x_end;
-  int64_t places, depth, out_w;
+  const T* x;
+  InputLine<T> lines;
+  int64_t places, depth;
   int64_t tiles, tile_rows;  // of the output channels of one group
   int64_t block, blocks;     // positions in a block (whole panels); blocks in an image
   const T *weights, *bias;   // [group][tile][depth][tile_rows], [group][tile][tile_rows] or none
 
   Plan(const Conv2dShape& shape, const T* source)
-      : s(shape),
-        x(source),
-        x_end(source + s.batch * s.in_channels * s.in_plane()),
-        places(s.out_plane()),
-        depth(s.depth()),
-        out_w(s.out_w()) {
+      : s(shape), x(source), lines(shape, source), places(s.out_plane()), depth(s.depth()) {
     tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
     tile_rows = ceil_div(s.group_out(), tiles);
     const int64_t fit = kBlockBytes / (depth * kPanel * static_cast<int64_t>(sizeof(T)));
@@ -39,48 +37,6 @@ struct Plan {
     blocks = ceil_div(places, block);
   }
 };
-
-// to[0, end - begin) = row[q * stride] for q in [begin, end); zero where q is outside [low, high), which is
-// outside the input. May write up to one vector past the end.
-template <class T>
-void copy_row(const Plan<T>& plan, const T* row, int64_t low, int64_t high, int64_t begin, int64_t end,
-              T* to) {
-  const int64_t first = std::clamp(low, begin, end), last = std::clamp(high, first, end);
-  const int64_t stride = plan.s.p.stride[1];
-  const T* from = row + first * stride;
-  const int64_t count = last - first;
-  for (int64_t q = begin; q < first; ++q) *to++ = 0;
-  if (stride == 1 && from + count + kLanes<T> <= plan.x_end) {
-    for (int64_t i = 0; i < count; i += kLanes<T>) store(to + i, load(from + i));
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
-  }
-  to += count;
-  for (int64_t q = last; q < end; ++q) *to++ = 0;
-}
-
-// line[0, count) = the inputs of tap (r, q) of one channel for the positions [first, first + count).
-template <class T>
-void make_line(const Plan<T>& plan, const T* channel, int64_t r, int64_t q, int64_t first, int64_t count,
-               T* line) {
-  const Conv2dShape& s = plan.s;
-  const auto [stride_h, stride_w] = s.p.stride;
-  const auto [pad_h, pad_w] = s.p.padding;
-  const auto [dilation_h, dilation_w] = s.p.dilation;
-  const int64_t shift = q * dilation_w - pad_w;
-  const int64_t low = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
-  const int64_t high = s.in_w > shift ? (s.in_w - shift + stride_w - 1) / stride_w : 0;
-  int64_t begin = first % plan.out_w, h = first / plan.out_w * stride_h - pad_h + r * dilation_h;
-  for (; count > 0; h += stride_h, begin = 0) {
-    const int64_t end = std::min(plan.out_w, begin + count);
-    if (h < 0 || h >= s.in_h)
-      std::fill_n(line, end - begin, T(0));
-    else
-      copy_row(plan, channel + h * s.in_w + shift, low, high, begin, end, line);
-    line += end - begin;
-    count -= end - begin;
-  }
-}
 
 // panels[panel][depth][kPanel] of the positions [first, first + count) of one group of one image.
 template <class T>
@@ -91,8 +47,8 @@ void make_panels(const Plan<T>& plan, const T* image, int64_t first, int64_t cou
   T* line = panels + plan.block * plan.depth;  // with one spare vector at its end
   for (int64_t k = 0; k < plan.depth; ++k) {
     const int64_t tap = k % s.kernel_size();
-    make_line(plan, image + k / s.kernel_size() * s.in_plane(), tap / s.kernel_w, tap % s.kernel_w, first,
-              count, line);
+    plan.lines.make(image + k / s.kernel_size() * s.in_plane(), tap / s.kernel_w, tap % s.kernel_w, first,
+                    count, line);
     std::fill(line + count, line + width, T(0));
     for (int64_t j = 0; j < width; j += kPanel) {
       T* to = panels + j * plan.depth + k * kPanel;
@@ -127,9 +83,10 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
   }
 }
 
-// Packs the weights, given by `weight(group, output channel, depth)`, and the bias.
+// Packs the weights and the bias. `fill(group, first, rows, to)` writes the rows of a tile as [depth][tile_rows]; it may
+// write anything to the rows past `rows`.
 template <class T, class F>
-void pack(Plan<T>& plan, const T* bias, F weight) {
+void pack(Plan<T>& plan, const T* bias, F fill) {
   const int64_t tile_size = plan.depth * plan.tile_rows, tiles = plan.s.p.groups * plan.tiles;
   T* packed = scratch<T>(Scratch::kConvWeight, tiles * (tile_size + plan.tile_rows));
   T* packed_bias = packed + tiles * tile_size;
@@ -138,9 +95,9 @@ void pack(Plan<T>& plan, const T* bias, F weight) {
       const int64_t group = t / plan.tiles, first = t % plan.tiles * plan.tile_rows;
       const int64_t rows = std::min(plan.tile_rows, plan.s.group_out() - first);
       T* to = packed + t * tile_size;
-      if (rows < plan.tile_rows) std::fill_n(to, tile_size, T(0));
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t k = 0; k < plan.depth; ++k) to[k * plan.tile_rows + r] = weight(group, first + r, k);
+      fill(group, first, rows, to);
+      for (int64_t k = 0; rows < plan.tile_rows && k < plan.depth; ++k)
+        std::fill(to + k * plan.tile_rows + rows, to + (k + 1) * plan.tile_rows, T(0));
       for (int64_t r = 0; r < plan.tile_rows; ++r)
         packed_bias[t * plan.tile_rows + r] =
             bias && r < rows ? bias[group * plan.s.group_out() + first + r] : T(0);
@@ -174,8 +131,10 @@ template <class T>
 void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.batch == 0) return;
   Plan<T> plan(s, x);
-  pack(plan, bias,
-       [&](int64_t group, int64_t o, int64_t k) { return w[(group * s.group_out() + o) * plan.depth + k]; });
+  pack(plan, bias, [&](int64_t group, int64_t first, int64_t rows, T* to) {
+    transpose(rows, plan.depth, w + (group * s.group_out() + first) * plan.depth, plan.depth, to,
+              plan.tile_rows);
+  });
   run(plan, y);
 }
 
@@ -188,9 +147,14 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
   if (s.batch == 0) return;
   const Conv2dShape turned = s.turned();
   Plan<T> plan(turned, dy);
-  pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t c, int64_t k) {
-    const int64_t o = k / s.kernel_size(), tap = s.kernel_size() - 1 - k % s.kernel_size();
-    return w[((group * s.group_out() + o) * s.group_in() + c) * s.kernel_size() + tap];
+  const int64_t taps = s.kernel_size();
+  pack(plan, static_cast<const T*>(nullptr), [&](int64_t group, int64_t first, int64_t rows, T* to) {
+    for (int64_t o = 0; o < s.group_out(); ++o)
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* from = w + ((group * s.group_out() + o) * s.group_in() + first + r) * taps;
+        for (int64_t tap = 0; tap < taps; ++tap)
+          to[(o * taps + taps - 1 - tap) * plan.tile_rows + r] = from[tap];
+      }
   });
   run(plan, dx);
 }

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
+#include "tandem/core/cpu/scratch.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
@@ -123,33 +126,67 @@ int64_t first_inside(int64_t begin, int64_t dilation) {
   return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
 }
 
-template <class T>
-void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+// Compares one tap of the windows with the best so far, for outputs [begin, end) of a row. `place` is the position of the
+// tap of output 0. The stride is a constant for the usual strides, so that the loops vectorise.
+template <class T, class Index, int kStride>
+void take_larger(const T* row, Index place, int64_t any_stride, int64_t begin, int64_t end, T* best,
+                 Index* places) {
+  const int64_t stride = kStride > 0 ? kStride : any_stride;
+  if (places == nullptr) {
+    for (int64_t q = begin; q < end; ++q) {
+      const T value = row[q * stride];
+      best[q] = (value > best[q]) | (value != value) ? value : best[q];
+    }
+    return;
+  }
+  for (int64_t q = begin; q < end; ++q) {
+    const T value = row[q * stride];
+    const bool take = (value > best[q]) | (value != value);
+    best[q] = take ? value : best[q];
+    places[q] = take ? place + static_cast<Index>(q * stride) : places[q];
+  }
+}
+
+// One row of outputs, tap by tap in the order of memory. `places` is null if no positions are wanted.
+template <class T, class Index>
+void maximum_row(const Pool2dShape& s, int64_t p, const T* x, T* y, Index* places) {
   const auto [kernel_h, kernel_w] = s.p.kernel;
   const auto [stride_h, stride_w] = s.p.stride;
   const auto [pad_h, pad_w] = s.p.padding;
   const auto [dilation_h, dilation_w] = s.p.dilation;
-  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
-    const int64_t h0 = p * stride_h - pad_h;
-    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h),
-                  hb = first_inside(h0, dilation_h);
-    for (int64_t q = 0; q < ow; ++q) {
-      const int64_t w0 = q * stride_w - pad_w;
-      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w),
-                    wb = first_inside(w0, dilation_w);
-      int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
-      T best = -INFINITY;
-      for (int64_t i = hb; i < h1; i += dilation_h) {
-        for (int64_t j = wb; j < w1; j += dilation_w) {
-          const T value = x[i * s.in_w + j];
-          const bool take = (value > best) | (value != value);
-          best = take ? value : best;
-          place = take ? i * s.in_w + j : place;
-        }
-      }
-      *y++ = best;
-      if (indices) *indices++ = place;
+  const auto take = stride_w == 1 ? take_larger<T, Index, 1>
+                                  : (stride_w == 2 ? take_larger<T, Index, 2> : take_larger<T, Index, 0>);
+  const int64_t ow = s.out_w(), h0 = p * stride_h - pad_h, top = first_inside(h0, dilation_h),
+                bottom = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h);
+  std::fill_n(y, ow, static_cast<T>(-INFINITY));
+  // If no element is larger than -inf, the position is that of the first.
+  for (int64_t q = 0; places != nullptr && q < ow; ++q)
+    places[q] = static_cast<Index>(std::min(top, s.in_h - 1) * s.in_w +
+                                   std::min(first_inside(q * stride_w - pad_w, dilation_w), s.in_w - 1));
+  for (int64_t i = top; i < bottom; i += dilation_h)
+    for (int64_t j = 0; j < kernel_w; ++j) {
+      const int64_t shift = j * dilation_w - pad_w;  // of the tap of output 0
+      const int64_t begin = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
+      const int64_t end = shift >= s.in_w ? 0 : (s.in_w - shift + stride_w - 1) / stride_w;
+      take(x + i * s.in_w + shift, static_cast<Index>(i * s.in_w + shift), stride_w, begin, std::min(ow, end),
+           y, places);
     }
+}
+
+template <class T>
+void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
+  // As wide as T, so that both are in vectors of as many lanes.
+  using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  const int64_t oh = s.out_h(), ow = s.out_w();
+  if (indices == nullptr || s.in_h * s.in_w > std::numeric_limits<Index>::max()) {
+    for (int64_t p = 0; p < oh; ++p)
+      maximum_row<T, int64_t>(s, p, x, y + p * ow, indices ? indices + p * ow : nullptr);
+    return;
+  }
+  Index* places = scratch<Index>(Scratch::kConvColumns, ow);
+  for (int64_t p = 0; p < oh; ++p) {
+    maximum_row<T, Index>(s, p, x, y + p * ow, places);
+    for (int64_t q = 0; q < ow; ++q) indices[p * ow + q] = places[q];
   }
 }
 

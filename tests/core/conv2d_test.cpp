@@ -103,6 +103,32 @@ TEST_CASE_TEMPLATE("conv2d equals its definition on random shapes", T, float, do
   for (int round = 0; round < 150; ++round) check_shape<T>(random_shape(random), random);
 }
 
+// Many channels and few positions: the products that take all images together.
+TEST_CASE_TEMPLATE("conv2d equals its definition with many channels", T, float, double) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 20; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2);
+    s.batch = pick(random, 1, 5);
+    s.in_channels = s.p.groups * pick(random, 16, 40);
+    s.out_channels = s.p.groups * pick(random, 16, 90);
+    s.kernel_h = s.kernel_w = pick(random, 1, 3);
+    s.in_h = s.p.dilation[0] * (s.kernel_h - 1) + pick(random, 1, 7);
+    s.in_w = s.p.dilation[1] * (s.kernel_w - 1) + pick(random, 1, 7);
+    check_shape<T>(s, random);
+  }
+  // More positions than are multiplied at once, and few columns: the batch is summed in parts.
+  check_shape<T>({.batch = 5,
+                  .in_channels = 15,
+                  .in_h = 19,
+                  .in_w = 18,
+                  .out_channels = 67,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .p = {.padding = {1, 1}}},
+                 random);
+}
+
 TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
   std::mt19937 random(12);
   check_shape<T>({.batch = 18,

@@ -1,0 +1,289 @@
+// Convolution as products with all positions of all images together (conv2d_channels.h).
+//
+// The three products, with P positions, O output channels, K taps, and D = C K rows of the columns matrix (im2col) X:
+//
+//   y  [P, O] = X^T [P, D] w^T [D, O]    then transposed to planes
+//   X' [P, D] = dy^T [P, O] w [O, D]     then added to dx at the positions that the columns were taken from
+//   dw [O, D] = dy [O, P] X^T [P, D]
+//
+// Tiles have up to kMaxTileRows[2] rows of the left operand and kColumns columns of the right one.
+#include "tandem/core/cpu/conv2d_channels.h"
+
+#include <algorithm>
+
+#include "tandem/core/cpu/conv2d_line.h"
+#include "tandem/core/cpu/microkernel.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kPartPositions = 512;  // in the gradient of the input
+constexpr int64_t kEnoughTasks = 8;
+// Rows of the right operand packed at once: 72 KiB of floats with AVX-512.
+constexpr int64_t kDepthBlock = 576;
+
+template <class T>
+constexpr int64_t kColumns = 2 * kLanes<T>;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// `count` rows of a left operand, cut into tiles.
+struct Tiles {
+  int64_t count, tiles, rows;
+  explicit Tiles(int64_t n) : count(n), tiles(ceil_div(n, kMaxTileRows[2])), rows(ceil_div(n, tiles)) {}
+  int64_t padded() const { return tiles * rows; }
+};
+
+// Writes line[0, tiles.padded()) as entry `k` of the panels [tile][depth][rows]. `end` is the number of entries that the
+// caller writes, in ascending order: whole vectors are stored where what they write past an entry is written later.
+template <class T>
+void put_entry(const Tiles& tiles, int64_t depth, int64_t k, int64_t end, const T* line, T* panels) {
+  const int64_t rows = tiles.rows;
+  const bool whole = (end - k) * rows >= rows + kLanes<T>;
+  for (int64_t t = 0; t < tiles.tiles; ++t, line += rows) {
+    T* to = panels + (t * depth + k) * rows;
+    if (whole)
+      for (int64_t r = 0; r < rows; r += kLanes<T>) store(to + r, load(line + r));
+    else
+      std::copy_n(line, rows, to);
+  }
+}
+
+// Calls body(begin, end) for parts of [0, depth).
+template <class F>
+void for_depth(int64_t depth, F body) {
+  const int64_t step = std::max<int64_t>(64, ceil_div(depth, 16));
+  parallel_for(ceil_div(depth, step), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(i * step, std::min(depth, (i + 1) * step));
+  });
+}
+
+// Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum over
+// [first, last) of the depth. `fill(k, count, to)` writes rows [k, k + count) of the right operand as [count][kColumns].
+template <class T, class F>
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
+              F fill) {
+  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);
+  for (int64_t k = first; k < last; k += kDepthBlock) {
+    const int64_t count = std::min(kDepthBlock, last - k);
+    fill(k, count, right);
+    for (int64_t t = 0; t < tiles.tiles; ++t) {
+      const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
+      kernel({&segment, 1, kColumns<T>, sums + t * tiles.rows * kColumns<T>, kColumns<T>, T(1), k > first});
+    }
+  }
+}
+
+// to[c * ld + r] = from[r * ld_from + c] for r < rows, c < columns, and nothing else.
+template <class T>
+void transpose_exactly(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld) {
+  const int64_t whole = rows / kLanes<T> * kLanes<T>;
+  transpose(whole, columns, from, ld_from, to, ld);
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = whole; r < rows; ++r) to[c * ld + r] = from[r * ld_from + c];
+}
+
+// line[0, count) = row k of the columns matrix of one group, from position `first` of all images' positions.
+template <class T>
+void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int64_t group, int64_t k,
+               int64_t first, int64_t count, T* line) {
+  const int64_t places = s.out_plane(), tap = k % s.kernel_size();
+  x += (first / places * s.in_channels + group * s.group_in() + k / s.kernel_size()) * s.in_plane();
+  for (int64_t place = first % places; count > 0; place = 0, x += s.in_channels * s.in_plane()) {
+    const int64_t here = std::min(count, places - place);
+    lines.make(x, tap / s.kernel_w, tap % s.kernel_w, place, here, line);
+    line += here;
+    count -= here;
+  }
+}
+
+bool few_positions(const Conv2dShape& s, int64_t most) {
+  const int64_t positions = s.batch * s.out_plane();
+  return positions > 0 && positions <= most;
+}
+
+}  // namespace
+
+template <class T>
+bool channels_suit(const Conv2dShape& s) {
+  return few_positions(s, 512) && s.group_out() >= kColumns<T> && s.depth() >= 64;
+}
+
+template <class T>
+bool channels_backward_suit(const Conv2dShape& s) {
+  return few_positions(s, 4096) && s.group_out() >= 64 && s.depth() >= kColumns<T>;
+}
+
+template <class T>
+bool channels_weight_suit(const Conv2dShape& s) {
+  return few_positions(s, 512) ? s.group_out() >= 16 && s.depth() >= kColumns<T>
+                               : s.batch > 0 && s.group_out() >= 64 && s.depth() >= 128;
+}
+
+template <class T>
+void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  const int64_t places = s.out_plane(), depth = s.depth();
+  const Tiles tiles(s.batch * places);
+  const Workspace<T> memory(depth * tiles.padded());
+  T* panels = memory.data();
+  const InputLine<T> lines(s, x);
+  const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
+  for (int64_t group = 0; group < s.p.groups; ++group) {
+    for_depth(depth, [&](int64_t begin, int64_t end) {
+      T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
+      for (int64_t k = begin; k < end; ++k) {
+        make_line(s, lines, x, group, k, 0, tiles.count, line);
+        std::fill(line + tiles.count, line + tiles.padded() + kLanes<T>, T(0));
+        put_entry(tiles, depth, k, end, line, panels);
+      }
+    });
+    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+      T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t first = group * s.group_out() + b * kColumns<T>,
+                      channels = std::min(kColumns<T>, s.group_out() - b * kColumns<T>);
+        multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+          transpose(channels, count, w + first * depth + k, depth, to, kColumns<T>);
+        });
+        if (bias != nullptr)
+          for (int64_t p = 0; p < tiles.count; ++p)
+            for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += bias[first + c];
+        for (int64_t n = 0; n < s.batch; ++n)
+          transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>,
+                            y + (n * s.out_channels + first) * places, places);
+      }
+    });
+  }
+}
+
+template <class T>
+void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  const int64_t places = s.out_plane(), depth = s.group_out(), taps = s.kernel_size();
+  // Parts of whole images, so that a part's sums for one block of columns stay in the cache.
+  const int64_t part_images = std::clamp<int64_t>(kPartPositions / places, 1, s.batch),
+                parts = ceil_div(s.batch, part_images);
+  const int64_t part_size = depth * Tiles(part_images * places).padded();
+  const Workspace<T> memory(parts * part_size);
+  T* panels = memory.data();
+  const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>),
+                blocks = ceil_div(s.group_in(), channels);
+  const auto images = [&](int64_t part) { return std::min(part_images, s.batch - part * part_images); };
+  for (int64_t group = 0; group < s.p.groups; ++group) {
+    for (int64_t part = 0; part < parts; ++part) {
+      const Tiles tiles(images(part) * places);
+      for_depth(depth, [&](int64_t begin, int64_t end) {
+        T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
+        std::fill(line + tiles.count, line + tiles.padded() + 2 * kLanes<T>, T(0));
+        for (int64_t o = begin; o < end; ++o) {
+          for (int64_t n = 0; n < images(part); ++n)
+            std::copy_n(dy + (((part * part_images + n) * s.p.groups + group) * depth + o) * places, places,
+                        line + n * places);
+          put_entry(tiles, depth, o, end, line, panels + part * part_size);
+        }
+      });
+    }
+    parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        const int64_t part = t / blocks, first = t % blocks * channels,
+                      here = std::min(channels, s.group_in() - first);
+        const Tiles tiles(images(part) * places);
+        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+        T* columns = scratch<T>(Scratch::kConvColumns, kColumns<T> * places);
+        T* planes = dx + ((part * part_images * s.p.groups + group) * s.group_in() + first) * s.in_plane();
+        for (int64_t n = 0; n < images(part); ++n)
+          std::fill_n(planes + n * s.in_channels * s.in_plane(), here * s.in_plane(), T(0));
+        for (int64_t j = 0; j < here * taps; j += kColumns<T>) {
+          const int64_t wide = std::min(kColumns<T>, here * taps - j);
+          multiply(tiles, depth, 0, depth, panels + part * part_size, sums,
+                   [&](int64_t k, int64_t count, T* to) {
+                     const T* from = w + ((group * depth + k) * s.group_in() + first) * taps + j;
+                     for (int64_t i = 0; i < count; ++i, from += s.depth(), to += kColumns<T>) {
+                       if (wide == kColumns<T>) {
+                         store(to, load(from));
+                         store(to + kLanes<T>, load(from + kLanes<T>));
+                       } else {
+                         std::copy_n(from, wide, to);
+                       }
+                     }
+                   });
+          for (int64_t n = 0; n < images(part); ++n) {
+            transpose_exactly(places, wide, sums + n * places * kColumns<T>, kColumns<T>, columns, places);
+            for (int64_t i = 0; i < wide; ++i)
+              add_column(s, (j + i) % taps, columns + i * places,
+                         planes + (n * s.in_channels + (j + i) / taps) * s.in_plane());
+          }
+        }
+      }
+    });
+  }
+}
+
+template <class T>
+void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t places = s.out_plane(), depth = s.batch * places;
+  const Tiles tiles(s.group_out());
+  const Workspace<T> memory(depth * tiles.padded());
+  T* panels = memory.data();
+  const InputLine<T> lines(s, x);
+  const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
+  // With few blocks of columns, parts of the batch are summed apart, and the parts are added in order.
+  const int64_t part_images = ceil_div(s.batch, std::clamp<int64_t>(kEnoughTasks / blocks, 1, s.batch)),
+                parts = ceil_div(s.batch, part_images), weights = s.out_channels * s.depth();
+  const Workspace<T> others((parts - 1) * weights);
+  for (int64_t group = 0; group < s.p.groups; ++group) {
+    const T* from = dy + group * s.group_out() * places;
+    parallel_for(tiles.tiles, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
+        for (int64_t n = 0; n < s.batch; ++n) {
+          T* to = panels + (t * depth + n * places) * tiles.rows;
+          transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
+          for (int64_t p = 0; here < tiles.rows && p < places; ++p)
+            std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
+        }
+      }
+    });
+    parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
+      constexpr int64_t kLine = kDepthBlock + kLanes<T>;
+      T* rows = scratch<T>(Scratch::kConvInput, kColumns<T> * kLine);
+      T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+      for (int64_t t = begin; t < end; ++t) {
+        const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
+                      wide = std::min(kColumns<T>, s.depth() - first);
+        multiply(tiles, depth, part * part_images * places,
+                 std::min(depth, (part + 1) * part_images * places), panels, sums,
+                 [&](int64_t k, int64_t count, T* to) {
+                   for (int64_t i = 0; i < wide; ++i)
+                     make_line(s, lines, x, group, first + i, k, count, rows + i * kLine);
+                   transpose(wide, count, rows, kLine, to, kColumns<T>);
+                 });
+        T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() +
+                first;
+        for (int64_t o = 0; o < s.group_out(); ++o)
+          std::copy_n(sums + o * kColumns<T>, wide, to + o * s.depth());
+      }
+    });
+  }
+  for (int64_t part = 1; part < parts; ++part) {
+    const T* from = others.data() + (part - 1) * weights;
+    parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dw[i] += from[i];
+    });
+  }
+}
+
+#define TANDEM_INSTANTIATE(T)                                                              \
+  template bool channels_suit<T>(const Conv2dShape&);                                      \
+  template bool channels_backward_suit<T>(const Conv2dShape&);                             \
+  template bool channels_weight_suit<T>(const Conv2dShape&);                               \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);    \
+  template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu
