@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Inference and training steps of published models in Tandem and in PyTorch, in turns; needs torch, torchvision, transformers.
+
+    models.py BUILD [--models NAME,...] [--what infer,fused,train,decode] [--batch N,...] [--threads N,...] [--turns N]
+              [--seconds S] [--size N] [--compile]
+
+BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in a process
+of its own. Prints medians over the turns: milliseconds per step (per token for decode), how much faster Tandem is, and the peak
+of memory: of tensors in Tandem, of the whole process beyond its imports in PyTorch. `fused` is compared with PyTorch's plain
+inference, and with --compile both are compared with torch.compile.
+"""
+import argparse
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+MODELS = "mlp,resnet18,resnet50,vgg16,mobilenet_v2,vit_b_16,gpt2,gpt2-mini"
+
+
+def make(name, batch, size):
+    import torch
+    if name == "mlp":
+        layers = [torch.nn.Linear(784, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024), torch.nn.ReLU(),
+                  torch.nn.Linear(1024, 10)]
+        return torch.nn.Sequential(*layers), torch.randn(batch, 784)
+    if name.startswith("gpt2"):
+        import transformers
+        small = dict(n_layer=6, n_head=6, n_embd=384, vocab_size=5000, n_positions=256) if name == "gpt2-mini" else {}
+        config = transformers.GPT2Config(**small)
+        return transformers.GPT2LMHeadModel(config), torch.randint(config.vocab_size, (batch, size or 128))
+    import torchvision
+    return getattr(torchvision.models, name)(), torch.randn(batch, 3, size or 224, size or 224)
+
+
+def torch_worker(name, what, batch, threads, seconds, size, compiled):
+    import torch
+    import torch.nn.functional as F
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    model, x = make(name, batch, size)
+    text = name.startswith("gpt2")
+    train = what == "train"
+    model.train(train)
+    call = torch.compile(model) if compiled else model
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tokens = 32
+
+    def output():
+        return call(x, use_cache=False).logits if text else call(x)
+
+    def decode(count):
+        out = model(x[:, :16], use_cache=True)
+        for _ in range(count):
+            token = out.logits[:, -1:].argmax(-1)
+            out = model(token, past_key_values=out.past_key_values, use_cache=True)
+
+    if train:
+        target = x.roll(-1, 1) if text else torch.randint(10, (batch,))
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+        def step():
+            optimizer.zero_grad()
+            out = output()
+            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), target.reshape(-1))
+            loss.backward()
+            optimizer.step()
+    elif what == "decode":
+        def step():
+            decode(tokens)
+    else:
+        step = output
+
+    def measure(f, seconds):
+        f()
+        f()
+        times, end = [], time.perf_counter() + seconds
+        while (len(times) < 3 or time.perf_counter() < end) and len(times) < 1000:
+            begin = time.perf_counter()
+            f()
+            times.append((time.perf_counter() - begin) * 1e3)
+        times.sort()
+        return times[0], times[len(times) // 2]
+
+    with torch.set_grad_enabled(train):
+        if what == "decode":
+            first = measure(lambda: decode(0), seconds / 4)
+            times = [(a - b) / tokens for a, b in zip(measure(step, seconds), first)]
+        else:
+            times = measure(step, seconds)
+    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1024
+    print(name, what, batch, threads, f"{times[0]:.3f} {times[1]:.3f} {peak:.0f}")
+
+
+def last_line(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()[-2000:]}")
+    words = done.stdout.strip().splitlines()[-1].split()
+    return float(words[-2]), float(words[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--what", default="infer,train")
+    parser.add_argument("--batch", default="")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--size", type=int, default=0)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--torch-worker", action="store_true", help=argparse.SUPPRESS)
+    o = parser.parse_args()
+    if o.torch_worker:
+        return torch_worker(o.models, o.what, int(o.batch), int(o.threads), o.seconds, o.size, o.compile)
+    if o.build is None:
+        parser.error("BUILD is missing")
+    print("| model | step | batch | threads | Tandem, ms | PyTorch, ms | PyTorch / Tandem | Tandem, MiB | PyTorch, MiB |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name in o.models.split(","):
+        for what in o.what.split(","):
+            batches = o.batch or {"train": "4,8", "decode": "1"}.get(what, "1,8")
+            for batch in batches.split(","):
+                for threads in o.threads.split(","):
+                    common = ["--batch", batch, "--threads", threads, "--seconds", str(o.seconds)]
+                    common += ["--size", str(o.size)] if o.size else []
+                    ours = [str(pathlib.Path(o.build) / "bench/bench_models"), name, "--what", what, *common]
+                    theirs = [sys.executable, __file__, "--torch-worker", "--models", name, "--what", what, *common]
+                    theirs += ["--compile"] if o.compile else []
+                    rows = []
+                    for turn in range(o.turns):
+                        pair = [last_line(c) for c in ((ours, theirs) if turn % 2 == 0 else (theirs, ours))]
+                        rows.append(pair if turn % 2 == 0 else pair[::-1])
+                    (a, a_peak), (b, b_peak) = ([statistics.median(v) for v in zip(*side)] for side in zip(*rows))
+                    ratio = statistics.median(theirs[0] / ours[0] for ours, theirs in rows)
+                    print(f"| {name} | {what} | {batch} | {threads} | {a:.2f} | {b:.2f} | {ratio:.2f} | {a_peak:.0f} | "
+                          f"{b_peak:.0f} |", flush=True)
+
+
+main()

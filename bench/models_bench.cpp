@@ -1,0 +1,367 @@
+// Inference and training steps of the published models, and where their time goes.
+//
+//   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers] [--size N]
+//
+// Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each line is
+// MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step, which bench/models.py compares with
+// PyTorch's, and the peak of tensor memory in MiB. `fused` is inference after nn::fuse. `decode` is the time per token that
+// GPT-2 generates after 16 given ones.
+//
+// --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers sorted by
+// lost time: the time that they would save at the roofline, which is the larger of arithmetic at the rate of a matrix product
+// of 1024 x 1024 x 1024 and memory traffic at the bandwidth of an addition of 64 MiB tensors, both measured in the same run.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tandem/cli/layer_work.h"
+#include "tandem/models/models.h"
+#include "tandem/nn/fuse.h"
+#include "tandem/nn/layers/attention.h"
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+namespace {
+
+double g_seconds = 2;  // per measurement
+int64_t g_size = 0;    // of images, or the number of tokens; 0: the model's own
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct Times {
+  double best, median;
+};
+
+// Repeats `f` for `seconds`, at least three and at most 1,000 times, after two calls that warm up.
+Times measure(const std::function<void()>& f, double seconds) {
+  f();
+  f();
+  std::vector<double> times;
+  const double end = now_ms() + 1e3 * seconds;
+  while ((times.size() < 3 || now_ms() < end) && times.size() < 1000) {
+    const double begin = now_ms();
+    f();
+    times.push_back(now_ms() - begin);
+  }
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2]};
+}
+
+struct Roof {
+  double flops_per_ms, bytes_per_ms;
+  double floor(double flops, double bytes) const {
+    return std::max(flops / flops_per_ms, bytes / bytes_per_ms);
+  }
+};
+
+Roof measure_roof() {
+  const InferenceMode guard;
+  const Tensor a = randn({1024, 1024}), b = randn({1024, 1024});
+  const double product = measure([&] { a.mm(b); }, 0.5).best;
+  const Tensor x = ones({1 << 24}), y = ones({1 << 24});
+  const double addition = measure([&] { x.add_(y); }, 0.5).best;
+  return {2.0 * 1024 * 1024 * 1024 / product, 3.0 * static_cast<double>(x.nbytes()) / addition};
+}
+
+// ---- models -------------------------------------------------------------------------------------------------------
+
+struct Subject {
+  nn::AnyModule model;
+  Tensor input;
+};
+
+models::GPT2Options gpt2_options(const std::string& name) {
+  models::GPT2Options options;
+  if (name == "gpt2-mini") options.n_layer(6).n_head(6).n_embd(384).vocab_size(5000).n_positions(256);
+  return options;
+}
+
+const std::vector<std::string>& all_models() {
+  static const std::vector<std::string> names{"mlp",          "resnet18", "resnet50", "vgg11",    "vgg16",
+                                              "mobilenet_v2", "vit_b_16", "gpt2",     "gpt2-mini"};
+  return names;
+}
+
+bool is_text(const std::string& name) { return name.starts_with("gpt2"); }
+
+Subject make(const std::string& name, int64_t batch) {
+  manual_seed(0);
+  if (name == "mlp")
+    return {nn::AnyModule(nn::Sequential(nn::Linear(784, 1024), nn::ReLU(), nn::Linear(1024, 1024),
+                                         nn::ReLU(), nn::Linear(1024, 10))),
+            randn({batch, 784})};
+  if (is_text(name)) {
+    const models::GPT2Options options = gpt2_options(name);
+    const int64_t tokens = g_size == 0 ? 128 : g_size;
+    return {nn::AnyModule(models::GPT2LMHeadModel(options)),
+            randint(options.vocab_size(), {batch, tokens}, kLong)};
+  }
+  const models::PublishedModel* model = models::find_published(name);
+  check(model != nullptr, "no model is named \"", name, "\"");
+  const int64_t size = g_size == 0 ? model->input[1] : g_size;
+  return {model->make(model->num_classes), randn({batch, 3, size, size})};
+}
+
+Tensor loss_of(const Tensor& out, const Tensor& target) {
+  return out.dim() == 3 ? nn::functional::cross_entropy(out.reshape({-1, out.size(2)}), target.reshape({-1}))
+                        : nn::functional::cross_entropy(out, target);
+}
+
+// ---- layers -------------------------------------------------------------------------------------------------------
+
+using Call = std::function<Tensor(const Tensor&)>;
+
+template <class Holder>
+bool call_as(nn::Module& module, Call& call) {
+  auto* layer = module.as<Holder>();
+  if (layer == nullptr) return false;
+  call = [layer](const Tensor& x) { return layer->forward(x); };
+  return true;
+}
+
+// How to call a layer with one tensor; empty for others, whose time then is in the row "other".
+Call call_of(nn::Module& module) {
+  Call call;
+  (void)(call_as<nn::Conv2d>(module, call) || call_as<nn::BatchNorm2d>(module, call) ||
+         call_as<nn::Linear>(module, call) || call_as<nn::ReLU>(module, call) ||
+         call_as<nn::ReLU6>(module, call) || call_as<nn::GELU>(module, call) ||
+         call_as<nn::LayerNorm>(module, call) || call_as<nn::MaxPool2d>(module, call) ||
+         call_as<nn::AvgPool2d>(module, call) || call_as<nn::AdaptiveAvgPool2d>(module, call) ||
+         call_as<nn::Embedding>(module, call) || call_as<models::Conv1D>(module, call) ||
+         call_as<models::GPT2Head>(module, call));
+  if (auto* attention = module.as<nn::MultiheadAttention>())
+    call = [attention](const Tensor& x) { return std::get<0>(attention->forward(x, x, x, {}, false)); };
+  return call;
+}
+
+std::string text_of(const nn::Module& module, const Tensor& input) {
+  std::ostringstream out;
+  out << module << " of " << input.sizes();
+  return out.str();
+}
+
+struct Layer {
+  std::shared_ptr<nn::Module> module;
+  Tensor input;
+  double multiply_adds = 0, values = 0;  // of output
+  int count = 0;
+};
+
+// The distinct layers of a forward pass, by what they print and the shape of their input.
+std::map<std::string, Layer> layers_of(const Subject& subject) {
+  std::map<std::string, Layer> layers;
+  std::vector<nn::HookHandle> handles;
+  for (const auto& item : subject.model.ptr()->named_modules("", false)) {
+    const std::shared_ptr<nn::Module> module = item.value();
+    if (!call_of(*module)) continue;
+    handles.push_back(module->register_forward_hook(
+        [&layers, module](nn::Module&, const std::vector<Tensor>& inputs, const Tensor& out) {
+          Layer& layer = layers[text_of(*module, inputs[0])];
+          if (layer.count++ > 0) return;
+          layer.module = module;
+          layer.input = inputs[0].is_floating_point() ? randn(inputs[0].sizes()) : inputs[0].clone();
+          const Tensor result = out.defined() ? out : inputs[0];
+          layer.values = static_cast<double>(result.numel());
+          layer.multiply_adds = static_cast<double>(cli::work_of(*module, inputs, result).multiply_adds);
+        }));
+  }
+  const NoGradGuard guard;
+  subject.model.ptr()->eval();
+  nn::AnyModule(subject.model).forward(subject.input);
+  for (nn::HookHandle& handle : handles) handle.remove();
+  return layers;
+}
+
+struct Row {
+  std::string text;
+  double lost;
+};
+
+void add_row(std::vector<Row>& rows, const Roof& roof, const std::string& name, const char* part, int count,
+             double ms, double flops, double bytes) {
+  const double floor = roof.floor(flops, bytes);
+  char text[400];
+  std::snprintf(text, sizeof text, "%9.3f %9.3f %8.1f %7.1f %6.2f  %3d x %-15s %s", count * (ms - floor), ms,
+                flops / ms * 1e-6, bytes / ms * 1e-6, floor / ms, count, part, name.c_str());
+  rows.push_back({text, count * (ms - floor)});
+}
+
+void print_layers(const Subject& subject, bool train, double total, const Roof& roof) {
+  std::vector<Row> rows;
+  double sum = 0;
+  for (auto& [name, layer] : layers_of(subject)) {
+    layer.module->train(train);
+    if (auto* relu = layer.module->as<nn::ReLU>()) relu->options.inplace(false);  // gradients need the input
+    if (auto* relu = layer.module->as<nn::ReLU6>()) relu->options.inplace(false);
+    const Call call = call_of(*layer.module);
+    const bool floating = layer.input.is_floating_point();
+    double parameters = 0;
+    std::vector<Tensor> weights;
+    for (const Tensor& p : layer.module->parameters()) {
+      parameters += 4.0 * static_cast<double>(p.numel());
+      weights.push_back(p);
+    }
+    if (!floating) parameters = 0;  // of an embedding only the rows that occur are read
+    const double in = static_cast<double>(layer.input.nbytes()), out = 4 * layer.values,
+                 flops = 2 * layer.multiply_adds;
+    {
+      const InferenceMode guard(!train);
+      const NoGradGuard no_grad;
+      const double ms = measure([&] { call(layer.input); }, 0.1).median;
+      sum += layer.count * ms;
+      add_row(rows, roof, name, "forward", layer.count, ms, flops, in + out + parameters);
+    }
+    if (!train) continue;
+    // Gradients of the layer's parameters, and of its input if `input`.
+    const auto gradient = [&](const char* part, bool of_weights, bool of_input, double bytes) {
+      const Tensor x = layer.input.detach();
+      std::vector<Tensor> wanted;
+      for (const Tensor& p : weights) p.requires_grad_(of_weights);
+      if (of_weights) wanted = weights;
+      if (of_input) wanted.push_back(x.requires_grad_());
+      const Tensor result = call(x), up = randn(result.sizes());
+      const double ms =
+          measure([&] { autograd::grad({result}, wanted, {up}, /*retain_graph=*/true); }, 0.1).median;
+      sum += layer.count * ms;
+      add_row(rows, roof, name, part, layer.count, ms, flops, bytes);
+    };
+    const bool first = layer.input.sizes() == subject.input.sizes();  // its input needs no gradient
+    if (flops > 0 && floating) {
+      if (!first) gradient("input gradient", false, true, in + out + parameters);
+      gradient("weight gradient", true, false, in + out + parameters);
+    } else {
+      gradient("gradient", true, floating, 2 * in + out + parameters);
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.lost > b.lost; });
+  std::printf("  lost, ms  each, ms  GFLOP/s    GB/s  share  count\n");
+  for (const Row& row : rows) std::printf("%s\n", row.text.c_str());
+  std::printf(
+      "  %.2f ms in these layers, %.2f ms other (additions, functions, loss, optimizer, cold caches)\n", sum,
+      total - sum);
+}
+
+// ---- steps --------------------------------------------------------------------------------------------------------
+
+void run(const std::string& name, const std::string& what, int64_t batch, int threads, bool layers) {
+  set_num_threads(threads);
+  const Device device(kCPU);
+  Subject subject = make(name, batch);
+  nn::Module& model = *subject.model.ptr();
+  const bool train = what == "train";
+  model.train(train);
+  reset_peak_memory_stats(device);
+  Times times{};
+  if (train) {
+    const Tensor target = is_text(name) ? subject.input.roll(-1, 1) : randint(10, {batch}, kLong);
+    optim::SGD optimizer(model.parameters(), optim::SGDOptions(1e-3).momentum(0.9));
+    times = measure(
+        [&] {
+          optimizer.zero_grad();
+          loss_of(subject.model.forward(subject.input), target).backward();
+          optimizer.step();
+        },
+        g_seconds);
+  } else if (what == "decode") {
+    check(is_text(name), "decode: ", name, " is no language model");
+    constexpr int64_t kTokens = 32;
+    const models::GPT2LMHeadModel net(
+        std::dynamic_pointer_cast<models::GPT2LMHeadModelImpl>(subject.model.ptr()));
+    const Tensor prompt = subject.input.slice(1, 0, 16);
+    const auto generate = [&](int64_t tokens) {
+      models::generate(net, prompt, models::GenerateOptions().max_new_tokens(tokens).temperature(0));
+    };
+    const Times first = measure([&] { generate(1); }, g_seconds / 4);
+    times = measure([&] { generate(1 + kTokens); }, g_seconds);
+    times = {(times.best - first.best) / kTokens, (times.median - first.median) / kTokens};
+  } else {
+    check(what == "infer" || what == "fused", "--what: expected infer, fused, train or decode, got ", what);
+    const InferenceMode guard;
+    if (what == "fused") nn::fuse(*subject.model.ptr());
+    times = measure([&] { subject.model.forward(subject.input); }, g_seconds);
+  }
+  const double peak = static_cast<double>(memory_stats(device).peak_bytes) / (1 << 20);
+  std::printf("%s %s %lld %d %.3f %.3f %.0f\n", name.c_str(), what.c_str(), static_cast<long long>(batch),
+              threads, times.best, times.median, peak);
+  std::fflush(stdout);
+  if (layers && what != "decode") {
+    const Roof roof = measure_roof();
+    std::printf("  roofline: %.1f GFLOP/s, %.1f GB/s\n", roof.flops_per_ms * 1e-6, roof.bytes_per_ms * 1e-6);
+    print_layers(subject, train, times.median, roof);
+    std::fflush(stdout);
+  }
+}
+
+std::vector<int64_t> numbers(const char* text) {
+  std::vector<int64_t> out;
+  for (const char* at = text; *at != 0; at += *at == ',') {
+    char* end = nullptr;
+    out.push_back(std::strtoll(at, &end, 10));
+    check(end != at && (*end == 0 || *end == ',') && out.back() > 0, "expected positive numbers, got \"",
+          text, '"');
+    at = end;
+  }
+  return out;
+}
+
+int run_all(int argc, char** argv) {
+  std::vector<std::string> names, whats;
+  std::vector<int64_t> batches, threads{1, 2};
+  bool layers = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&] {
+      check(i + 1 < argc, word, " needs a value");
+      return argv[++i];
+    };
+    if (word == "--what")
+      whats.push_back(value());
+    else if (word == "--batch")
+      batches = numbers(value());
+    else if (word == "--threads")
+      threads = numbers(value());
+    else if (word == "--seconds")
+      g_seconds = std::atof(value());
+    else if (word == "--size")
+      g_size = numbers(value()).front();
+    else if (word == "--layers")
+      layers = true;
+    else if (word.starts_with("-"))
+      throw Error(concat("unknown option ", word));
+    else
+      names.push_back(word);
+  }
+  if (names.empty()) names = all_models();
+  if (whats.empty()) whats = {"infer", "train"};
+  std::printf("model what batch threads best_ms median_ms peak_MiB\n");
+  for (const std::string& name : names)
+    for (const std::string& what : whats)
+      for (int64_t batch : !batches.empty()   ? batches
+                           : what == "decode" ? std::vector<int64_t>{1}
+                           : what == "train"  ? std::vector<int64_t>{4, 8}
+                                              : std::vector<int64_t>{1, 8})
+        for (int64_t count : threads) run(name, what, batch, static_cast<int>(count), layers);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_all(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_models: %s\n", error.what());
+    return 2;
+  }
+}
