@@ -23,8 +23,7 @@
 
 #include "tandem/cli/layer_work.h"
 #include "tandem/models/models.h"
-#include "tandem/nn/fuse.h"
-#include "tandem/nn/layers/attention.h"
+#include "tandem/nn/nn.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
