@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/dlpack.h"
 #include "tandem/autograd/engine.h"
+#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/forward_ad.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/functional.h"

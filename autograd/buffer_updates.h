@@ -20,6 +20,8 @@ class BufferLog {
 
   /// Clears the log; from now on only updates of these buffers are recorded.
   void watch(std::vector<Tensor> buffers);
+  /// From now on all updates are dropped.
+  void discard() { discards_ = true; }
   /// Returns false, and records nothing, when one of `buffers` is not watched.
   bool add(const std::vector<Tensor>& buffers, const std::vector<Tensor>& values, Update update);
   /// Runs all recorded updates in order and clears the log. They are applied to `buffers`, which correspond
@@ -37,6 +39,7 @@ class BufferLog {
   };
   std::vector<Tensor> watched_;
   std::vector<Entry> entries_;
+  bool discards_ = false;
 };
 
 class BufferLogGuard {

@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/meta.h"
+#include "tandem/autograd/saved_tensor_hooks.h"
 #include "tandem/core/cpu_allocator.h"
 
 namespace tandem {
@@ -62,36 +63,86 @@ void run_pre_hooks(const NodeHooks& hooks, uint32_t output_nr, Tensor& grad) {
   }
 }
 
+PackedTensor::PackedTensor(std::shared_ptr<SavedTensorHooks> h, const Tensor& t)
+    : hooks(std::move(h)), packed(hooks->pack(t)), sizes(t.sizes()), dtype(t.dtype()), device(t.device()) {}
+
+Tensor PackedTensor::unpack(const Node& owner) const {
+  const NoGradGuard no_grad;
+  Tensor t = hooks->unpack(packed);
+  check(t.defined() && t.sizes() == IntArrayRef(sizes) && t.dtype() == dtype && t.device() == device,
+        "backward of ", owner.name(), ": the hooks of saved tensors returned ", t, ", expected ", dtype,
+        " of ", IntArrayRef(sizes), " on ", device);
+  return t;
+}
+
+void destroy(const PackedTensor* packed) noexcept { delete packed; }
+
+namespace {
+[[gnu::tls_model(
+    "initial-exec")]] constinit thread_local const std::shared_ptr<SavedTensorHooks>* saved_tensor_hooks =
+    nullptr;
+
+struct SaveOnCpu final : SavedTensorHooks {
+  struct Kept {
+    Tensor tensor;
+    Device device;
+  };
+  std::shared_ptr<void> pack(const Tensor& t) override {
+    return std::make_shared<Kept>(t.to(kCPU), t.device());
+  }
+  Tensor unpack(const std::shared_ptr<void>& packed) override {
+    const auto& kept = *static_cast<const Kept*>(packed.get());
+    return kept.tensor.to(kept.device);
+  }
+};
+}  // namespace
+
+SavedTensorHooksGuard::SavedTensorHooksGuard(std::shared_ptr<SavedTensorHooks> hooks)
+    : hooks_(std::move(hooks)), previous_(std::exchange(saved_tensor_hooks, hooks_ ? &hooks_ : nullptr)) {}
+SavedTensorHooksGuard::~SavedTensorHooksGuard() { saved_tensor_hooks = previous_; }
+
+std::shared_ptr<SavedTensorHooks> save_on_cpu() { return std::make_shared<SaveOnCpu>(); }
+
 void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
   Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
   const bool leaf = edge.valid() && edge.node->is_accumulate();
   if (!leaf) edge_ = std::move(edge);
-  keep(tensor, leaf || !is_differentiable(tensor.dtype()));  // other tensors are never written with history
+  keep(tensor, leaf || !is_differentiable(tensor.dtype()),
+       leaf);  // other tensors are never written with history
 }
 
 void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
   is_output_ = true;
   edge_.output_nr = output_nr;
-  keep(tensor, false);
+  keep(tensor, false, false);
 }
 void SavedTensor::save_output(const Tensor& tensor) {
   save_output(tensor, find_meta(tensor)->grad_fn.output_nr);
 }
 
 // Keeps the tensor itself, or an alias without its history.
-void SavedTensor::keep(const Tensor& tensor, bool handle) {
+void SavedTensor::keep(const Tensor& tensor, bool handle, bool leaf) {
   const TensorImpl& impl = *tensor.impl();
   check(!impl.inference, "a tensor created in InferenceMode cannot be saved for backward: ", tensor,
         "; clone() it outside");
   version_ = impl.versions().version();
-  tensor_ = handle ? tensor : alias(tensor, impl.sizes, impl.strides, impl.offset);
+  Tensor kept = handle ? tensor : alias(tensor, impl.sizes, impl.strides, impl.offset);
+  if (saved_tensor_hooks != nullptr && !leaf) [[unlikely]] {
+    const std::shared_ptr<SavedTensorHooks> hooks = *saved_tensor_hooks;
+    const NoGradGuard no_grad;
+    const SavedTensorHooksGuard none(nullptr);  // for operations of pack()
+    packed_ = IntrusivePtr<PackedTensor>(new PackedTensor(hooks, kept));
+  } else {
+    tensor_ = std::move(kept);
+  }
 }
 
 void SavedTensor::release() {
   const std::lock_guard lock(busy_);
-  released_ |= tensor_.defined();  // several threads may release
+  released_ |= defined();  // several threads may release
   tensor_.reset();
+  packed_ = IntrusivePtr<PackedTensor>();
   edge_.node = NodePtr();
 }
 
@@ -108,8 +159,22 @@ namespace {
 }
 }  // namespace
 
+Tensor SavedTensor::with_history(const Tensor& tensor, const Node& owner) const {
+  if ((!is_output_ && !edge_.valid()) || !GradMode::is_enabled()) return tensor;
+  Tensor out = alias(tensor, tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  set_history(out, is_output_ ? Edge{NodePtr(const_cast<Node*>(&owner)), edge_.output_nr} : edge_);
+  return out;
+}
+
 Tensor SavedTensor::unpack(const Node& owner) const {
-  const std::lock_guard lock(busy_);
+  std::unique_lock lock(busy_);
+  if (packed_) {
+    const IntrusivePtr<PackedTensor> packed = packed_;
+    lock.unlock();  // hooks may take their time, and unpack others
+    const Tensor tensor = packed->unpack(owner);
+    lock.lock();
+    return with_history(tensor, owner);
+  }
   if (!tensor_.defined()) {
     check(!released_, owner.name(),
           ": the graph was freed by an earlier backward; pass retain_graph=true to that backward to use the "
@@ -117,10 +182,7 @@ Tensor SavedTensor::unpack(const Node& owner) const {
     return {};
   }
   if (tensor_._version() != version_) overwritten(tensor_, version_, owner);
-  if ((!is_output_ && !edge_.valid()) || !GradMode::is_enabled()) return tensor_;
-  Tensor out = alias(tensor_, tensor_.sizes(), tensor_.strides(), tensor_.storage_offset());
-  set_history(out, is_output_ ? Edge{NodePtr(const_cast<Node*>(&owner)), edge_.output_nr} : edge_);
-  return out;
+  return with_history(tensor_, owner);
 }
 
 }  // namespace autograd

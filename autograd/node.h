@@ -15,7 +15,8 @@
 namespace tandem::autograd {
 
 class Node;
-struct ForwardNote;  // anomaly_mode.h
+struct ForwardNote;      // anomaly_mode.h
+class SavedTensorHooks;  // saved_tensor_hooks.h
 using NodePtr = IntrusivePtr<Node>;
 
 /// The destination of a gradient: output number `output_nr` of the operation that has `node` as its backward.
@@ -84,16 +85,32 @@ class Node : public RefCounted {
 /// Frees a node, and the nodes that only it keeps alive, without recursion.
 void destroy(const Node* node) noexcept;
 
+/// What the hooks of saved_tensor_hooks.h returned for a saved tensor.
+struct PackedTensor : RefCounted {
+  PackedTensor(std::shared_ptr<SavedTensorHooks> hooks, const Tensor& tensor);
+  /// Throws Error if the hooks return a tensor that differs in shape, dtype or device.
+  Tensor unpack(const Node& owner) const;
+
+  std::shared_ptr<SavedTensorHooks> hooks;
+  std::shared_ptr<void> packed;
+  Dims sizes;
+  ScalarType dtype;
+  Device device;
+};
+void destroy(const PackedTensor* packed) noexcept;
+
 /// A tensor kept for backward, with its version at that time.
 ///
 /// A tensor that may be written with history is kept without its history, which is restored on unpack: an
 /// output of the node itself would form a cycle, and an input would form one if it, or the base it is a view
-/// of, were written in place later. Threads may unpack and release concurrently.
+/// of, were written in place later. Threads may unpack and release concurrently. With hooks (saved_tensor_hooks.h) it keeps
+/// what they return.
 class SavedTensor {
  public:
   SavedTensor() = default;
   SavedTensor(SavedTensor&& other) noexcept  // before the node is shared
       : tensor_(std::move(other.tensor_)),
+        packed_(std::move(other.packed_)),
         edge_(std::move(other.edge_)),
         version_(other.version_),
         is_output_(other.is_output_),
@@ -102,14 +119,16 @@ class SavedTensor {
   /// Saves output number `output_nr` of the node that keeps it.
   void save_output(const Tensor& tensor, uint32_t output_nr);
   void save_output(const Tensor& tensor);
-  /// Throws Error when the tensor was overwritten since it was saved, or was already released.
+  /// Throws Error when the tensor was overwritten since it was saved, was already released, or when hooks return another one.
   Tensor unpack(const Node& owner) const;
-  bool defined() const { return tensor_.defined(); }
+  bool defined() const { return tensor_.defined() || packed_; }
   void release();
 
  private:
-  void keep(const Tensor& tensor, bool handle);
+  void keep(const Tensor& tensor, bool handle, bool leaf);
+  Tensor with_history(const Tensor& tensor, const Node& owner) const;
   Tensor tensor_;
+  IntrusivePtr<PackedTensor> packed_;
   Edge edge_;  // history of a non-leaf input; for an output only the number
   uint32_t version_ = 0;
   bool is_output_ = false, released_ = false;

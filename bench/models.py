@@ -5,7 +5,7 @@
               [--seconds S] [--size N] [--compile]
 
 BUILD is Tandem's build folder. Each turn runs bench_models and then PyTorch's eager mode, or first PyTorch, each in a process
-of its own. Prints medians over the turns: milliseconds per step (per token for decode), how much faster Tandem is, and the peak
+of its own. Prints medians over the turns: milliseconds per step (per token for decode; processor time on one thread), how much faster Tandem is, and the peak
 of memory: of tensors in Tandem, of the whole process beyond its imports in PyTorch. `fused` is compared with PyTorch's plain
 inference, and with --compile both are compared with torch.compile.
 """
@@ -76,11 +76,12 @@ def torch_worker(name, what, batch, threads, seconds, size, compiled):
     def measure(f, seconds):
         f()
         f()
+        now = time.process_time if threads == 1 else time.perf_counter
         times, end = [], time.perf_counter() + seconds
         while (len(times) < 3 or time.perf_counter() < end) and len(times) < 1000:
-            begin = time.perf_counter()
+            begin = now()
             f()
-            times.append((time.perf_counter() - begin) * 1e3)
+            times.append((now() - begin) * 1e3)
         times.sort()
         return times[0], times[len(times) // 2]
 

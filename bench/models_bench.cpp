@@ -3,8 +3,8 @@
 //   bench_models [MODEL...] [--what infer|fused|train|decode] [--batch N,N] [--threads N,N] [--seconds S] [--layers] [--size N]
 //
 // Without arguments: all models, inference with batch 1 and 8, training with batch 4 and 8, on 1 and 2 threads. Each line is
-// MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step, which bench/models.py compares with
-// PyTorch's, and the peak of tensor memory in MiB. `fused` is inference after nn::fuse. `decode` is the time per token that
+// MODEL WHAT BATCH THREADS, then the smallest and the median milliseconds per step (processor time on one thread), which
+// bench/models.py compares with PyTorch's, and the peak of tensor memory in MiB. `fused` is inference after nn::fuse. `decode` is the time per token that
 // GPT-2 generates after 16 given ones.
 //
 // --layers also measures each distinct layer alone, with the shapes that it has in the model, and prints the layers sorted by
@@ -14,7 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -33,7 +33,10 @@ namespace {
 double g_seconds = 2;  // per measurement
 int64_t g_size = 0;    // of images, or the number of tokens; 0: the model's own
 
+bool g_processor_time = false;  // on one thread, because other programs disturb it less
+
 double now_ms() {
+  if (g_processor_time) return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
@@ -255,6 +258,7 @@ void print_layers(const Subject& subject, bool train, double total, const Roof& 
 
 void run(const std::string& name, const std::string& what, int64_t batch, int threads, bool layers) {
   set_num_threads(threads);
+  g_processor_time = threads == 1;
   const Device device(kCPU);
   Subject subject = make(name, batch);
   nn::Module& model = *subject.model.ptr();

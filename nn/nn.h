@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/nn/buffer_updates.h"
 #include "tandem/nn/captured_step.h"
+#include "tandem/nn/checkpoint.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/flat.h"
 #include "tandem/nn/functional.h"

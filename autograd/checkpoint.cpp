@@ -1,0 +1,95 @@
+// Activation checkpointing: the second run of a function, and which of its tensors backward has taken.
+#include "tandem/autograd/checkpoint.h"
+
+#include <mutex>
+
+#include "tandem/autograd/buffer_updates.h"
+#include "tandem/core/generator.h"
+
+namespace tandem::utils::detail {
+namespace {
+
+using autograd::SavedTensorHooks;
+using autograd::SavedTensorHooksGuard;
+
+/// Collects the saved tensors of the second run.
+class Collector : public SavedTensorHooks {
+ public:
+  std::shared_ptr<void> pack(const Tensor& tensor) override {
+    tensors.push_back(tensor);
+    return nullptr;
+  }
+  Tensor unpack(const std::shared_ptr<void>&) override {
+    fail("checkpoint: the function must not run backward");
+  }
+  std::vector<Tensor> tensors;
+};
+
+class Call final : public CheckpointedCall {
+ public:
+  Call(std::vector<Tensor> inputs, std::function<void(const std::vector<Tensor>&)> run)
+      : inputs_(std::move(inputs)), run_(std::move(run)), generator_(default_generator().clone()) {
+    for (const Tensor& x : inputs_) versions_.push_back(x.defined() ? x._version() : 0);
+  }
+
+  std::shared_ptr<void> pack(const Tensor&) override { return std::make_shared<std::size_t>(count_++); }
+
+  Tensor unpack(const std::shared_ptr<void>& packed) override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t i = *static_cast<const std::size_t*>(packed.get());
+    // A tensor that was taken before is needed for another pass, and so are the others.
+    if (tensors_.empty() || !tensors_[i].defined()) run_again();
+    return std::exchange(tensors_[i], Tensor());
+  }
+
+  void finish() override { finished_ = true; }
+
+ private:
+  void run_again() {
+    check(finished_, "checkpoint: the function must not run backward");
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Tensor& x = inputs_[i];
+      if (!x.defined()) {
+        inputs.push_back(x);
+        continue;
+      }
+      check(x._version() == versions_[i], "checkpoint: input ", i,
+            " was written in place after the forward pass\n  input ", x);
+      inputs.push_back(x.detach());
+      if (x.requires_grad()) inputs.back().requires_grad_();
+    }
+    const auto collector = std::make_shared<Collector>();
+    {
+      const AutoGradMode record(true);
+      const SavedTensorHooksGuard hooks(collector);
+      const GeneratorGuard same_numbers(generator_.clone());
+      autograd::BufferLog log;
+      log.discard();
+      const autograd::BufferLogGuard no_updates(&log);
+      run_(inputs);
+    }
+    check(collector->tensors.size() == count_, "checkpoint: the function saved ", count_,
+          " tensors at first, and ", collector->tensors.size(),
+          " when it ran again; it must compute the same each time");
+    tensors_ = std::move(collector->tensors);
+  }
+
+  std::vector<Tensor> inputs_;
+  std::vector<int64_t> versions_;
+  std::function<void(const std::vector<Tensor>&)> run_;
+  Generator generator_;
+  std::size_t count_ = 0;  // saved in the forward pass
+  bool finished_ = false;
+  std::mutex mutex_;
+  std::vector<Tensor> tensors_;  // of the last run, without those that were taken
+};
+
+}  // namespace
+
+std::shared_ptr<CheckpointedCall> checkpointed_call(std::vector<Tensor> inputs,
+                                                    std::function<void(const std::vector<Tensor>&)> run) {
+  return std::make_shared<Call>(std::move(inputs), std::move(run));
+}
+
+}  // namespace tandem::utils::detail
