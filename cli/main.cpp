@@ -171,6 +171,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
              "tandem launch, "
              "without this option");
   c->add_option("--out", o.out, "folder of the run; default: runs/MODEL-DATA-N");
+  c->add_option_function<std::string>(
+       "--tensorboard", [&o](const std::string& folder) { o.tensorboard = folder; },
+       "also write event files for TensorBoard: losses, accuracies, learning rate and speed, images of the "
+       "first batch, "
+       "histograms of parameters and gradients; to this folder, or to that of the run")
+      ->expected(0, 1)
+      ->type_name("[DIR]");
   c->add_option("--resume", o.resume, "continue the run in this folder, as if it had never stopped");
   c->callback([c, &o] {
     for (const CLI::Option* option : c->get_options())

@@ -33,8 +33,10 @@ struct TrainOptions {
   double save_every = 60;  ///< seconds between checkpoints within an epoch
   std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
-  std::string weights;               ///< a file of weights to start from
-  int processes = 0;                 ///< 0: this one, or those that a launcher has started
+  std::string weights;  ///< a file of weights to start from
+  int processes = 0;    ///< 0: this one, or those that a launcher has started
+  /// Folder of event files; empty: that of the run.
+  std::optional<std::string> tensorboard{};
   std::vector<std::string> given{};  ///< names of the options on the command line
   std::vector<std::string> words{};  ///< the command line after the program's name
 };

@@ -12,6 +12,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_lock.h"
+#include "tandem/cli/tensorboard_log.h"
 #include "tandem/cli/trainer.h"
 #include "tandem/nn/files/safetensors.h"
 
@@ -250,6 +251,25 @@ std::string open_folder(const TrainOptions& o, const RunConfig& config, std::opt
   return folder;
 }
 
+std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std::string& folder,
+                                                const Trainer& trainer, const Prepared& p) {
+  if (!o.tensorboard) return nullptr;
+  const Placement& place = p.placement;
+  const int64_t images = p.data.train.images.size(0), size = trainer.config().recipe.batch_size;
+  // The optimizer then adds up the gradients of the devices itself, without storing the sum.
+  const bool in_parts = place.devices.size() > 1 && place.shards == 0 && !place.team.several();
+  try {
+    return std::make_unique<TensorboardLog>(
+        TensorboardLog::Options{.folder = o.tensorboard->empty() ? folder : *o.tensorboard,
+                                .steps_per_epoch = (images + size - 1) / size,
+                                .resumed = !o.resume.empty(),
+                                .gradients = !in_parts},
+        trainer.config(), trainer.progress());
+  } catch (const Error& error) {
+    throw UsageError(concat("--tensorboard: ", error.what()));
+  }
+}
+
 int train(const TrainOptions& o, const Team& team) {
   const Terminal terminal = detect_terminal();
   if (team.several()) install_handlers(/*second_ends=*/false);
@@ -262,8 +282,12 @@ int train(const TrainOptions& o, const Team& team) {
                     p.data, terminal);
   });
   std::string folder;
+  std::unique_ptr<TensorboardLog> log;
   team.together([&] {
-    if (team.leads()) folder = open_folder(o, trainer->config(), p.lock);
+    if (!team.leads()) return;
+    folder = open_folder(o, trainer->config(), p.lock);
+    log = tensorboard_log(o, folder, *trainer, p);
+    trainer->observe(log.get());
   });
   if (!team.several()) install_handlers();
   if (team.leads()) announce(o, p.data, *trainer, folder, p.placement);

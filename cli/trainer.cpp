@@ -110,12 +110,14 @@ bool Trainer::epoch() {
     const profiler::Record step_span("step", "train");
     const int64_t step = p.epoch * batches + p.batch;
     stepper_->set_lr(learning_rate(c.recipe, step, c.epochs * batches));
+    if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch);
     p.images += std::min(c.recipe.batch_size, data_.train.images.size(0) - p.batch * c.recipe.batch_size);
     ++p.batch;
     const Wish wish =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
     show(batches, begun);
+    if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
     if (wish.stop == 0 && !wish.save) continue;
     p.seconds += seconds_now() - begun;
     if (wish.stop != 0) {
@@ -174,6 +176,7 @@ void Trainer::end_epoch() {
              "  accuracy ", fixed(accuracy, 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
              fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
              with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))), " images/s");
+  if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
   std::fflush(stdout);
   ++p.epoch;

@@ -8,6 +8,7 @@
 #include "tandem/cli/progress.h"
 #include "tandem/cli/run_folder.h"
 #include "tandem/cli/stepper.h"
+#include "tandem/cli/training_observer.h"
 
 namespace tandem::cli {
 
@@ -31,6 +32,8 @@ class Trainer {
   /// Trains until the last epoch or until stop_signal, in an existing folder. Returns true when the run is
   /// complete. Every process calls it and returns after the same step; the folder is that of the first.
   bool run(const std::string& folder);
+  /// Whom run() tells of each step and epoch; it must outlive the run.
+  void observe(TrainingObserver* observer) { observer_ = observer; }
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
   nn::Sequential& model() { return model_; }
@@ -57,6 +60,7 @@ class Trainer {
   nn::Sequential model_;
   std::unique_ptr<Stepper> stepper_;
   optional<Stream> side_;  // copies batches to the device if the data set is not there
+  TrainingObserver* observer_ = nullptr;
   double saved_at_ = 0;
   std::string saved_;  // the position of the last checkpoint
 };
