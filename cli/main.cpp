@@ -222,6 +222,19 @@ void add_compare(CLI::App& app, CompareOptions& o) {
   c->add_option("--out", o.out, "folder for the results; default: runs/compare-N");
 }
 
+void add_report(CLI::App& app, ReportOptions& o) {
+  CLI::App* c =
+      app.add_subcommand("report",
+                         "write a page about runs: curves over each other, differences of configuration, "
+                         "confusion matrix, worst "
+                         "mistakes, and the profile if a run's folder has one (profile.json or trace.json)");
+  c->add_option("RUN", o.folders, "folders of the runs")->required()->type_name("");
+  c->add_option("--out", o.out, "HTML file to write; default: report.html in the folder of the first run");
+  c->add_option("--data", o.data, "data set for the predictions instead of the runs'");
+  c->add_option("--device", o.device, "device to use; default: the best available");
+  add_known(c, "--threads", o.threads, kThreads, "CPU threads; 0: all cores");
+}
+
 void add_generate(CLI::App& app, GenerateOptions& o) {
   CLI::App* c = app.add_subcommand("generate", "continue a text, or a list of tokens, with a language model");
   c->add_option("WEIGHTS", o.weights,
@@ -340,6 +353,8 @@ int run(int argc, char** argv) {
   add_known(c, "--batch-size", eval.batch_size, kBatchSizes, "images per step");
   add_known(c, "--threads", eval.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", eval.json, "print one line of JSON");
+  ReportOptions report;
+  add_report(app, report);
   PredictOptions predict;
   c = app.add_subcommand("predict",
                          "classify images with a trained run, or with a published model and its weights");
@@ -398,6 +413,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("train")) return train_command(train);
   if (app.got_subcommand("compare")) return compare_command(compare);
   if (app.got_subcommand("eval")) return eval_command(eval);
+  if (app.got_subcommand("report")) return report_command(report);
   if (app.got_subcommand("predict")) return predict_command(predict);
   if (app.got_subcommand("summary")) return summary_command(summary);
   if (app.got_subcommand("generate")) return generate_command(generate);

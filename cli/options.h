@@ -67,6 +67,14 @@ struct EvalOptions {
   bool json = false;
 };
 
+struct ReportOptions {
+  std::vector<std::string> folders;
+  std::string out;   ///< empty: report.html in the first folder
+  std::string data;  ///< empty: the runs'
+  std::string device;
+  int threads = 0;
+};
+
 struct PredictOptions {
   std::vector<std::string>
       words;  ///< the folder of a run unless there is a model, and image files and folders of them
@@ -130,6 +138,7 @@ struct LaunchOptions {
 int train_command(const TrainOptions& options);
 int compare_command(const CompareOptions& options);
 int eval_command(const EvalOptions& options);
+int report_command(const ReportOptions& options);
 int predict_command(const PredictOptions& options);
 int summary_command(const SummaryOptions& options);
 int generate_command(const GenerateOptions& options);

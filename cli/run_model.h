@@ -1,5 +1,6 @@
 // The model of a finished or stopped run.
 #pragma once
+#include "tandem/cli/load_data.h"
 #include "tandem/cli/run_folder.h"
 
 namespace tandem::cli {
@@ -8,5 +9,8 @@ namespace tandem::cli {
 Checkpoint run_of(const std::string& folder);
 /// The trained model on `device`, in evaluation mode. Throws UsageError on a checkpoint that does not fit its model.
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
+
+/// The run's test images, or those of another data set with the same image size and no further labels. Throws UsageError.
+data::ImageData test_images(const LoadedData& loaded, const RunConfig& config);
 
 }  // namespace tandem::cli

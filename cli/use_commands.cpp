@@ -10,9 +10,7 @@
 #include "tandem/cli/run_model.h"
 
 namespace tandem::cli {
-namespace {
 
-// The run's test images, or those of another data set with the same image size and no further labels.
 data::ImageData test_images(const LoadedData& loaded, const RunConfig& c) try {
   check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(),
         ", the run expects ", c.input);
@@ -23,8 +21,6 @@ data::ImageData test_images(const LoadedData& loaded, const RunConfig& c) try {
 } catch (const Error& error) {
   throw UsageError(error.what());
 }
-
-}  // namespace
 
 Checkpoint run_of(const std::string& folder) {
   try {

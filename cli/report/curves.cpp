@@ -1,0 +1,129 @@
+#include "tandem/cli/report/curves.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tandem/cli/json.h"
+#include "tandem/cli/report/page.h"
+#include "tandem/cli/terminal.h"
+#include "tandem/core/number_text.h"
+
+namespace tandem::cli {
+namespace {
+
+constexpr std::size_t kMostPoints = 4000;  // of one curve: more than a screen has columns
+
+struct Prefix {
+  const char *text, *part;
+};
+constexpr std::array<Prefix, 5> kPrefixes{{{"train_", "train"},
+                                           {"test_", "test"},
+                                           {"validation_", "validation"},
+                                           {"valid_", "validation"},
+                                           {"val_", "validation"}}};
+
+const Prefix* prefix_of(const std::string& name) {
+  for (const Prefix& prefix : kPrefixes)
+    if (name.starts_with(prefix.text)) return &prefix;
+  return nullptr;
+}
+
+bool is_share(const std::string& name) { return name.find("accuracy") != std::string::npos; }
+
+// Losses and accuracies come first, times and speeds last.
+int rank_of(const std::string& quantity) {
+  if (quantity == "loss") return 0;
+  if (better_direction(quantity) != 0) return 1;
+  return quantity.find("second") != std::string::npos || quantity.find("time") != std::string::npos ? 3 : 2;
+}
+
+Json curve_of(const RunRecord& run, std::size_t number, const std::string& name) {
+  Json x = Json::array(), y = Json::array();
+  const std::string axis = run.axis();
+  const std::size_t count = run.lines.size(), step = (count + kMostPoints - 1) / kMostPoints;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % step != 0 && i + 1 != count) continue;
+    x.push_back(axis == "line" ? static_cast<double>(i + 1) : RunRecord::figure(run.lines[i], axis));
+    y.push_back(RunRecord::figure(run.lines[i], name));  // NaN becomes null
+  }
+  return {{"run", number}, {"part", part_of(name)}, {"x", std::move(x)}, {"y", std::move(y)}};
+}
+
+}  // namespace
+
+std::string part_of(const std::string& name) {
+  const Prefix* prefix = prefix_of(name);
+  return prefix == nullptr ? "" : prefix->part;
+}
+
+std::string quantity_of(const std::string& name) {
+  const Prefix* prefix = prefix_of(name);
+  return prefix == nullptr ? name : name.substr(std::string(prefix->text).size());
+}
+
+int better_direction(const std::string& name) {
+  if (is_share(name)) return 1;
+  for (const char* word : {"loss", "perplexity", "error"})
+    if (name.find(word) != std::string::npos) return -1;
+  return 0;
+}
+
+std::string figure_text(const std::string& name, double value) {
+  if (is_share(name)) return fixed(100 * value, 2) + " %";
+  if (value == std::floor(value) && std::abs(value) < 1e15) return with_commas(static_cast<long long>(value));
+  return std::abs(value) >= 1e-3 && std::abs(value) < 1e6 ? fixed(value, std::abs(value) < 100 ? 4 : 1)
+                                                          : number_text(value, 'g', 5);
+}
+
+std::string figure_title(const std::string& name) {
+  std::string out = name;
+  std::replace(out.begin(), out.end(), '_', ' ');
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
+std::string curves_section() {
+  return R"(<section id="curves">
+<h2>Curves</h2>
+<div id="legend" class="legend"></div>
+<div id="panels" class="panels"></div>
+<noscript><p class="note">Curves are drawn by the page's own script, which this browser does not run.</p></noscript>
+</section>
+)";
+}
+
+std::string curves_json(const std::vector<ReportedRun>& runs) {
+  std::vector<std::string> quantities;
+  for (const ReportedRun& run : runs)
+    for (const std::string& name : run.record.figures())
+      if (const std::string q = quantity_of(name);
+          std::find(quantities.begin(), quantities.end(), q) == quantities.end())
+        quantities.push_back(q);
+  std::stable_sort(quantities.begin(), quantities.end(),
+                   [](const std::string& a, const std::string& b) { return rank_of(a) < rank_of(b); });
+  Json panels = Json::array();
+  for (const std::string& quantity : quantities) {
+    Json curves = Json::array();
+    std::string axis;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      for (const std::string& name : runs[i].record.figures()) {
+        if (quantity_of(name) != quantity) continue;
+        curves.push_back(curve_of(runs[i].record, i, name));
+        const std::string own = runs[i].record.axis();
+        if (axis.empty())
+          axis = own;
+        else if (axis.find(own) == std::string::npos)
+          axis += " or " + own;
+      }
+    panels.push_back({{"title", figure_title(quantity)},
+                      {"share", is_share(quantity)},
+                      {"axis", axis},
+                      {"curves", curves}});
+  }
+  Json names = Json::array();
+  for (const ReportedRun& run : runs) names.push_back(printable(run.record.name));
+  return json_text({{"runs", names}, {"panels", panels}});
+}
+
+}  // namespace tandem::cli

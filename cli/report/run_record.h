@@ -1,0 +1,40 @@
+// What the files of a run's folder say, whatever was trained: any configuration, and lines of any figures.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/cli/recipe.h"
+
+namespace tandem::cli {
+
+struct RunRecord {
+  std::string folder;       ///< as given
+  std::string name;         ///< for display: the last component of the folder
+  Json config;              ///< config.json: an object, perhaps empty
+  std::vector<Json> lines;  ///< metrics.jsonl: objects
+
+  /// A text entry of the configuration, or "".
+  std::string text(const char* key) const;
+  /// A whole number of the configuration or, if it has none, -1.
+  int64_t number(const char* key) const;
+  /// The line's figure of this name; NaN if it has none.
+  static double figure(const Json& line, const std::string& name);
+  /// The names of all figures, in order of appearance, without what only places a line (epoch, step, processes).
+  std::vector<std::string> figures() const;
+  /// What the curves are drawn over: "epoch", "step" or, if the lines have neither, "line".
+  std::string axis() const;
+  /// The entries of the configuration, those of nested objects as "outer.inner", and their values as text.
+  std::vector<std::pair<std::string, std::string>> entries() const;
+};
+
+/// Reads config.json and metrics.jsonl; one of them may be missing, as of a run that has just started. Throws UsageError that
+/// names the file, and the line, if the folder does not exist, has neither file, or has a file that cannot be read.
+RunRecord read_run_record(const std::string& folder);
+/// Makes the names differ, by more components of the folders.
+void distinguish(std::vector<RunRecord>& runs);
+/// The content of a file. Throws UsageError if it cannot be read or has more than `most_bytes`.
+std::string read_text(const std::string& path, std::uintmax_t most_bytes);
+
+}  // namespace tandem::cli
