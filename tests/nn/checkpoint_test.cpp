@@ -10,6 +10,7 @@
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
+using tandem::test::error_of;
 
 namespace {
 
