@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
@@ -126,68 +127,132 @@ int64_t first_inside(int64_t begin, int64_t dilation) {
   return begin >= 0 ? begin : begin + (-begin + dilation - 1) / dilation * dilation;
 }
 
-// Compares one tap of the windows with the best so far, for outputs [begin, end) of a row. `place` is the position of the
-// tap of output 0. The stride is a constant for the usual strides, so that the loops vectorise.
-template <class T, class Index, int kStride>
-void take_larger(const T* row, Index place, int64_t any_stride, int64_t begin, int64_t end, T* best,
-                 Index* places) {
-  const int64_t stride = kStride > 0 ? kStride : any_stride;
-  if (places == nullptr) {
-    for (int64_t q = begin; q < end; ++q) {
-      const T value = row[q * stride];
-      best[q] = (value > best[q]) | (value != value) ? value : best[q];
-    }
-    return;
-  }
-  for (int64_t q = begin; q < end; ++q) {
-    const T value = row[q * stride];
-    const bool take = (value > best[q]) | (value != value);
-    best[q] = take ? value : best[q];
-    places[q] = take ? place + static_cast<Index>(q * stride) : places[q];
-  }
+// As wide as T, so that both are in vectors of as many lanes.
+template <class T>
+using IndexOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+template <class T, int kStride, std::size_t... i>
+Vec<T> load_strided(const T* from, std::index_sequence<i...>) {
+  if constexpr (kStride == 1)
+    return load(from);
+  else
+    return __builtin_shufflevector(load(from), load(from + kLanes<T>), static_cast<int>(i * kStride)...);
 }
 
-// One row of outputs, tap by tap in the order of memory. `places` is null if no positions are wanted.
-template <class T, class Index>
-void maximum_row(const Pool2dShape& s, int64_t p, const T* x, T* y, Index* places) {
+// The maxima of one row of windows, a vector of outputs at a time. Rows are copied with -inf in the padding, which is never
+// larger than what was found before, and with room for whole vectors behind.
+template <class T, int kStride>
+struct MaximumRows {
+  using Index = IndexOf<T>;
+  static constexpr int64_t kWidth = kLanes<T>;
+
+  const Pool2dShape& s;
+  int64_t oh, ow, padded_w;
+  T* rows;        // [in_h][padded_w] of one plane
+  Index* column;  // [ow and a vector]: the first column inside the window of an output
+
+  explicit MaximumRows(const Pool2dShape& shape) : s(shape), oh(s.out_h()), ow(s.out_w()) {
+    const int64_t outputs = (ow + kWidth - 1) / kWidth * kWidth;
+    padded_w = std::max(s.in_w + 2 * s.p.padding[1],
+                        (outputs - 1) * kStride + (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
+    rows = scratch<T>(Scratch::kConvInput, s.in_h * padded_w);
+    column = scratch<Index>(Scratch::kConvColumns, outputs);
+    std::fill_n(rows, s.in_h * padded_w, static_cast<T>(-INFINITY));
+    for (int64_t q = 0; q < outputs; ++q)
+      column[q] = static_cast<Index>(
+          std::min(first_inside(q * kStride - s.p.padding[1], s.p.dilation[1]), s.in_w - 1));
+  }
+
+  void plane(const T* x, T* y, int64_t* indices) {
+    for (int64_t h = 0; h < s.in_h; ++h)
+      std::copy_n(x + h * s.in_w, s.in_w, rows + h * padded_w + s.p.padding[1]);
+    for (int64_t p = 0; p < oh; ++p) {
+      const int64_t h0 = p * s.p.stride[0] - s.p.padding[0], top = first_inside(h0, s.p.dilation[0]);
+      for (int64_t q = 0; q < ow; q += kWidth)
+        indices ? block<true>(h0, top, q, y + p * ow + q, indices + p * ow + q)
+                : block<false>(h0, top, q, y + p * ow + q, nullptr);
+    }
+  }
+
+  template <bool kWithIndices>
+  void block(int64_t h0, int64_t top, int64_t q, T* y, int64_t* indices) {
+    const int64_t bottom = std::min(h0 + (s.p.kernel[0] - 1) * s.p.dilation[0] + 1, s.in_h);
+    Vec<T> best = broadcast<T>(static_cast<T>(-INFINITY));
+    // If no element is larger than -inf, the position is that of the first.
+    Vec<Index> place = load(column + q) + static_cast<Index>(std::min(top, s.in_h - 1) * s.in_w);
+    Vec<Index> step;
+    for (int64_t i = 0; i < kWidth; ++i) step[i] = static_cast<Index>(i * kStride);
+    for (int64_t h = top; h < bottom; h += s.p.dilation[0]) {
+      const T* from = rows + h * padded_w + q * kStride;
+      for (int64_t k = 0; k < s.p.kernel[1]; ++k) {
+        const int64_t shift = k * s.p.dilation[1];
+        const Vec<T> value = load_strided<T, kStride>(from + shift, std::make_index_sequence<kLanes<T>>{});
+        const auto take = (value > best) | (value != value);
+        best = take ? value : best;
+        if constexpr (kWithIndices)
+          place = take ? step + static_cast<Index>(h * s.in_w + q * kStride + shift - s.p.padding[1]) : place;
+      }
+    }
+    const int64_t count = std::min(kWidth, ow - q);
+    if (count == kWidth)
+      store(y, best);
+    else
+      for (int64_t i = 0; i < count; ++i) y[i] = best[i];
+    if constexpr (kWithIndices)
+      for (int64_t i = 0; i < count; ++i) indices[i] = place[i];
+  }
+};
+
+// Any window.
+template <class T>
+void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
   const auto [kernel_h, kernel_w] = s.p.kernel;
   const auto [stride_h, stride_w] = s.p.stride;
   const auto [pad_h, pad_w] = s.p.padding;
   const auto [dilation_h, dilation_w] = s.p.dilation;
-  const auto take = stride_w == 1 ? take_larger<T, Index, 1>
-                                  : (stride_w == 2 ? take_larger<T, Index, 2> : take_larger<T, Index, 0>);
-  const int64_t ow = s.out_w(), h0 = p * stride_h - pad_h, top = first_inside(h0, dilation_h),
-                bottom = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h);
-  std::fill_n(y, ow, static_cast<T>(-INFINITY));
-  // If no element is larger than -inf, the position is that of the first.
-  for (int64_t q = 0; places != nullptr && q < ow; ++q)
-    places[q] = static_cast<Index>(std::min(top, s.in_h - 1) * s.in_w +
-                                   std::min(first_inside(q * stride_w - pad_w, dilation_w), s.in_w - 1));
-  for (int64_t i = top; i < bottom; i += dilation_h)
-    for (int64_t j = 0; j < kernel_w; ++j) {
-      const int64_t shift = j * dilation_w - pad_w;  // of the tap of output 0
-      const int64_t begin = shift >= 0 ? 0 : (-shift + stride_w - 1) / stride_w;
-      const int64_t end = shift >= s.in_w ? 0 : (s.in_w - shift + stride_w - 1) / stride_w;
-      take(x + i * s.in_w + shift, static_cast<Index>(i * s.in_w + shift), stride_w, begin, std::min(ow, end),
-           y, places);
+  for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
+    const int64_t h0 = p * stride_h - pad_h;
+    const int64_t h1 = std::min(h0 + (kernel_h - 1) * dilation_h + 1, s.in_h),
+                  hb = first_inside(h0, dilation_h);
+    for (int64_t q = 0; q < ow; ++q) {
+      const int64_t w0 = q * stride_w - pad_w;
+      const int64_t w1 = std::min(w0 + (kernel_w - 1) * dilation_w + 1, s.in_w),
+                    wb = first_inside(w0, dilation_w);
+      int64_t place = std::min(hb, s.in_h - 1) * s.in_w + std::min(wb, s.in_w - 1);
+      T best = -INFINITY;
+      for (int64_t i = hb; i < h1; i += dilation_h) {
+        for (int64_t j = wb; j < w1; j += dilation_w) {
+          const T value = x[i * s.in_w + j];
+          const bool take = (value > best) | (value != value);
+          best = take ? value : best;
+          place = take ? i * s.in_w + j : place;
+        }
+      }
+      *y++ = best;
+      if (indices) *indices++ = place;
     }
+  }
 }
 
+template <class T, int kStride>
+void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
+  MaximumRows<T, kStride> rows(s);
+  const int64_t in = s.in_h * s.in_w, out = rows.oh * rows.ow;
+  for (int64_t i = begin; i < end; ++i)
+    rows.plane(x + i * in, y + i * out, indices ? indices + i * out : nullptr);
+}
+
+// Planes [begin, end) of all.
 template <class T>
-void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
-  // As wide as T, so that both are in vectors of as many lanes.
-  using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-  const int64_t oh = s.out_h(), ow = s.out_w();
-  if (indices == nullptr || s.in_h * s.in_w > std::numeric_limits<Index>::max()) {
-    for (int64_t p = 0; p < oh; ++p)
-      maximum_row<T, int64_t>(s, p, x, y + p * ow, indices ? indices + p * ow : nullptr);
-    return;
-  }
-  Index* places = scratch<Index>(Scratch::kConvColumns, ow);
-  for (int64_t p = 0; p < oh; ++p) {
-    maximum_row<T, Index>(s, p, x, y + p * ow, places);
-    for (int64_t q = 0; q < ow; ++q) indices[p * ow + q] = places[q];
-  }
+void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
+  constexpr int64_t kMostBytes = 1 << 20;  // of a plane, which is copied
+  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
+  const bool fits = in * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
+  if (fits && s.p.stride[1] == 1) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
+  if (fits && s.p.stride[1] == 2 && !s.p.halves()) return maximum_rows<T, 2>(s, begin, end, x, y, indices);
+  const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
+  for (int64_t i = begin; i < end; ++i)
+    plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
 }
 
 Window adaptive_window(int64_t i, int64_t in, int64_t out) {
@@ -227,12 +292,8 @@ void avg_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
 
 template <class T>
 void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
-  const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
-  parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
-  });
+  parallel_for(s.planes, plane_grain(s.in_h * s.in_w),
+               [&](int64_t begin, int64_t end) { maximum_planes(s, begin, end, x, y, indices); });
 }
 
 template <class T>
