@@ -20,7 +20,8 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kPartPositions = 512;  // in the gradient of the input
+constexpr int64_t kPartPositions = 512;    // in the gradient of the input
+constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
 constexpr int64_t kEnoughTasks = 8;
 // Rows of the right operand packed at once: 72 KiB of floats with AVX-512.
 constexpr int64_t kDepthBlock = 576;
@@ -101,6 +102,40 @@ void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int6
   }
 }
 
+// dx of some channels of one group, from the panels of `images` images; w and dx as in channels_backward_input.
+template <class T>
+void input_gradient_block(const Conv2dShape& s, int64_t images, const T* panels, int64_t group, int64_t first,
+                          int64_t channels, const T* w, T* dx) {
+  const int64_t places = s.out_plane(), depth = s.group_out(), taps = s.kernel_size();
+  const int64_t here = std::min(channels, s.group_in() - first);
+  const Tiles tiles(images * places);
+  T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+  T* columns = scratch<T>(Scratch::kConvColumns, kColumns<T> * places);
+  T* planes = dx + (group * s.group_in() + first) * s.in_plane();
+  for (int64_t n = 0; n < images; ++n)
+    std::fill_n(planes + n * s.in_channels * s.in_plane(), here * s.in_plane(), T(0));
+  for (int64_t j = 0; j < here * taps; j += kColumns<T>) {
+    const int64_t wide = std::min(kColumns<T>, here * taps - j);
+    multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+      const T* from = w + ((group * depth + k) * s.group_in() + first) * taps + j;
+      for (int64_t i = 0; i < count; ++i, from += s.depth(), to += kColumns<T>) {
+        if (wide == kColumns<T>) {
+          store(to, load(from));
+          store(to + kLanes<T>, load(from + kLanes<T>));
+        } else {
+          std::copy_n(from, wide, to);
+        }
+      }
+    });
+    for (int64_t n = 0; n < images; ++n) {
+      transpose_exactly(places, wide, sums + n * places * kColumns<T>, kColumns<T>, columns, places);
+      for (int64_t i = 0; i < wide; ++i)
+        add_column(s, (j + i) % taps, columns + i * places,
+                   planes + (n * s.in_channels + (j + i) / taps) * s.in_plane());
+    }
+  }
+}
+
 bool few_positions(const Conv2dShape& s, int64_t most) {
   const int64_t positions = s.batch * s.out_plane();
   return positions > 0 && positions <= most;
@@ -162,117 +197,103 @@ void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bia
 
 template <class T>
 void channels_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
-  const int64_t places = s.out_plane(), depth = s.group_out(), taps = s.kernel_size();
+  const int64_t places = s.out_plane(), depth = s.group_out();
   // Parts of whole images, so that a part's sums for one block of columns stay in the cache.
   const int64_t part_images = std::clamp<int64_t>(kPartPositions / places, 1, s.batch),
                 parts = ceil_div(s.batch, part_images);
   const int64_t part_size = depth * Tiles(part_images * places).padded();
-  const Workspace<T> memory(parts * part_size);
-  T* panels = memory.data();
   const int64_t channels = std::min<int64_t>(s.group_in(), kColumns<T>),
                 blocks = ceil_div(s.group_in(), channels);
+  // So many parts at once that all threads have work.
+  const int64_t at_once = std::min(parts, ceil_div(2 * kEnoughTasks, blocks));
+  const Workspace<T> memory(at_once * part_size);
+  T* panels = memory.data();
   const auto images = [&](int64_t part) { return std::min(part_images, s.batch - part * part_images); };
   for (int64_t group = 0; group < s.p.groups; ++group) {
-    for (int64_t part = 0; part < parts; ++part) {
-      const Tiles tiles(images(part) * places);
-      for_depth(depth, [&](int64_t begin, int64_t end) {
-        T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
-        std::fill(line + tiles.count, line + tiles.padded() + 2 * kLanes<T>, T(0));
-        for (int64_t o = begin; o < end; ++o) {
-          for (int64_t n = 0; n < images(part); ++n)
-            std::copy_n(dy + (((part * part_images + n) * s.p.groups + group) * depth + o) * places, places,
-                        line + n * places);
-          put_entry(tiles, depth, o, end, line, panels + part * part_size);
+    for (int64_t first_part = 0; first_part < parts; first_part += at_once) {
+      const int64_t here_parts = std::min(at_once, parts - first_part);
+      for (int64_t part = first_part; part < first_part + here_parts; ++part) {
+        const Tiles tiles(images(part) * places);
+        for_depth(depth, [&](int64_t begin, int64_t end) {
+          T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
+          std::fill(line + tiles.count, line + tiles.padded() + 2 * kLanes<T>, T(0));
+          for (int64_t o = begin; o < end; ++o) {
+            for (int64_t n = 0; n < images(part); ++n)
+              std::copy_n(dy + (((part * part_images + n) * s.p.groups + group) * depth + o) * places, places,
+                          line + n * places);
+            put_entry(tiles, depth, o, end, line, panels + (part - first_part) * part_size);
+          }
+        });
+      }
+      parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t part = first_part + t / blocks;
+          input_gradient_block(s, images(part), panels + t / blocks * part_size, group, t % blocks * channels,
+                               channels, w, dx + part * part_images * s.in_channels * s.in_plane());
         }
       });
     }
-    parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        const int64_t part = t / blocks, first = t % blocks * channels,
-                      here = std::min(channels, s.group_in() - first);
-        const Tiles tiles(images(part) * places);
-        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
-        T* columns = scratch<T>(Scratch::kConvColumns, kColumns<T> * places);
-        T* planes = dx + ((part * part_images * s.p.groups + group) * s.group_in() + first) * s.in_plane();
-        for (int64_t n = 0; n < images(part); ++n)
-          std::fill_n(planes + n * s.in_channels * s.in_plane(), here * s.in_plane(), T(0));
-        for (int64_t j = 0; j < here * taps; j += kColumns<T>) {
-          const int64_t wide = std::min(kColumns<T>, here * taps - j);
-          multiply(tiles, depth, 0, depth, panels + part * part_size, sums,
-                   [&](int64_t k, int64_t count, T* to) {
-                     const T* from = w + ((group * depth + k) * s.group_in() + first) * taps + j;
-                     for (int64_t i = 0; i < count; ++i, from += s.depth(), to += kColumns<T>) {
-                       if (wide == kColumns<T>) {
-                         store(to, load(from));
-                         store(to + kLanes<T>, load(from + kLanes<T>));
-                       } else {
-                         std::copy_n(from, wide, to);
-                       }
-                     }
-                   });
-          for (int64_t n = 0; n < images(part); ++n) {
-            transpose_exactly(places, wide, sums + n * places * kColumns<T>, kColumns<T>, columns, places);
-            for (int64_t i = 0; i < wide; ++i)
-              add_column(s, (j + i) % taps, columns + i * places,
-                         planes + (n * s.in_channels + (j + i) / taps) * s.in_plane());
-          }
-        }
-      }
-    });
   }
 }
 
 template <class T>
 void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
-  const int64_t places = s.out_plane(), depth = s.batch * places;
+  const int64_t places = s.out_plane(), weights = s.out_channels * s.depth();
   const Tiles tiles(s.group_out());
-  const Workspace<T> memory(depth * tiles.padded());
+  const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
+  // The batch is summed chunk by chunk, which bounds the memory of the panels.
+  const int64_t image_bytes = places * tiles.padded() * static_cast<int64_t>(sizeof(T)),
+                chunk = std::clamp<int64_t>(kChunkBytes / image_bytes, 1, s.batch);
+  // With few blocks of columns, parts of a chunk are summed apart, and the parts are added in order.
+  const int64_t part_images = ceil_div(chunk, std::clamp<int64_t>(kEnoughTasks / blocks, 1, chunk)),
+                parts = ceil_div(chunk, part_images);
+  const Workspace<T> memory(chunk * places * tiles.padded()), others((parts - 1) * weights);
   T* panels = memory.data();
   const InputLine<T> lines(s, x);
-  const int64_t blocks = ceil_div(s.depth(), kColumns<T>);
-  // With few blocks of columns, parts of the batch are summed apart, and the parts are added in order.
-  const int64_t part_images = ceil_div(s.batch, std::clamp<int64_t>(kEnoughTasks / blocks, 1, s.batch)),
-                parts = ceil_div(s.batch, part_images), weights = s.out_channels * s.depth();
-  const Workspace<T> others((parts - 1) * weights);
-  for (int64_t group = 0; group < s.p.groups; ++group) {
-    const T* from = dy + group * s.group_out() * places;
-    parallel_for(tiles.tiles, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
-        for (int64_t n = 0; n < s.batch; ++n) {
-          T* to = panels + (t * depth + n * places) * tiles.rows;
-          transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
-          for (int64_t p = 0; here < tiles.rows && p < places; ++p)
-            std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
+  for (int64_t begin_image = 0; begin_image < s.batch; begin_image += chunk) {
+    const int64_t images = std::min(chunk, s.batch - begin_image), depth = images * places,
+                  here_parts = ceil_div(images, part_images);
+    for (int64_t group = 0; group < s.p.groups; ++group) {
+      const T* from = dy + (begin_image * s.out_channels + group * s.group_out()) * places;
+      parallel_for(tiles.tiles, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t first = t * tiles.rows, here = std::min(tiles.rows, s.group_out() - first);
+          for (int64_t n = 0; n < images; ++n) {
+            T* to = panels + (t * depth + n * places) * tiles.rows;
+            transpose(here, places, from + (n * s.out_channels + first) * places, places, to, tiles.rows);
+            for (int64_t p = 0; here < tiles.rows && p < places; ++p)
+              std::fill(to + p * tiles.rows + here, to + (p + 1) * tiles.rows, T(0));
+          }
         }
-      }
-    });
-    parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
-      constexpr int64_t kLine = kDepthBlock + kLanes<T>;
-      T* rows = scratch<T>(Scratch::kConvInput, kColumns<T> * kLine);
-      T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
-      for (int64_t t = begin; t < end; ++t) {
-        const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
-                      wide = std::min(kColumns<T>, s.depth() - first);
-        multiply(tiles, depth, part * part_images * places,
-                 std::min(depth, (part + 1) * part_images * places), panels, sums,
-                 [&](int64_t k, int64_t count, T* to) {
-                   for (int64_t i = 0; i < wide; ++i)
-                     make_line(s, lines, x, group, first + i, k, count, rows + i * kLine);
-                   transpose(wide, count, rows, kLine, to, kColumns<T>);
-                 });
-        T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) + group * s.group_out() * s.depth() +
-                first;
-        for (int64_t o = 0; o < s.group_out(); ++o)
-          std::copy_n(sums + o * kColumns<T>, wide, to + o * s.depth());
-      }
-    });
-  }
-  for (int64_t part = 1; part < parts; ++part) {
-    const T* from = others.data() + (part - 1) * weights;
-    parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dw[i] += from[i];
-    });
+      });
+      parallel_for(here_parts * blocks, 1, [&](int64_t begin, int64_t end) {
+        constexpr int64_t kLine = kDepthBlock + kLanes<T>;
+        T* rows = scratch<T>(Scratch::kConvInput, kColumns<T> * kLine);
+        T* sums = scratch<T>(Scratch::kConvOutput, tiles.padded() * kColumns<T>);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t part = t / blocks, first = t % blocks * kColumns<T>,
+                        wide = std::min(kColumns<T>, s.depth() - first);
+          multiply(
+              tiles, depth, part * part_images * places, std::min(depth, (part + 1) * part_images * places),
+              panels, sums, [&](int64_t k, int64_t count, T* to) {
+                for (int64_t i = 0; i < wide; ++i)
+                  make_line(s, lines, x, group, first + i, begin_image * places + k, count, rows + i * kLine);
+                transpose(wide, count, rows, kLine, to, kColumns<T>);
+              });
+          const bool add = part == 0 && begin_image > 0;
+          T* to = (part == 0 ? dw : others.data() + (part - 1) * weights) +
+                  group * s.group_out() * s.depth() + first;
+          for (int64_t o = 0; o < s.group_out(); ++o, to += s.depth())
+            for (int64_t i = 0; i < wide; ++i) to[i] = sums[o * kColumns<T> + i] + (add ? to[i] : T(0));
+        }
+      });
+    }
+    for (int64_t part = 1; part < here_parts; ++part) {
+      const T* from = others.data() + (part - 1) * weights;
+      parallel_for(weights, 16384, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) dw[i] += from[i];
+      });
+    }
   }
 }
 
