@@ -116,7 +116,7 @@ std::string curves_json(const std::vector<ReportedRun>& runs) {
         else if (axis.find(own) == std::string::npos)
           axis += " or " + own;
       }
-    panels.push_back({{"title", figure_title(quantity)},
+    panels.push_back({{"title", figure_title(quantity) + (quantity == "seconds" ? " per " + axis : "")},
                       {"share", is_share(quantity)},
                       {"axis", axis},
                       {"curves", curves}});

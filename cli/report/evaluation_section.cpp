@@ -29,9 +29,9 @@ std::string class_name(const Evaluation& e, int64_t number) {
 
 std::string matrix_table(const Evaluation& e) {
   std::string out =
-      "<div class=\"scroll\"><table class=\"confusion\">\n<caption>Rows: the true class; columns: the "
-      "prediction. "
-      "Colours show shares of the row.</caption>\n<thead><tr><th></th>";
+      "<div class=\"part\"><p class=\"note\">Rows: the true class; columns: the prediction. Colours show "
+      "shares of the row.</p>\n"
+      "<div class=\"scroll\"><table class=\"confusion\">\n<thead><tr><th></th>";
   for (const std::string& name : e.classes)
     out += "<th scope=\"col\"><span>" + html_escaped(name) + "</span></th>";
   out += "<th scope=\"col\" class=\"right\"><span>correct</span></th></tr></thead>\n<tbody>\n";
@@ -50,7 +50,7 @@ std::string matrix_table(const Evaluation& e) {
     out +=
         "<td class=\"right\">" + percent(static_cast<double>(e.count(label, label)) / total) + "</td></tr>\n";
   }
-  return out + "</tbody></table></div>\n";
+  return out + "</tbody></table></div></div>\n";
 }
 
 // White where a row has no images, black for the whole row: the style sheet inverts it on dark pages.
@@ -85,18 +85,17 @@ std::string most_frequent(const Evaluation& e) {
   if (pairs.size() > kMostConfusions) pairs.resize(kMostConfusions);
   if (pairs.empty()) return "";
   std::string out =
-      "<div class=\"scroll\"><table>\n<caption>The most frequent confusions</caption>\n<thead><tr><th "
-      "scope=\"col\">True class"
-      "</th><th scope=\"col\">Prediction</th><th scope=\"col\" class=\"number\">Images</th><th scope=\"col\" "
-      "class=\"number\">"
-      "Share of the class</th></tr></thead>\n<tbody>\n";
+      "<div class=\"part\"><p class=\"note\">The most frequent confusions, and their share of the class</p>\n"
+      "<div class=\"scroll\"><table class=\"overview\">\n<thead><tr><th scope=\"col\">True class</th>"
+      "<th scope=\"col\">Prediction</th><th scope=\"col\" class=\"number\">Images</th>"
+      "<th scope=\"col\" class=\"number\">Share</th></tr></thead>\n<tbody>\n";
   for (const Pair& pair : pairs)
     out += concat("<tr><td>", html_escaped(e.classes[pair.label]), "</td><td>",
                   html_escaped(e.classes[pair.predicted]), "</td><td class=\"number\">",
                   with_commas(pair.count), "</td><td class=\"number\">",
                   percent(static_cast<double>(pair.count) / static_cast<double>(images_of(e, pair.label))),
                   "</td></tr>\n");
-  return out + "</tbody></table></div>\n";
+  return out + "</tbody></table></div></div>\n";
 }
 
 std::string mistakes(const Evaluation& e) {
@@ -110,27 +109,29 @@ std::string mistakes(const Evaluation& e) {
     out += concat("<li><figure><img width=\"", m.width, "\" height=\"", m.height, "\" class=\"",
                   std::max(m.width, m.height) < Mistake::kMostSide ? "small" : "", "\" alt=\"Test image ",
                   m.index, "\" src=\"data:image/png;base64,", base64(m.png), "\"><figcaption><b>", predicted,
-                  "</b> ", percent(m.probability), "<br>is ", label, "<br><small>image ", m.index,
-                  "</small></figcaption></figure></li>\n");
+                  "</b> <span class=\"nowrap\">", percent(m.probability), "</span><br>is ", label,
+                  "<br><small>image ", m.index, "</small></figcaption></figure></li>\n");
   }
   return out + "</ul>\n";
 }
 
 }  // namespace
 
-std::string evaluation_section(const ReportedRun& run, std::size_t number) {
+std::string evaluation_section(const ReportedRun& run, std::size_t number, bool folded) {
   const Evaluation& e = run.evaluation;
-  std::string out = "<section>\n<h2>Predictions of " + run_label(run, number) + "</h2>\n";
-  if (!e.missing.empty())
-    return out + "<p class=\"note\">No confusion matrix and no mistakes: " + html_escaped(e.missing) +
-           "</p>\n</section>\n";
-  out += concat("<p>", with_commas(e.images), " test images of ", html_escaped(e.data), ": accuracy <b>",
-                percent(e.accuracy, 2), "</b>, loss <b>", fixed(e.loss, 4), "</b></p>\n");
-  if (e.classes.size() <= kMostInTable)
-    out += matrix_table(e);
-  else
-    out += "<div class=\"beside\">" + matrix_picture(e) + most_frequent(e) + "</div>\n";
-  return out + mistakes(e) + "</section>\n";
+  std::string out = concat("<section>\n<details class=\"whole\"", folded ? "" : " open",
+                           "><summary><h2>Predictions of ", run_label(run, number), "</h2></summary>\n");
+  if (e.missing.empty()) {
+    out += concat("<p>", with_commas(e.images), " test images of ", html_escaped(e.data), ": accuracy <b>",
+                  percent(e.accuracy, 2), "</b>, loss <b>", fixed(e.loss, 4), "</b></p>\n");
+    const bool few = e.classes.size() <= kMostInTable;
+    out += "<div class=\"beside\">" + (few ? matrix_table(e) : matrix_picture(e)) + most_frequent(e) +
+           "</div>\n";
+    out += mistakes(e);
+  } else {
+    out += "<p class=\"note\">No confusion matrix and no mistakes: " + html_escaped(e.missing) + "</p>\n";
+  }
+  return out + "</details>\n</section>\n";
 }
 
 }  // namespace tandem::cli

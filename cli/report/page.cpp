@@ -112,7 +112,7 @@ std::string run_label(const ReportedRun& run, std::size_t number) {
 std::string overview_section(const std::vector<ReportedRun>& runs) {
   const std::vector<std::string> figures = overview_figures(runs);
   std::string out =
-      "<section>\n<h2>Overview</h2>\n<div class=\"scroll\"><table class=\"wide\">\n<thead><tr>" +
+      "<section>\n<h2>Overview</h2>\n<div class=\"scroll\"><table class=\"wide overview\">\n<thead><tr>" +
       head("Run") + head("Model") + head("Data") + head("Epochs", "number");
   for (const std::string& name : figures) out += head(figure_title(name), "number");
   out += head("Training time", "number") + "</tr></thead>\n<tbody>\n";
@@ -195,7 +195,7 @@ std::string profile_section(const std::vector<ReportedRun>& runs) {
 }
 
 std::string report_page(const std::vector<ReportedRun>& runs, const std::string& written) {
-  std::string title = runs.size() == 1 ? runs[0].record.name : concat(runs.size(), " runs");
+  std::string title = runs.size() == 1 ? runs[0].record.name : concat("Comparison of ", runs.size(), " runs");
   const std::string script = kReportScript;
   Sha256 sum;
   sum.update(script.data(), script.size());
@@ -214,7 +214,7 @@ std::string report_page(const std::vector<ReportedRun>& runs, const std::string&
       html_escaped(title) + "</title>\n<style>\n" + kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" +
       html_escaped(title) + "</h1>\n";
   out += overview_section(runs) + curves_section() + configuration_section(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) out += evaluation_section(runs[i], i);
+  for (std::size_t i = 0; i < runs.size(); ++i) out += evaluation_section(runs[i], i, i > 0);
   out += profile_section(runs) + "<footer>" + html_escaped(written) + "</footer>\n</main>\n";
   out += "<script type=\"application/json\" id=\"curves-data\">" + json_in_html(curves_json(runs)) +
          "</script>\n";

@@ -26,7 +26,8 @@ std::string curves_section();
 /// What the script draws: the runs' names, and panels of curves.
 std::string curves_json(const std::vector<ReportedRun>& runs);
 std::string configuration_section(const std::vector<ReportedRun>& runs);
-std::string evaluation_section(const ReportedRun& run, std::size_t number);
+/// `folded`: only its heading is visible until it is opened.
+std::string evaluation_section(const ReportedRun& run, std::size_t number, bool folded);
 std::string profile_section(const std::vector<ReportedRun>& runs);
 
 /// The run's colour and name.

@@ -36,7 +36,7 @@ function ticks(low, high, count, least) {
   let step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough * 0.999);
   if (least) step = Math.max(step, least);
   const out = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) out.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) out.push(i * step || 0);   // not -0
   return {values: out, step};
 }
 
@@ -52,8 +52,9 @@ function scales(panel, width, height) {
   const to = log ? Math.log10 : v => v;
   let low = to(y0), high = to(y1);
   const pad = Math.max((high - low) * 0.06, Math.abs(high) * 1e-3, 1e-9);
-  low -= pad; high += pad;
-  if (panel.share) { low = Math.max(low, -0.01); high = Math.min(high, 1.01); }
+  low = !log && y0 >= 0 ? Math.max(0, low - pad) : low - pad;
+  high += pad;
+  if (panel.share) high = Math.min(high, 1.01);
   let labels;
   if (log) {
     labels = [];
@@ -139,10 +140,10 @@ function show(panel, at) {
     make(row, 'td', {class: 'number'}, format(curve.y[i], panel.share));
   }
   tip.hidden = false;
-  const room = panel.figure.clientWidth, offset = panel.svg.offsetLeft + s.x(x);
+  const room = panel.figure.clientWidth, offset = panel.holder.offsetLeft + s.x(x);
   const right = offset + 14 + tip.offsetWidth <= room - 4;
   tip.style.left = Math.max(4, right ? offset + 14 : offset - 14 - tip.offsetWidth) + 'px';
-  tip.style.top = panel.svg.offsetTop + 12 + 'px';
+  tip.style.top = panel.holder.offsetTop + 12 + 'px';
 }
 
 function point(panel, event) {

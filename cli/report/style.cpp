@@ -30,7 +30,7 @@ h3 { margin: 24px 0 8px; font-size: 15px; font-weight: 600; }
 section { margin-top: 28px; padding-top: 24px; border-top: 1px solid var(--line); }
 section:first-of-type { border-top: 0; padding-top: 0; margin-top: 18px; }
 p { margin: 0 0 12px; }
-.note, footer, small, caption, .axis { color: var(--soft); }
+.note, footer, small { color: var(--soft); }
 .note { font-size: 14px; }
 footer { margin-top: 32px; padding-top: 16px; border-top: 1px solid var(--line); font-size: 13px; }
 small { font-size: 12px; }
@@ -44,19 +44,24 @@ small { font-size: 12px; }
 .scroll { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
 table.wide { min-width: 60%; }
-caption { text-align: left; padding-bottom: 6px; font-size: 13px; }
 th, td { padding: 6px 16px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-size: 13px; white-space: nowrap; vertical-align: bottom; }
 tbody th { font-weight: 500; }
-td { overflow-wrap: anywhere; }
+td { overflow-wrap: anywhere; min-width: 84px; }
+.overview th, .overview td { white-space: nowrap; min-width: 0; }
+.nowrap { white-space: nowrap; }
 .number { text-align: right; white-space: nowrap; }
 .none { color: var(--soft); }
 .number small { display: block; }
 details { margin: 10px 0; }
 summary { cursor: pointer; color: var(--soft); padding: 2px 0; }
 summary .run { color: var(--text); }
-details[open] summary { margin-bottom: 8px; }
+details[open] > summary { margin-bottom: 8px; }
+section > details.whole { margin: 0; }
+.whole > summary { color: var(--text); }
+.whole > summary h2 { display: inline; }
+.whole[open] > summary { margin-bottom: 14px; }
 
 .legend { display: flex; flex-wrap: wrap; gap: 6px 18px; align-items: center; margin-bottom: 14px; font-size: 14px; }
 .legend label { display: inline-flex; align-items: center; cursor: pointer; max-width: 100%; overflow-wrap: anywhere; }
@@ -90,7 +95,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 }
 .tooltip b { display: block; margin-bottom: 2px; font-weight: 600; }
 .tooltip table { font-size: 13px; }
-.tooltip td { padding: 1px 12px 1px 0; border: 0; }
+.tooltip td { padding: 1px 12px 1px 0; border: 0; min-width: 0; }
 .tooltip td:last-child { padding-right: 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 
@@ -103,6 +108,8 @@ svg text { font-size: 12px; fill: var(--soft); }
 .confusion .hit { background: rgb(var(--hit) / calc(var(--share) * .5)); }
 .confusion .miss { background: rgb(var(--miss) / calc(var(--share) * .75)); }
 .beside { display: flex; flex-wrap: wrap; gap: 24px 32px; align-items: flex-start; }
+.part { max-width: 100%; min-width: 0; }
+.part > .note { margin-bottom: 8px; font-size: 13px; }
 .matrix { margin: 0; max-width: 420px; }
 .matrix img { width: min(400px, 100%); height: auto; image-rendering: pixelated; border: 1px solid var(--line); }
 .matrix figcaption { color: var(--soft); font-size: 13px; margin-top: 6px; }

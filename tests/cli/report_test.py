@@ -291,6 +291,8 @@ def test_in_browser(path):
             shown = browser.value("document.querySelector('.tooltip').innerText")
             check("the values under the pointer", browser.value(hidden) is False and "epoch 3" in shown and EVIL in shown and
                   f"{line['test_loss']:.5g}" in shown, shown)
+            tip = browser.value("(r => [r.left, r.right, r.top])(document.querySelector('.tooltip').getBoundingClientRect())")
+            check("beside the pointer", box[0] < tip[0] and tip[1] < box[0] + 0.98 * box[2] and box[1] < tip[2] < box[1] + box[3], (tip, box))
             browser.screenshot("tooltip")
             browser.value("document.querySelector('.panel svg').focus()")
             for _ in range(2):

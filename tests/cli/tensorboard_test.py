@@ -247,6 +247,13 @@ def test_folders_and_processes():
     check("two processes", run.returncode == 0 and len(glob.glob("events/events*")) == 1, run.stderr)
     found, line = scalars("events"), json.loads(open("two/metrics.jsonl").readline())
     check("figures of both", near(found["epoch/train_loss"][4], line["train_loss"]) and len(found["train/loss"]) >= 2, found)
+    for shards in ("0", "2"):  # without shards, the optimizer adds up the devices' gradients and does not keep the sum
+        run = subprocess.run([tandem, "train", "--model", "linear", "--data", "data", "--epochs", "1", "--out", f"s{shards}",
+                              "--devices", "cpu:0,cpu:1", "--shards", shards, "--tensorboard"], capture_output=True, text=True,
+                             timeout=120, env={**os.environ, "TANDEM_CPU_DEVICES": "2"})
+        tags = {tag for path in glob.glob(f"s{shards}/events*") for event in events(path) for tag in values(event)}
+        check(f"{shards} shards: whole gradients only", run.returncode == 0 and "parameters/fc.weight" in tags and
+              ("gradients/fc.weight" in tags) == (shards == "2"), (run.stderr, tags))
     open("file", "w").close()
     run = train("--epochs", "1", "--out", "bad", "--tensorboard", "file/x")
     check("a folder that cannot exist", run.returncode == 2 and "--tensorboard" in run.stderr and
