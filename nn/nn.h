@@ -33,6 +33,7 @@
 #include "tandem/nn/layers/unpooling.h"
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"
+#include "tandem/nn/moving_average.h"
 #include "tandem/nn/packed_sequence.h"
 #include "tandem/nn/parameter_list.h"
 #include "tandem/nn/sequential.h"

@@ -1,4 +1,4 @@
-// Gradient clipping; parameters as a vector.
+// Gradient clipping; parameters as a vector; moving averages.
 #include "tandem/nn/utils.h"
 
 #include <doctest/doctest.h>
@@ -8,6 +8,11 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/tensor_literal.h"
+#include "tandem/nn/files/archive.h"
+#include "tandem/nn/layers/batch_norm.h"
+#include "tandem/nn/layers/linear.h"
+#include "tandem/nn/moving_average.h"
+#include "tandem/nn/sequential.h"
 
 using namespace tandem;
 
@@ -49,4 +54,51 @@ TEST_CASE("parameters_to_vector and back") {
   CHECK(p[2].data_ptr<float>()[2] == 5);
   CHECK(p[2].requires_grad());
   CHECK_THROWS_AS(nn::utils::vector_to_parameters(arange(5, kFloat), p), Error);
+}
+
+TEST_CASE("ExponentialMovingAverage averages parameters and statistics") {
+  nn::Sequential net;
+  net->push_back(nn::Linear(2, 2));
+  net->push_back(nn::BatchNorm1d(2));
+  nn::ExponentialMovingAverage average(net, 0.75);
+  const auto values = net->state_dict();
+  const Tensor &weight = values["0.weight"], &mean = values["1.running_mean"],
+               &count = values["1.num_batches_tracked"];
+  double expected = 0;
+  NoGradGuard no_grad;
+  for (int step = 1; step <= 4; ++step) {
+    weight.fill_(step);
+    mean.fill_(10 * step);
+    count.fill_(step);
+    average.update();
+    expected = step == 1 ? 1 : 0.75 * expected + 0.25 * step;
+  }
+  const auto averages = average.state_dict();
+  CHECK(averages["0.weight"].allclose(full({2, 2}, expected)));
+  CHECK(averages["1.running_mean"].allclose(full({2}, 10 * expected)));
+  CHECK(averages["1.num_batches_tracked"].item<int64_t>() == 4);
+
+  weight[0][1].fill_(0.1);
+  const Tensor before = weight.clone();
+  {
+    const auto averaged = average.use();
+    CHECK(net[0]->as<nn::Linear>()->weight.equal(averages["0.weight"]));
+    CHECK_THROWS_WITH_AS(average.update(), doctest::Contains("has the averages"), Error);
+    CHECK_THROWS_WITH_AS(auto again = average.use(), doctest::Contains("already"), Error);
+  }
+  CHECK(weight.equal(before));
+
+  serialize::OutputArchive saved;
+  average.save(saved);
+  nn::ExponentialMovingAverage other(net, 0.75);
+  serialize::InputArchive archive(saved.tensors(), saved.metadata());
+  other.load(archive);
+  average.update();
+  other.update();
+  CHECK(other.updates() == 5);
+  for (const auto& item : average.state_dict()) CHECK(item.value().equal(other.state_dict()[item.key()]));
+  nn::Sequential small(nn::Linear(2, 1), nn::BatchNorm1d(1));
+  CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(small, 0.5).load(archive),
+                       doctest::Contains("0.weight differs"), Error);
+  CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(net, 1), doctest::Contains("decay 1"), Error);
 }
