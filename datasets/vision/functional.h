@@ -1,10 +1,11 @@
 // Functions on one image, [C, H, W] on the CPU: the deterministic parts of the transforms. Names and results as in
-// torchvision.transforms.functional on Pillow's images (resize: exactly Pillow's pixels) or on tensors (colours: within
-// one level). The results are new tensors, except that crop may return a view.
+// torchvision.transforms.functional on Pillow's images (resize, affine, rotate and levels: exactly Pillow's pixels) or on
+// tensors (colours: within one level). The results are new tensors, except that crop may return a view.
 //
 // All throw Error unless the image has three dimensions, none of them 0.
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #include "tandem/core/tensor.h"
 
@@ -33,6 +34,30 @@ Tensor center_crop(const Tensor& image, ImageSize size);
 Tensor pad(const Tensor& image, int64_t margin, double fill = 0);
 Tensor hflip(const Tensor& image);
 Tensor vflip(const Tensor& image);
+
+struct Affine {
+  double angle = 0;                         ///< degrees, clockwise
+  double translate_x = 0, translate_y = 0;  ///< pixels, to the right and down
+  double scale = 1;
+  double shear_x = 0, shear_y = 0;                       ///< degrees
+  optional<std::pair<double, double>> center = nullopt;  ///< x, y; default: the middle of the image
+};
+/// Moves the pixels of a uint8 image; those from outside are 0. Takes the nearest pixel. Throws Error on sides above 32767,
+/// a scale that is not positive, and numbers that are not finite.
+Tensor affine(const Tensor& image, const Affine& map);
+/// Rotates a uint8 image counter-clockwise around its middle; the size stays the same.
+Tensor rotate(const Tensor& image, double degrees);
+
+/// Levels of uint8 images. Keeps the upper `bits` of each level, 0 to 8.
+Tensor posterize(const Tensor& image, int64_t bits);
+/// Inverts the levels from `threshold` on.
+Tensor solarize(const Tensor& image, double threshold);
+/// Stretches the levels of each channel to 0 to 255.
+Tensor autocontrast(const Tensor& image);
+/// Spreads the levels of each channel so that all are about equally frequent.
+Tensor equalize(const Tensor& image);
+/// Factor 0 gives a smoothed image, 1 changes nothing. Throws Error on a negative factor.
+Tensor adjust_sharpness(const Tensor& image, double factor);
 
 /// Colours of uint8 images with 1 or 3 channels. Factor 1 changes nothing, 0 gives a black image, a grey one, or one
 /// without colours. Throws Error on other images and on a negative factor.

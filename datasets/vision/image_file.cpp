@@ -2,6 +2,7 @@
 #include "tandem/datasets/vision/image_file.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/error.h"
@@ -88,6 +89,13 @@ Pixels to_pixels(const Tensor& image, const char* function, int64_t most) {
 
 }  // namespace
 }  // namespace detail
+
+bool has_image_ending(std::string_view path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
 
 Tensor decode_image(std::string_view file, const std::string& name, const DecodeOptions& options) {
   const char* const expected = "expected a PNG or JPEG image";

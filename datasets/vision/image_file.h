@@ -35,6 +35,9 @@ Tensor decode_image(std::string_view file, const std::string& name, const Decode
 /// The same from a file.
 Tensor read_image(const std::string& path, const DecodeOptions& options = {});
 
+/// Whether the name ends with .jpg, .jpeg or .png, in any case.
+bool has_image_ending(std::string_view path);
+
 /// Whether JPEG files can be read and written: whether this was built with libjpeg.
 bool has_jpeg();
 

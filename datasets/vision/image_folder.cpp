@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_image(const fs::path& path) {
-  std::string ending = path.extension().string();
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
-}
-
 std::vector<std::string> subfolders(const std::string& root) {
   std::vector<std::string> out;
   for (const auto& entry : fs::directory_iterator(root))
@@ -36,7 +29,7 @@ std::vector<std::string> images_below(const fs::path& folder) {
        ++at) {
     check(at.depth() < kMostLevels, "ImageFolder: ", at->path().string(), ": folders are nested more than ",
           kMostLevels, " deep");
-    if (is_image(at->path()) && at->is_regular_file())
+    if (has_image_ending(at->path().native()) && at->is_regular_file())
       found.emplace_back(at->path().parent_path().string(), at->path().filename().string());
   }
   std::sort(found.begin(), found.end());

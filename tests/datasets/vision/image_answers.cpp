@@ -9,6 +9,7 @@
 #include "tandem/core/error.h"
 #include "tandem/datasets/vision/functional.h"
 #include "tandem/datasets/vision/image_file.h"
+#include "tandem/datasets/vision/rand_augment.h"
 
 using namespace tandem;
 using namespace tandem::vision;
@@ -30,6 +31,23 @@ Tensor answer(const std::string& function, const std::string& path, const std::v
   if (function == "brightness") return functional::adjust_brightness(image, number(0));
   if (function == "contrast") return functional::adjust_contrast(image, number(0));
   if (function == "saturation") return functional::adjust_saturation(image, number(0));
+  if (function == "affine")
+    return functional::affine(image, {.angle = number(0),
+                                      .translate_x = number(1),
+                                      .translate_y = number(2),
+                                      .scale = number(3),
+                                      .shear_x = number(4),
+                                      .shear_y = number(5)});
+  if (function == "rotate") return functional::rotate(image, number(0));
+  if (function == "posterize") return functional::posterize(image, static_cast<int64_t>(number(0)));
+  if (function == "solarize") return functional::solarize(image, number(0));
+  if (function == "autocontrast") return functional::autocontrast(image);
+  if (function == "equalize") return functional::equalize(image);
+  if (function == "sharpness") return functional::adjust_sharpness(image, number(0));
+  if (function == "rand_augment") {
+    RandomStream random({static_cast<uint64_t>(number(0)), 0});
+    return transforms::RandAugment(1, static_cast<int64_t>(number(1))).transformed(image, random);
+  }
   if (function == "hue") return functional::adjust_hue(image, number(0));
   fail("unknown function ", function);
 }

@@ -3,7 +3,7 @@
 
     pillow_test.py ANSWERS     ANSWERS is the program of image_answers.cpp
 
-Files read and images resized must be equal; a colour may differ by one level. Without Pillow and NumPy the test is
+Files read, images resized, turned or with other levels must be equal; a colour may differ by one level. Without Pillow and NumPy the test is
 skipped; without torchvision, the colours are. The last line is `N passed, N failed`.
 """
 import pathlib
@@ -19,6 +19,7 @@ except ImportError as error:
     sys.exit(77)
 try:
     import torch
+    from torchvision.transforms import InterpolationMode, autoaugment
     from torchvision.transforms import functional as F
 except ImportError:
     torch = None
@@ -113,6 +114,42 @@ def compare_colors(ask, count, path, image):
             count.compare(f"{name} {path.name} {number}", ask(name, path, number), theirs, most=1)
 
 
+def compare_changes(ask, count, path, image):
+    for angle, x, y, scale, shear_x, shear_y in ((0, 3, -5, 1, 0, 0), (33, 0, 0, 1, 0, 0), (-90, 2, 0, 1.5, 0, 0), (0, 0, 0, 1, 17, 0),
+                                                 (0, 0, 0, 1, 0, -16.7), (211, 4, 9, 0.7, 11, -8)):
+        theirs = F.affine(image, angle, [x, y], scale, [shear_x, shear_y])
+        numbers = (angle, x, y, scale, shear_x, shear_y)
+        count.compare(f"affine {path.name} {numbers}", ask("affine", path, *numbers), theirs)
+    for angle in (0, 9, -30, 77.5, 190):
+        count.compare(f"rotate {path.name} {angle}", ask("rotate", path, angle), F.rotate(image, angle))
+    for name, numbers in (("posterize", (1, 4, 7, 8)), ("solarize", (0, 77.3, 128, 255)), ("autocontrast", ((),)), ("equalize", ((),))):
+        for number in numbers:
+            number = () if number == () else (number,)
+            count.compare(f"{name} {path.name} {number}", ask(name, path, *number), getattr(F, name)(image, *number))
+    for factor in (0, 0.4, 1, 1.9):
+        count.compare(f"sharpness {path.name} {factor}", ask("sharpness", path, factor), F.adjust_sharpness(image, factor), most=1)
+
+
+def compare_rand_augment(ask, count, path, image):
+    """Each result is that of one of torchvision's operations, and each operation occurs in both directions."""
+    magnitude, signs = 12, (1, -1)
+    space = autoaugment.RandAugment()._augmentation_space(31, (image.height, image.width))
+    theirs = {}
+    for name, (values, signed) in space.items():
+        value = float(values[magnitude]) if values.ndim else 0.0
+        for sign in signs if signed else (1,):
+            out = autoaugment._apply_op(image, name, sign * value, InterpolationMode.NEAREST, None)
+            theirs[name, sign] = np.asarray(out).astype(int)
+    found = set()
+    for seed in range(250):
+        ours = ask("rand_augment", path, seed, magnitude).astype(int)
+        fits = {key for key, out in theirs.items() if np.abs(ours - out).max() <= 2}
+        if not fits:
+            count.compare(f"rand_augment {path.name}, seed {seed}", ours, theirs["Identity", 1])
+        found |= fits
+    count.compare(f"rand_augment: {sorted(theirs.keys() - found)} did not occur", np.array([[[len(found)]]]), np.array([[len(theirs)]]))
+
+
 def main():
     count = Count()
     with tempfile.TemporaryDirectory() as name:
@@ -129,6 +166,8 @@ def main():
         if torch:
             for name in ("rgb.png", "alpha.png"):
                 compare_colors(ask, count, made[name], Image.open(made[name]).convert("RGB"))
+                compare_changes(ask, count, made[name], Image.open(made[name]).convert("RGB"))
+            compare_rand_augment(ask, count, made["rgb.png"], Image.open(made["rgb.png"]).convert("RGB"))
         else:
             print("[skipped] colours: no torchvision")
             count.passed += 1

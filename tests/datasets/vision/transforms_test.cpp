@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/datasets/data.h"
+#include "tandem/datasets/vision/rand_augment.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -210,6 +212,26 @@ TEST_CASE("ColorJitter draws factors and orders") {
   CHECK(applied(ColorJitter(), image, 1).equal(image));
   CHECK_THROWS_WITH_AS(ColorJitter(0, 0, 0, 0.6), Contains("hue 0.6"), Error);
   CHECK_THROWS_AS(ColorJitter(-1), Error);
+}
+
+TEST_CASE("RandAugment draws changes by the sample's random numbers") {
+  const Tensor image = noise(3, 20, 24);
+  std::vector<Tensor> seen;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const Tensor out = applied(RandAugment(1, 15), image, seed);
+    CHECK(out.sizes() == image.sizes());
+    CHECK(applied(RandAugment(1, 15), image, seed).equal(out));
+    if (std::none_of(seen.begin(), seen.end(), [&](const Tensor& t) { return t.equal(out); }))
+      seen.push_back(out);
+  }
+  CHECK(seen.size() == 23);  // none, nine in two directions, four without a direction
+  CHECK(applied(RandAugment(0), image, 1).equal(image));
+  CHECK(applied(RandAugment(2, 30), noise(1, 5, 1), 3).sizes() == IntArrayRef{1, 5, 1});
+  CHECK_THROWS_WITH_AS(RandAugment(2, 31), Contains("magnitude 31 of 31 bins"), Error);
+  CHECK_THROWS_WITH_AS(functional::affine(image, {.scale = 0}), Contains("scale 0"), Error);
+  CHECK_THROWS_WITH_AS(functional::affine(image, {.shear_x = 90}), Contains("too far"), Error);
+  CHECK_THROWS_WITH_AS(functional::posterize(image, 9), Contains("0 to 8"), Error);
+  CHECK_THROWS_WITH_AS(functional::equalize(image.to(kFloat)), Contains("uint8"), Error);
 }
 
 TEST_CASE("conversion and normalisation") {
