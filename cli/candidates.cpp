@@ -4,9 +4,21 @@
 
 #include "tandem/cli/many_processes.h"
 #include "tandem/cli/terminal.h"
+#include "tandem/core/suggest.h"
 #include "tandem/core/usable_cores.h"
 
 namespace tandem::cli {
+
+namespace {
+
+void check_scaling(const std::string& scaling) {
+  const std::vector<std::string> known{"strong", "weak", "both"};
+  if (std::find(known.begin(), known.end(), scaling) == known.end())
+    throw UsageError(
+        concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
+}
+
+}  // namespace
 
 int64_t shards_of(const CompareOptions& o) {
   if (o.processes.empty() || o.shards > 0) return o.shards;
@@ -14,6 +26,7 @@ int64_t shards_of(const CompareOptions& o) {
 }
 
 void check_candidates(const CompareOptions& o) {
+  check_scaling(o.scaling);
   const std::size_t count = o.devices.size() + o.processes.size();
   if (count < 2)
     throw UsageError(

@@ -19,7 +19,7 @@ struct Candidate {
 
 /// The option's, or those of several processes.
 int64_t shards_of(const CompareOptions& o);
-/// Throws UsageError unless there are two or more, and each number of processes once.
+/// Throws UsageError unless there are two or more, and each number of processes once, and on an unknown --scaling.
 void check_candidates(const CompareOptions& o);
 /// Makes the teams, so every process calls this. Throws UsageError.
 std::vector<Candidate> candidates_of(const CompareOptions& o, const Team& team);

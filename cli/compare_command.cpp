@@ -4,9 +4,11 @@
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/augmentation.h"
 #include "tandem/cli/batches.h"
 #include "tandem/cli/candidates.h"
 #include "tandem/cli/comparison.h"
+#include "tandem/cli/frozen.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/load_data.h"
 #include "tandem/cli/many_processes.h"
@@ -19,7 +21,6 @@
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/parallel_for.h"
-#include "tandem/core/suggest.h"
 #include "tandem/core/usable_cores.h"
 
 namespace tandem::cli {
@@ -34,7 +35,7 @@ struct Contender {
   int logical = 1, threads = 1;  // logical CPU devices while it runs, and threads per device
   Recipe recipe;
   Generator generator;
-  data::ImageDataPair data;
+  ImageSetPair data;
   nn::Sequential model{nullptr};
   std::unique_ptr<Stepper> stepper;
   std::optional<Stream> side;
@@ -62,32 +63,24 @@ struct Setting {
   const CompareOptions& o;
   Recipe recipe;
   RunConfig config;
-  data::ImageDataPair data;
+  ImageSetPair data;
   ModelShape shape() const { return {config.input[0], config.input[1], config.input[2], config.class_count}; }
 };
 
-void check_scaling(const std::string& scaling) {
-  const std::vector<std::string> known{"strong", "weak", "both"};
-  if (std::find(known.begin(), known.end(), scaling) == known.end())
-    throw UsageError(
-        concat("--scaling ", scaling, ": expected strong, weak or both", did_you_mean(scaling, known)));
-}
-
 Setting load(const CompareOptions& o, const Terminal& terminal) {
-  Setting s{o, make_recipe(o.recipe), {}, {}};
+  Setting s{o, make_recipe_for(o.model, has_image_files(o.data), false, o.recipe), {}, {}};
   s.config = {.model = o.model, .data = o.data, .epochs = o.epochs, .recipe = s.recipe, .seed = o.seed};
   model_parameters(o.model, {});
-  LoadedData loaded = load_data(o.data, kImageSize, terminal);
+  LoadedData loaded = load_data(o.data, {.keep_files = changes_each_image(s.recipe)}, terminal);
   s.config.classes = loaded.classes;
   s.config.class_count = loaded.class_count;
   s.config.input = loaded.input();
   s.data = std::move(loaded.images);
-  data::ImageData& train = s.data.train;
-  if (o.images > train.images.size(0))
+  ImageSet& train = s.data.train;
+  if (o.images > train.count())
     throw UsageError(
-        concat("--images ", o.images, ": the number of training images is only ", train.images.size(0)));
-  if (o.images > 0)
-    train = {train.images.narrow(0, 0, o.images), train.labels.narrow(0, 0, o.images), train.classes};
+        concat("--images ", o.images, ": the number of training images is only ", train.count()));
+  if (o.images > 0) train = train.head(o.images);
   return s;
 }
 
@@ -95,6 +88,8 @@ nn::Sequential fresh_model(const Setting& s) {
   manual_seed(s.o.seed);
   nn::Sequential model = make_model(s.o.model, s.shape());
   initialise(*model, s.recipe);
+  freeze(s.o.model, model, s.recipe.freeze);
+  train_unfrozen(*model);
   return model;
 }
 
@@ -124,7 +119,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
               .measured = {}};
   c.recipe.batch_size = batch;
   if (!c.takes_part) return c;
-  check_parts(placement.team, s.data.train.images.size(0), batch, placement.shards);
+  check_parts(placement.team, s.data.train.count(), batch, placement.shards);
   const Turn turn(c);
   start_threads(c);
   Measured& m = c.measured;
@@ -137,7 +132,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
   m.threads = threads;
   m.weak = weak;
   m.batch = batch;
-  c.data = {placed(s.data.train, placement.root), placed(s.data.test, placement.root)};
+  c.data = {placed_for(s.recipe, s.data.train, placement.root), placed(s.data.test, placement.root)};
   c.model = fresh_model(s);
   c.stepper = make_stepper(c.model, c.recipe, placement, c.on_gpu() ? Timed::kNo : Timed::kHost);
   if (c.on_gpu() && c.data.train.images.is_cpu()) c.side.emplace(placement.root);
@@ -208,15 +203,16 @@ std::string sum_of_parameters(const nn::Module& model) {
 bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& bar) {
   const Turn turn(c);
   Stepper& stepper = *c.stepper;
-  c.model->train();
+  train_unfrozen(*c.model);
   stepper.start(0, 0);
   stepper.reset_timings();
   const double begun = seconds_now(), cpu_begun = cpu_seconds_now();
-  Batches loader(c.data.train, loading(c, o, number), c.side);
+  Batches loader(c.data.train, c.recipe, loading(c, o, number), c.side);
+  const int64_t steps = steps_in(c.recipe, loader.count());
   int64_t done = 0;
   for (auto batch = loader.next(); !batch.empty(); batch = loader.next(), ++done) {
-    stepper.set_lr(learning_rate(c.recipe, number * loader.count() + done, o.epochs * loader.count()));
-    stepper.step(batch);
+    stepper.set_lr(learning_rate(c.recipe, number * steps + done / c.recipe.accumulate, o.epochs * steps));
+    stepper.step(batch, place_in_group(c.recipe, done, c.data.train.count()));
     if (const int stop = stepper.agree({stop_signal, false}).stop; stop != 0) {
       stop_signal = stop;
       return false;
@@ -234,13 +230,16 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
   c.placement.team.sum(cpu);
   c.measured.cores.push_back(cpu.item<double>() / seconds);
   if (const auto* timings = stepper.timings(); timings != nullptr && !c.on_gpu()) add_timings(*timings, c);
-  c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
+  {
+    const auto averaged = stepper.with_average();
+    c.measured.accuracy = stepper.evaluate(c.data.test).accuracy;
+  }
   c.measured.parameters = sum_of_parameters(*c.model);
   if (c.placement.team.leads())
-    bar.print(concat(
-        c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
-        "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
-        with_commas(std::llround(static_cast<double>(c.data.train.images.size(0)) / seconds)), " images/s"));
+    bar.print(
+        concat(c.measured.label, c.measured.weak ? concat(" (", c.measured.batch, " images per step)") : "",
+               "  epoch ", number + 1, "/", o.epochs, "  ", fixed(seconds, 2), " s  ",
+               with_commas(std::llround(static_cast<double>(c.data.train.count()) / seconds)), " images/s"));
   std::fflush(stdout);
   return true;
 }
@@ -250,10 +249,10 @@ bool epoch(Contender& c, const CompareOptions& o, int64_t number, ProgressBar& b
 void time_phases(Contender& c, const Setting& s) {
   const Turn turn(c);
   const auto stepper = make_stepper(fresh_model(s), c.recipe, c.placement, Timed::kDevices);
-  Batches loader(c.data.train, loading(c, s.o, 0), c.side);
+  Batches loader(c.data.train, c.recipe, loading(c, s.o, 0), c.side);
   int64_t done = 0;
   for (auto batch = loader.next(); !batch.empty() && stop_signal == 0; batch = loader.next()) {
-    stepper->step(batch);
+    stepper->step(batch, place_in_group(c.recipe, done, c.data.train.count()));
     if (++done == kWarmUpSteps) stepper->reset_timings();
     if (done == kWarmUpSteps + kTimedSteps) break;
   }
@@ -265,7 +264,7 @@ Comparison comparison_of(const Setting& s, const std::vector<Contender>& contend
                  .data = printable(data_label(s.config)),
                  .recipe = describe(s.recipe),
                  .note = "",
-                 .images = s.data.train.images.size(0),
+                 .images = s.data.train.count(),
                  .epochs = s.o.epochs,
                  .shards = shards_of(s.o),
                  .seed = s.o.seed,
@@ -328,8 +327,7 @@ void measure(const Setting& s, std::vector<Contender>& contenders, int threads, 
   for (Contender& c : contenders) {  // start threads and allocate memory before anything is timed
     if (!c.takes_part) continue;
     const Turn turn(c);
-    const int64_t few = std::min<int64_t>(64, c.data.test.images.size(0));
-    c.stepper->evaluate({c.data.test.images.narrow(0, 0, few), c.data.test.labels.narrow(0, 0, few), 1});
+    c.stepper->evaluate(c.data.test.head(std::min<int64_t>(64, c.data.test.count())));
     if (c.on_gpu()) time_phases(c, s);
   }
   for (int64_t number = 0; number < s.o.epochs; ++number) {
@@ -363,7 +361,6 @@ int compare(const CompareOptions& o, const Team& team) {
   std::vector<Candidate> candidates;
   int threads = 0;
   team.together([&] {
-    check_scaling(o.scaling);
     check_candidates(o);
     if (!o.out.empty()) check_folder(o.out);
     candidates = candidates_of(o, team);

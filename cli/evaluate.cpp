@@ -1,6 +1,8 @@
 // Sums stay on the device until the end, so nothing synchronises in between.
 #include "tandem/cli/evaluate.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 
@@ -10,17 +12,21 @@ Tensor to_input(const Tensor& images) {
   return (images.dim() == 3 ? images.unsqueeze(1) : images).to(kFloat).div_(255);
 }
 
-Score evaluate(nn::Sequential& model, const data::ImageData& data, int64_t batch_size) {
+int64_t evaluation_batch(const std::vector<int64_t>& shape) {
+  return std::clamp<int64_t>(1000 * 1024 / (shape[1] * shape[2]), 16, 1000);
+}
+
+Score evaluate(nn::Sequential& model, const ImageSet& data, int64_t batch_size) {
   NoGradGuard guard;
   model->eval();
-  const int64_t count = data.images.size(0);
+  const int64_t count = data.count();
   const Device device = model->parameters().at(0).device();
   Tensor loss = zeros({}, TensorOptions(kDouble).device(optional<Device>(device)));
   Tensor correct = zeros({}, TensorOptions(kLong).device(optional<Device>(device)));
   for (int64_t at = 0; at < count; at += batch_size) {
     const int64_t size = std::min(batch_size, count - at);
     const Tensor labels = data.labels.narrow(0, at, size).to(device);
-    const Tensor output = model->forward(to_input(data.images.narrow(0, at, size).to(device)));
+    const Tensor output = model->forward(to_input(data.rows(at, size).to(device)));
     loss.add_(cross_entropy_loss(output, labels, {}, Reduction::Sum).to(kDouble));
     correct.add_((output.argmax(1) == labels).sum());
   }

@@ -44,9 +44,9 @@ data::DatasetFiles find_data(const std::string& name_or_folder, const Terminal& 
   }
 }
 
-std::string sum_of(const data::ImageDataPair& data) {
+std::string sum_of(const data::ImageData& train, const data::ImageData& test) {
   uLong sum = ::crc32(0, nullptr, 0);
-  for (const data::ImageData* part : {&data.train, &data.test})
+  for (const data::ImageData* part : {&train, &test})
     for (const Tensor& t : {part->images, part->labels}) {
       const Tensor sizes = tensor(t.sizes().vec(), kInt64);
       for (const Tensor& each : {sizes, t.contiguous()})
@@ -54,7 +54,7 @@ std::string sum_of(const data::ImageDataPair& data) {
     }
   char text[16];
   std::snprintf(text, sizeof text, "%08lx", static_cast<unsigned long>(sum));
-  return concat(data.train.images.size(0), "+", data.test.images.size(0), "-", text);
+  return concat(train.images.size(0), "+", test.images.size(0), "-", text);
 }
 
 bool is_data_name(const std::string& name) {

@@ -1,17 +1,17 @@
 #include "tandem/cli/load_data.h"
 
+#include <zlib.h>
+
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/numbers.h"
 #include "tandem/cli/options.h"
-#include "tandem/core/parallel_for.h"
 #include "tandem/datasets/vision/cifar.h"
-#include "tandem/datasets/vision/functional.h"
 #include "tandem/datasets/vision/image_folder.h"
 
 namespace tandem::cli {
@@ -63,49 +63,60 @@ std::string find_cifar(const Cifar& cifar) {
 }
 
 template <class Dataset>
-data::ImageData part_of(const Dataset& dataset) {
+ImageSet part_of(const Dataset& dataset) {
   const int64_t classes =
       dataset.targets().numel() == 0 ? 0 : dataset.targets().max().template item<int64_t>() + 1;
-  return {dataset.images(), dataset.targets(), classes};
+  return {{dataset.images(), dataset.targets(), classes}};
 }
 
 template <class Dataset>
-LoadedData cifar_data(const std::string& name, const std::string& folder, int64_t classes, Parts parts) {
+LoadedData cifar_data(const std::string& name, const std::string& folder, int64_t classes, bool both) {
   LoadedData out{.name = name, .folder = folder, .classes = {}, .class_count = classes, .images = {}};
   const Dataset test(folder, Dataset::Mode::kTest);
   out.images.test = part_of(test);
   out.classes = test.classes();
-  if (parts == Parts::kBoth) out.images.train = part_of(Dataset(folder));
+  if (both) out.images.train = part_of(Dataset(folder));
   return out;
 }
 
-// All images of a folder as uint8 [N, 3, size, size].
-data::ImageData pictures(const ImageFolder& files, int64_t size) {
-  const auto count = static_cast<int64_t>(files.samples().size());
-  Tensor images = empty({count, 3, size, size}, kByte);
-  std::vector<std::string> errors(files.samples().size());
-  parallel_for(count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      try {
-        images[i].copy_(read_picture(files.samples()[at].first, size, size, size));
-      } catch (const Error& error) {
-        errors[at] = error.what();
-      }
-    }
-  });
-  std::size_t broken = 0;
-  std::string first;
-  for (const std::string& error : errors) {
-    if (error.empty()) continue;
-    if (first.empty()) first = error;
-    ++broken;
-  }
-  check(broken == 0, first, broken > 1 ? concat(" (and ", broken - 1, " other broken images)") : "");
-  return {images, files.targets(), static_cast<int64_t>(files.classes().size())};
+// What the images in memory may take, in bytes.
+int64_t memory_limit() {
+  constexpr int64_t kMiB = 1 << 20;
+  const char* text = std::getenv("TANDEM_IMAGE_MEMORY");
+  if (text == nullptr || *text == 0) return 1024 * kMiB;
+  return parse_number("TANDEM_IMAGE_MEMORY", text, Range<int64_t>{0, 1 << 30}) * kMiB;
 }
 
-LoadedData folder_data(const std::string& name, int64_t size, Parts parts) {
+// The images of a folder, in memory unless they are too large or to be kept in files.
+ImageSet image_set(const ImageFolder& folder, int64_t size, bool keep_files) {
+  constexpr int64_t kMostChecked = 20000;
+  std::vector<std::string> paths;
+  for (const auto& sample : folder.samples()) paths.push_back(sample.first);
+  const auto files = std::make_shared<const ImageFiles>(std::move(paths), vision::ImageSize{size, size});
+  const Tensor positions = arange(files->count(), TensorOptions(Device(kCPU, 0)).dtype(kLong));
+  const auto classes = static_cast<int64_t>(folder.classes().size());
+  if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
+    return {{files->read(positions), folder.targets(), classes}, nullptr};
+  if (files->count() <= kMostChecked) files->check_all();
+  return {{positions, folder.targets(), classes}, files};
+}
+
+// The same wherever the folder is.
+std::string sum_of_files(const fs::path& root, const ImageFolder& train, const ImageFolder& test) {
+  uLong sum = ::crc32(0, nullptr, 0);
+  for (const ImageFolder* folder : {&train, &test})
+    for (const auto& [path, label] : folder->samples()) {
+      std::error_code error;
+      const std::string line = concat(fs::path(path).lexically_relative(root).string(), '\n',
+                                      fs::file_size(path, error), '\n', label, '\n');
+      sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(line.data()), line.size());
+    }
+  char text[16];
+  std::snprintf(text, sizeof text, "%08lx", static_cast<unsigned long>(sum));
+  return concat(train.samples().size(), "+", test.samples().size(), "-", text);
+}
+
+LoadedData folder_data(const std::string& name, const LoadOptions& o) {
   const fs::path root(name);
   const fs::path test_folder = there(root / "test") ? root / "test" : root / "val";
   check(there(test_folder), name, ": has a folder train, but neither test nor val");
@@ -116,19 +127,22 @@ LoadedData folder_data(const std::string& name, int64_t size, Parts parts) {
                  .folder = name,
                  .classes = train.classes(),
                  .class_count = static_cast<int64_t>(train.classes().size()),
-                 .images = {}};
-  out.images.test = pictures(test, size);
-  if (parts == Parts::kBoth) out.images.train = pictures(train, size);
+                 .images = {},
+                 .sum = sum_of_files(root, train, test)};
+  out.images.test = image_set(test, o.image_size, false);
+  if (o.train) out.images.train = image_set(train, o.image_size, o.keep_files);
   return out;
 }
 
-LoadedData idx_data(const std::string& name, const Terminal& terminal, Parts parts, std::FILE* out) {
-  const data::DatasetFiles files = find_data(name, terminal, out);
+LoadedData idx_data(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
+  const data::DatasetFiles files = find_data(name, terminal, o.out);
   LoadedData loaded{.name = name, .folder = files.folder, .classes = files.classes, .images = {}};
-  if (parts == Parts::kBoth)
-    loaded.images = read_image_data(files);
-  else
-    loaded.images.test = data::read_image_data(files.test_images, files.test_labels);
+  if (o.train) {
+    const data::ImageDataPair both = read_image_data(files);
+    loaded.images = {{both.train}, {both.test}};
+  } else {
+    loaded.images.test = {data::read_image_data(files.test_images, files.test_labels)};
+  }
   const int64_t labels = std::max(loaded.images.train.classes, loaded.images.test.classes);
   loaded.class_count = std::max(labels, static_cast<int64_t>(files.classes.size()));
   return loaded;
@@ -136,33 +150,32 @@ LoadedData idx_data(const std::string& name, const Terminal& terminal, Parts par
 
 }  // namespace
 
-std::vector<int64_t> LoadedData::input() const {
-  const Tensor& test = images.test.images;
-  if (test.dim() == 3) return {1, test.size(1), test.size(2)};
-  return {test.size(1), test.size(2), test.size(3)};
+namespace {
+LoadedData loaded_from(const std::string& name, const LoadOptions& o, const Terminal& terminal) {
+  if (name == kCifar10.name) return cifar_data<CIFAR10>(name, find_cifar(kCifar10), 10, o.train);
+  if (name == kCifar100.name) return cifar_data<CIFAR100>(name, find_cifar(kCifar100), 100, o.train);
+  if (has_image_files(name)) return folder_data(name, o);
+  if (!is_data_name(name)) {
+    if (const std::string ten = folder_of(kCifar10, name); !ten.empty())
+      return cifar_data<CIFAR10>(name, ten, 10, o.train);
+    if (const std::string hundred = folder_of(kCifar100, name); !hundred.empty())
+      return cifar_data<CIFAR100>(name, hundred, 100, o.train);
+  }
+  return idx_data(name, o, terminal);
+}
+}  // namespace
+
+bool has_image_files(const std::string& name) {
+  const fs::path folder(name);
+  return !is_data_name(name) && folder_of(kCifar10, folder).empty() && folder_of(kCifar100, folder).empty() &&
+         there(folder / "train") && !there(folder / "train-images-idx3-ubyte");
 }
 
-Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t height, int64_t width) {
-  const Tensor image = vision::read_image(path);
-  const vision::ImageSize scaled =
-      vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, shorter_side);
-  return vision::functional::center_crop(vision::functional::resize(image, scaled), {height, width});
-}
-
-LoadedData load_data(const std::string& name, int64_t size, const Terminal& terminal, Parts parts,
-                     std::FILE* out) {
+LoadedData load_data(const std::string& name, const LoadOptions& options, const Terminal& terminal) {
   try {
-    if (name == kCifar10.name) return cifar_data<CIFAR10>(name, find_cifar(kCifar10), 10, parts);
-    if (name == kCifar100.name) return cifar_data<CIFAR100>(name, find_cifar(kCifar100), 100, parts);
-    if (!is_data_name(name)) {
-      if (const std::string ten = folder_of(kCifar10, name); !ten.empty())
-        return cifar_data<CIFAR10>(name, ten, 10, parts);
-      if (const std::string hundred = folder_of(kCifar100, name); !hundred.empty())
-        return cifar_data<CIFAR100>(name, hundred, 100, parts);
-      if (there(fs::path(name) / "train") && !there(fs::path(name) / "train-images-idx3-ubyte"))
-        return folder_data(name, size, parts);
-    }
-    return idx_data(name, terminal, parts, out);
+    LoadedData loaded = loaded_from(name, options, terminal);
+    if (loaded.sum.empty() && options.train) loaded.sum = sum_of(loaded.images.train, loaded.images.test);
+    return loaded;
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {

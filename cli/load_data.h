@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "tandem/cli/image_set.h"
+#include "tandem/cli/options.h"
 #include "tandem/cli/terminal.h"
-#include "tandem/datasets/image_data.h"
 
 namespace tandem::cli {
 
@@ -14,23 +15,29 @@ struct LoadedData {
   std::string folder;  ///< where the files are
   std::vector<std::string> classes;
   int64_t class_count = 0;
-  data::ImageDataPair images;  ///< uint8 [N, H, W] or [N, 3, H, W]
+  ImageSetPair images;  ///< uint8 [N, H, W] or [N, 3, H, W], or files
 
   /// Channels, height, width.
-  std::vector<int64_t> input() const;
+  std::vector<int64_t> input() const { return images.test.shape(); }
+  /// A fingerprint: of all images and labels, or of the names, sizes and labels of their files.
+  std::string sum{};
 };
 
-enum class Parts { kBoth, kTest };
+struct LoadOptions {
+  int64_t image_size = kImageSize;  ///< of the images that are made of files
+  bool train = true;                ///< load the training images, too
+  bool keep_files = false;          ///< leave training images that are in files there
+  std::FILE* out = stdout;          ///< for the progress of a download
+};
+
+/// Whether load_data finds a folder of image files there.
+bool has_image_files(const std::string& name_or_folder);
 
 /// Reads fashion-mnist, mnist, cifar10, cifar100, a folder with the files of one of them, or a folder with the subfolders
 /// train and test (or val), which have a folder of PNG and JPEG files for each class. These images are resized until their
-/// shorter side has `size` pixels, and cropped to a square. Downloads with a progress bar printed to `out`. Throws
-/// UsageError if the data set is not found or is broken.
-LoadedData load_data(const std::string& name_or_folder, int64_t size, const Terminal& terminal,
-                     Parts parts = Parts::kBoth, std::FILE* out = stdout);
-
-/// An image file as uint8 [3, height, width]: resized until its shorter side has `shorter_side` pixels, and cropped. Throws
-/// Error that names the file.
-Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t height, int64_t width);
+/// shorter side has image_size pixels, and cropped to a square; they stay in files if they would take more than 1 GiB, or
+/// the MiB that $TANDEM_IMAGE_MEMORY says. All files are read once, to find broken ones, unless there are very many.
+/// Throws UsageError if the data set is not found or is broken.
+LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options, const Terminal& terminal);
 
 }  // namespace tandem::cli

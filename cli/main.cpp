@@ -105,8 +105,8 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--recipe", r.name,
                 "source: plain SGD as published; best: AdamW with a cosine schedule; images: SGD with "
                 "momentum, a cosine schedule "
-                "and augmentation, the default of published models. The options below override parts of it")
-      ->capture_default_str();
+                "and augmentation. The options below override parts of it")
+      ->default_str("source, of published models images");
   add_number(c, "--batch-size", r.batch_size, kBatchSizes,
              "images per step; source: 256, best: 64, images: 128");
   add_number(
@@ -121,9 +121,25 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init,
                 "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
-  c->add_option("--augment", r.augment,
-                "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of "
-                "their size");
+  c->add_option(
+      "--augment", r.augment,
+      "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "
+      "size; resized-crop: cut out rectangles of any size, the default of the recipe images for image files; "
+      "randaugment: also two random changes of shape and colour");
+  add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMostAccumulated},
+             "batches whose gradients are added before each step, as if --batch-size were as many times as "
+             "large; default: 1");
+  add_number(c, "--clip", r.clip, Range<double>{0, 1e9, true},
+             "scale the gradients down to this norm, taken of all of them together, if it is larger");
+  add_number(c, "--ema", r.ema, Range<double>{0, 1},
+             "below 1: also keep a moving average of parameters and running statistics with this decay per "
+             "step, such as 0.999; it is evaluated, and saved as the run's model");
+  c->add_option(
+       "--freeze", r.freeze,
+       "parameters that do not train: names of parameters or layers, separated by commas, with * for "
+       "any text; or all-but-head: all but the last layer. A frozen batch normalisation also uses and "
+       "keeps its running statistics")
+      ->type_name("PATTERN");
 }
 
 constexpr const char* kTrainable =
@@ -157,6 +173,11 @@ void add_train(CLI::App& app, TrainOptions& o) {
   add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
             "passes over the training images; --resume can raise it, unless the schedule is cosine");
   add_recipe(c, o.recipe);
+  add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMostEpochs},
+             "stop when this many epochs have not improved the test accuracy");
+  c->add_option("--keep", o.recipe.keep,
+                "last: the run's model is that of the last epoch; best: of the epoch with the highest test "
+                "accuracy; all: of the last one, and that of every epoch is kept in epochs/. Default: last");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
             "random seed of parameters and batch order; the same seed produces bitwise identical results");
   add_known(c, "--threads", o.threads, kThreads,
@@ -350,7 +371,8 @@ int run(int argc, char** argv) {
   c->add_option("DIR", eval.folder, "folder of the run")->required();
   c->add_option("--data", eval.data, "data set to use instead of the run's");
   c->add_option("--device", eval.device, "device to use; default: the best available");
-  add_known(c, "--batch-size", eval.batch_size, kBatchSizes, "images per step");
+  add_number(c, "--batch-size", eval.batch_size, kBatchSizes,
+             "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
   add_known(c, "--threads", eval.threads, kThreads, "CPU threads; 0: all cores");
   c->add_flag("--json", eval.json, "print one line of JSON");
   ReportOptions report;

@@ -144,11 +144,9 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
   return make_model(name, shape);
 }
 
-namespace {
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model) {
   return is_published(name) ? model->named_children()["net"] : model.ptr();
 }
-}  // namespace
 
 void start_from(const std::string& name, const nn::Sequential& model,
                 const OrderedDict<std::string, Tensor>& weights) {

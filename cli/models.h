@@ -38,6 +38,8 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
 /// another number of classes. Throws Error that lists missing and unexpected names and other shapes.
 void start_from(const std::string& name, const nn::Sequential& model,
                 const OrderedDict<std::string, Tensor>& weights);
+/// The network in a model: without the normalisation of a published one.
+std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model);
 /// What to save of a model for other programs: of a published model, the names of its state dict in Python.
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model);
 

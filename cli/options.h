@@ -16,7 +16,7 @@ class UsageError : public Error {
 };
 
 inline constexpr int64_t kImageSize = 224;  ///< of image files, unless another one is asked for
-inline constexpr int64_t kMostShards = 4096, kMostEpochs = 1'000'000'000;
+inline constexpr int64_t kMostShards = 4096, kMostEpochs = 1'000'000'000, kMostAccumulated = 1'000'000;
 
 struct TrainOptions {
   std::string model = "lenet";
@@ -62,7 +62,7 @@ struct EvalOptions {
   std::string folder;
   std::string data;  ///< empty: the run's
   std::string device;
-  int64_t batch_size = 1000;
+  int64_t batch_size = 0;  ///< 0: as many as train evaluates at a time
   int threads = 0;
   bool json = false;
 };

@@ -7,14 +7,15 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/image.h"
+#include "tandem/cli/image_set.h"
 #include "tandem/cli/json.h"
-#include "tandem/cli/load_data.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/weight_files.h"
+#include "tandem/datasets/vision/image_file.h"
 #include "tandem/models/published.h"
 #include "tandem/nn/init.h"
 
@@ -95,10 +96,8 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
     }
     std::vector<std::string> found;
     for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-      std::string ending = entry.path().extension().string();
-      for (char& c : ending)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-      if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") found.push_back(entry.path().string());
+      const std::string file = entry.path().string();
+      if (vision::has_image_ending(file)) found.push_back(file);
     }
     if (found.empty()) throw UsageError(concat(path, ": a folder without PNG and JPEG files"));
     std::sort(found.begin(), found.end());

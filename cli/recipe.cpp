@@ -4,9 +4,10 @@
 #include <numbers>
 
 #include "tandem/autograd/grad_mode.h"
-#include "tandem/autograd/ops.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/terminal.h"
 #include "tandem/core/suggest.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
@@ -27,10 +28,16 @@ void each_entry(R& r, O& o, F&& f) {
   f("momentum", r.momentum, o.momentum);
   f("weight-decay", r.weight_decay, o.weight_decay);
   f("label-smoothing", r.label_smoothing, o.label_smoothing);
+  f("accumulate", r.accumulate, o.accumulate);
+  f("clip", r.clip, o.clip);
+  f("ema", r.ema, o.ema);
+  f("freeze", r.freeze, o.freeze);
+  f("patience", r.patience, o.patience);
+  f("keep", r.keep, o.keep);
 }
 
 Recipe named(const std::string& name) {
-  if (name == "source") return {};
+  if (name.empty() || name == "source") return {};
   if (name == "best")
     return {.optimizer = "adamw",
             .schedule = "cosine",
@@ -66,7 +73,8 @@ void check_recipe(const Recipe& r) {
   one_of("optimizer", r.optimizer, {"sgd", "adamw"});
   one_of("schedule", r.schedule, {"constant", "cosine"});
   one_of("init", r.init, {"normal", "default"});
-  one_of("augment", r.augment, {"none", "flip", "crop"});
+  one_of("augment", r.augment, {"none", "flip", "crop", "resized-crop", "randaugment"});
+  one_of("keep", r.keep, {"last", "best", "all"});
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -78,6 +86,11 @@ void check_recipe(const Recipe& r) {
         ": expected 0 or more");
   check(r.label_smoothing >= 0 && r.label_smoothing < 1, "--label-smoothing ", r.label_smoothing,
         ": expected a number from 0 to below 1");
+  check(r.accumulate >= 1 && r.accumulate <= kMostAccumulated, "--accumulate ", r.accumulate,
+        ": expected 1 to ", kMostAccumulated);
+  check(r.clip >= 0 && r.clip <= 1e9, "--clip ", r.clip, ": expected 0 or more");
+  check(r.ema >= 0 && r.ema < 1, "--ema ", r.ema, ": expected a number from 0 to below 1");
+  check(r.patience >= 0 && r.patience <= kMostEpochs, "--patience ", r.patience, ": expected 0 or more");
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
@@ -92,11 +105,22 @@ Recipe make_recipe(const RecipeOptions& options) {
   return r;
 }
 
+Recipe make_recipe_for(const std::string& model, bool image_files, bool weights, RecipeOptions options) {
+  if (options.name.empty() && is_published(model)) {
+    options.name = "images";
+    if (weights && !options.lr) options.lr = 0.01;  // keeps what the weights have learned
+  }
+  if (options.name == "images" && image_files && !options.augment) options.augment = "resized-crop";
+  return make_recipe(options);
+}
+
 void check_same(const RecipeOptions& options, const Recipe& recipe) {
   each_entry(recipe, options, [](const char* name, const auto& value, const auto& option) {
-    if (option.has_value() && *option != value)
-      throw UsageError(
-          concat("--", name, " ", *option, ": the resumed run was started with ", value, "; leave it out"));
+    if (!option.has_value() || *option == value) return;
+    std::string was = concat(value);
+    if (was.empty()) was = "none";
+    throw UsageError(
+        concat("--", name, " ", *option, ": the resumed run was started with ", was, "; leave it out"));
   });
 }
 
@@ -126,6 +150,12 @@ std::string describe(const Recipe& r) {
   if (r.weight_decay != 0) text += concat(", weight decay ", r.weight_decay);
   if (r.label_smoothing != 0) text += concat(", label smoothing ", r.label_smoothing);
   if (r.augment != "none") text += ", augmentation " + r.augment;
+  if (r.accumulate > 1) text += concat(", ", r.accumulate, " batches per step");
+  if (r.clip > 0) text += concat(", gradient norm at most ", r.clip);
+  if (r.ema > 0) text += concat(", moving average ", r.ema);
+  if (!r.freeze.empty()) text += concat(", frozen ", r.freeze);
+  if (r.patience > 0) text += ", patience " + counted(r.patience, "epoch", "epochs");
+  if (r.keep != "last") text += ", keeps " + r.keep;
   return text;
 }
 
@@ -151,27 +181,6 @@ double learning_rate(const Recipe& r, int64_t step, int64_t steps) {
   if (r.schedule == "constant") return r.lr;
   const double part = static_cast<double>(step) / static_cast<double>(steps);
   return r.lr * (1 + std::cos(std::numbers::pi * part)) / 2;
-}
-
-namespace {
-// Pads with zeros and cuts out a rectangle of the same size, per image.
-Tensor shifted(const Tensor& images) {
-  const int64_t n = images.size(0), c = images.size(1), h = images.size(2), w = images.size(3);
-  const int64_t y = std::max<int64_t>(1, h / 8), x = std::max<int64_t>(1, w / 8);
-  const TensorOptions index = TensorOptions(images.device()).dtype(kLong);
-  const Tensor rows = randint(0, 2 * y + 1, {n, 1}, index) + arange(h, index);
-  const Tensor columns = randint(0, 2 * x + 1, {n, 1}, index) + arange(w, index);
-  return constant_pad_nd(images, {x, x, y, y})
-      .gather(2, rows.view({n, 1, h, 1}).expand({n, c, h, w + 2 * x}))
-      .gather(3, columns.view({n, 1, 1, w}).expand({n, c, h, w}));
-}
-}  // namespace
-
-Tensor augmented(const Recipe& r, const Tensor& images) {
-  if (r.augment == "none") return images;
-  const Tensor mirrored = rand({images.size(0), 1, 1, 1}, TensorOptions(images.device())) < 0.5;
-  const Tensor flipped = where(mirrored, images.flip({3}), images);
-  return r.augment == "crop" ? shifted(flipped) : flipped;
 }
 
 }  // namespace tandem::cli

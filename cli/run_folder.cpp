@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tandem/cli/curve_svg.h"
+#include "tandem/cli/early_stopping.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 // The format number changes whenever the entries change.
 constexpr const char* kFormatName = "tandem-run-";
-constexpr int64_t kFormat = 3;
+constexpr int64_t kFormat = 4;
 
 Json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
@@ -118,7 +119,7 @@ std::string checkpoint_path(const std::string& folder) {
 }
 
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
-                     const nn::Sequential& model, const optim::Optimizer& optimizer) {
+                     const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept) {
   serialize::OutputArchive all, parameters, state;
   model->save(parameters);
   optimizer.save(state);
@@ -127,6 +128,13 @@ void save_checkpoint(const std::string& folder, const RunConfig& config, const P
   all.write("progress", json_text(to_json(progress)));
   all.write("model", parameters);
   all.write("optimizer", state);
+  if (kept.average != nullptr) {
+    serialize::OutputArchive average;
+    kept.average->save(average);
+    all.write("average", average);
+  }
+  if (kept.best != nullptr)
+    for (const auto& item : *kept.best) all.write("best." + item.key(), item.value());
   all.save_to(checkpoint_path(folder));
 }
 
@@ -155,13 +163,22 @@ Checkpoint load_checkpoint(const std::string& folder) {
     Checkpoint out{config_from_json(parse_json(entry("config"))),
                    progress_from_json(parse_json(entry("progress"))),
                    {},
+                   {},
+                   {},
                    {}};
     all.read("model", out.model);
     all.read("optimizer", out.optimizer);
+    all.read("average", out.average);
+    all.read("best", out.best);
     return out;
   } catch (const std::exception& error) {
     fail(path, ": ", error.what());
   }
+}
+
+serialize::InputArchive& Checkpoint::result() {
+  if (!best.keys().empty()) return best;
+  return average.keys().empty() ? model : average;
 }
 
 void check_run_folder(const std::string& wanted) {
@@ -170,7 +187,7 @@ void check_run_folder(const std::string& wanted) {
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
                             ", or choose another folder"));
-  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors"})
+  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"})
     if (fs::exists(fs::symlink_status(base / file, error)))
       throw UsageError(concat("--out ", wanted, ": contains ", file,
                               " but no run to continue with --resume; choose another folder"));
@@ -197,12 +214,21 @@ std::string make_run_folder(const std::string& wanted, const std::string& name) 
   }
 }
 
+std::string epoch_path(const std::string& folder, int64_t epoch) {
+  const fs::path base = fs::path(folder) / "epochs";
+  std::error_code error;
+  fs::create_directory(base, error);
+  check(!error, shown(base.string()), ": ", error.message());
+  return (base / concat(epoch, ".safetensors")).string();
+}
+
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress) {
   const fs::path base(folder);
   write_file_atomically((base / "config.json").string(), json_text(to_json(config), 2) + "\n");
   std::string lines;
   Curves curves{.title = config.model + " on " + data_label(config),
-                .note = concat(describe(config.recipe), ", seed ", config.seed)};
+                .note = concat(describe(config.recipe), ", seed ", config.seed,
+                               out_of_patience(config.recipe, progress.history) ? ", stopped early" : "")};
   for (const Json& line : progress.history) {
     lines += json_text(line) + "\n";
     curves.train_loss.push_back(get_entry<double>(line, "train_loss"));

@@ -1,7 +1,8 @@
-// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors.
+// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors, and with --keep all
+// epochs/N.safetensors, the model after each epoch.
 //
-// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer
-// and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
+// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with --ema
+// the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
 // far. The other files are regenerated from it, so they agree with it however a run ended.
 #pragma once
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "tandem/cli/recipe.h"
 #include "tandem/nn/files/archive.h"
+#include "tandem/nn/moving_average.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
@@ -50,6 +52,15 @@ struct Checkpoint {
   RunConfig config;
   Progress progress;
   serialize::InputArchive model, optimizer;  ///< empty in a run that has not started
+  serialize::InputArchive average, best;     ///< empty if the run does not keep them
+  /// The model that the run has trained: the best, the average, or the model.
+  serialize::InputArchive& result();
+};
+
+/// What a run may keep beside its model.
+struct Kept {
+  const nn::ExponentialMovingAverage* average = nullptr;
+  const OrderedDict<std::string, Tensor>* best = nullptr;  ///< state dict after the best epoch
 };
 
 /// The data's name for display: the known name, or the last component of the folder.
@@ -58,7 +69,7 @@ std::string data_label(const RunConfig& config);
 std::string checkpoint_path(const std::string& folder);
 /// Atomic. Throws Error.
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
-                     const nn::Sequential& model, const optim::Optimizer& optimizer);
+                     const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept);
 /// Throws Error if the folder has no checkpoint file.
 void check_checkpoint(const std::string& folder);
 /// Throws Error, which names the file, if the checkpoint is missing or broken.
@@ -69,6 +80,9 @@ void check_run_folder(const std::string& wanted);
 /// Creates the folder for a new run: `wanted`, or a new numbered one under runs/. Throws UsageError on
 /// failure.
 std::string make_run_folder(const std::string& wanted, const std::string& name);
+
+/// "FOLDER/epochs/3.safetensors"; creates its folder.
+std::string epoch_path(const std::string& folder, int64_t epoch);
 
 /// Writes config.json, metrics.jsonl and curve.svg for a checkpoint, each atomically.
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "tandem/cli/options.h"
 #include "tandem/core/atomic_file.h"
@@ -63,6 +64,16 @@ void remove_leftovers(const std::string& folder) {
   for (const char* file :
        {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg"})
     remove_leftovers_of((std::filesystem::path(folder) / file).string());
+  std::error_code error;
+  std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
+    const std::string name = entry.path().filename().string();
+    if (const auto end = name.find(".safetensors."); name.starts_with('.') && end != std::string::npos)
+      epochs.insert(name.substr(1, end - 1) + ".safetensors");
+  }
+  for (const std::string& file : epochs)
+    remove_leftovers_of((std::filesystem::path(folder) / "epochs" / file).string());
 }
 
 }  // namespace tandem::cli

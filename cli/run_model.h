@@ -11,6 +11,6 @@ Checkpoint run_of(const std::string& folder);
 nn::Sequential model_of_run(Checkpoint& checkpoint, Device device);
 
 /// The run's test images, or those of another data set with the same image size and no further labels. Throws UsageError.
-data::ImageData test_images(const LoadedData& loaded, const RunConfig& config);
+ImageSet test_images(const LoadedData& loaded, const RunConfig& config);
 
 }  // namespace tandem::cli

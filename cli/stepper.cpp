@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/augmentation.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parameter_server.h"
@@ -14,10 +15,39 @@ namespace tandem::cli {
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
     : model_(std::move(model)), recipe_(recipe) {
   model_->to(root);
-  optimizer_ = make_optimizer(recipe, model_->parameters());
+  std::vector<Tensor> trained;
+  for (const Tensor& p : model_->parameters())
+    if (p.requires_grad()) trained.push_back(p);
+  optimizer_ = make_optimizer(recipe, trained);
+  if (recipe.ema > 0) average_.emplace(model_, recipe.ema);
   const TensorOptions here{root};
   loss_sum_ = full({}, 0.0, here.dtype(kDouble));
   correct_ = full({}, 0, here.dtype(kLong));
+}
+
+void Stepper::step(const std::vector<Tensor>& batch, const GroupPlace& place) {
+  add_batch(batch, place);
+  if (place.last && average_) average_->update();
+}
+
+std::unique_ptr<nn::ExponentialMovingAverage::Use> Stepper::with_average() {
+  return average_ ? std::make_unique<nn::ExponentialMovingAverage::Use>(*average_) : nullptr;
+}
+
+Tensor Stepper::loss_of(const Tensor& output, const Tensor& labels) const {
+  return cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, recipe_.label_smoothing);
+}
+
+// In the order of the parameters, whatever the devices.
+void Stepper::clip_gradients() {
+  if (recipe_.clip == 0) return;
+  NoGradGuard no_grad;
+  std::vector<Tensor> gradients, norms;
+  for (const Tensor& p : optimizer_->parameters())
+    if (p.grad().defined()) gradients.push_back(p.grad().detach());
+  for (const Tensor& g : gradients) norms.push_back(g.norm(2).to(kDouble));
+  const Tensor scale = (recipe_.clip / (stack(norms).norm(2) + 1e-6)).clamp_max(1).to(kFloat);
+  for (Tensor& g : gradients) g.mul_(scale);
 }
 
 void Stepper::set_lr(double lr) {
@@ -31,10 +61,6 @@ void Stepper::start(double loss_sum, int64_t correct) {
 
 namespace {
 
-Tensor loss_of(const Recipe& recipe, const Tensor& output, const Tensor& labels) {
-  return cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, recipe.label_smoothing);
-}
-
 Tensor count_correct(const Tensor& output, const Tensor& labels) {
   return (output.argmax(1) == labels).sum();
 }
@@ -43,21 +69,35 @@ class OneDevice final : public Stepper {
  public:
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
       : Stepper(model, recipe, device),
-        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels); },
+        step_([this](const Tensor& images, const Tensor& labels) { train_on(images, labels, {}); },
               {optimizer_.get()}, cuda::CapturedStepOptions().say_changes(false)) {
     step_.watch(*model_);
   }
-  void step(const std::vector<Tensor>& batch) override { step_(batch); }
-  Score evaluate(const data::ImageData& data) override { return cli::evaluate(model_, data, 1000); }
+  Score evaluate(const ImageSet& data) override {
+    return cli::evaluate(model_, data, evaluation_batch(data.shape()));
+  }
 
  private:
+  // A captured step replaces the gradients, so it cannot add to those of other batches.
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    const Device root = loss_sum_.device();
+    const Tensor images = batch[0].to(root), labels = batch[1].to(root);
+    if (recipe_.accumulate == 1)
+      step_(images, labels);
+    else
+      train_on(images, labels, place);
+  }
+
   // On a GPU the whole step is captured, so nothing here may read a value back to the host.
-  void train_on(const Tensor& images, const Tensor& labels) {
-    optimizer_->zero_grad();
+  void train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
+    if (place.first) optimizer_->zero_grad();
     const Tensor output = model_->forward(augmented(recipe_, images));
-    const Tensor loss = loss_of(recipe_, output, labels);
-    loss.backward();
-    optimizer_->step();
+    const Tensor loss = loss_of(output, labels);
+    (place.alone() ? loss : loss * place.share).backward();
+    if (place.last) {
+      clip_gradients();
+      optimizer_->step();
+    }
     NoGradGuard guard;
     loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
     correct_.add_(count_correct(output, labels));
@@ -84,17 +124,12 @@ class ByServer final : public Stepper {
     exchange_.emplace(team_, placement.shards > 0 ? placement.shards / team_.size() + 1 : devices);
   }
 
-  void step(const std::vector<Tensor>& batch) override {
-    const parallel::StepResult result =
-        server_.step(*optimizer_, batch[0], batch[1],
-                     [this](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
-                       const Tensor output = net.forward(augmented(recipe_, images));
-                       count(output.detach(), labels);
-                       return loss_of(recipe_, output, labels);
-                     });
-    if (exchange_) return report(result, batch[1].size(0));
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    const parallel::StepResult result = backward(batch, place);
+    if (exchange_) return report(result, batch[1].size(0), place);
     NoGradGuard guard;
-    const auto images = static_cast<double>(batch[1].size(0));
+    const auto images =
+        static_cast<double>(batch[1].size(0)) / place.share;  // the losses have been multiplied
     for (std::size_t i = 0; i < result.losses.size();
          ++i)  // in the order of the pieces, whatever the devices
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
@@ -113,14 +148,14 @@ class ByServer final : public Stepper {
   int64_t images_pending() const override { return pending_; }
 
   // One row per image, summed on the root, so the sums do not depend on the devices. Processes take turns.
-  Score evaluate(const data::ImageData& data) override {
-    const int64_t count = data.images.size(0);
-    const Tensor sums = zeros({(count + 999) / 1000, 2}, kDouble);
+  Score evaluate(const ImageSet& data) override {
+    const int64_t count = data.count(), most = evaluation_batch(data.shape());
+    const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
     for (int64_t k = 0; k < sums.size(0); ++k) {
       if (k % team_.size() != team_.rank()) continue;
-      const int64_t at = 1000 * k, size = std::min<int64_t>(1000, count - at);
+      const int64_t at = most * k, size = std::min(most, count - at);
       const Tensor rows = server_.evaluate(
-          {data.images.narrow(0, at, size), data.labels.narrow(0, at, size)},
+          {data.rows(at, size), data.labels.narrow(0, at, size)},
           [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
             const Tensor output = net.forward(to_input(piece[0]));
             const Tensor losses = cross_entropy_loss(output, piece[1], {}, Reduction::None);
@@ -161,6 +196,28 @@ class ByServer final : public Stepper {
   }
 
  private:
+  // Forward and backward; after the last batch of a group also the optimizer's step, in one pass with the sum of the
+  // gradients if nothing comes between them.
+  parallel::StepResult backward(const std::vector<Tensor>& batch, const GroupPlace& place) {
+    const auto loss = [this, &place](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
+      const Tensor output = net.forward(augmented(recipe_, images));
+      count(output.detach(), labels);
+      const Tensor mean = loss_of(output, labels);
+      return place.alone() ? mean : mean * place.share;
+    };
+    if (place.alone() && recipe_.clip == 0) return server_.step(*optimizer_, batch[0], batch[1], loss);
+    std::optional<parallel::ServerCore::NoSync> more;
+    if (!place.last) more.emplace(server_);
+    parallel::StepResult result = server_.backward(batch, loss);
+    if (!place.last) return result;
+    {
+      const DeviceGuard guard(server_.root());
+      clip_gradients();
+    }
+    server_.update(*optimizer_);
+    return result;
+  }
+
   // Runs on the device's thread, the only one that accesses its counter.
   void count(const Tensor& output, const Tensor& labels) {
     NoGradGuard guard;
@@ -170,9 +227,9 @@ class ByServer final : public Stepper {
   }
 
   // Keeps the figures of a step for agree().
-  void report(const parallel::StepResult& result, int64_t images) {
+  void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
     report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>());
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / place.share);
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
       Tensor(part).zero_();

@@ -1,12 +1,15 @@
 // The tool's training step, on one device or with a parameter server on several, and its running sums.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "tandem/cli/accumulation.h"
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/recipe.h"
 #include "tandem/cli/step_exchange.h"
+#include "tandem/nn/moving_average.h"
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/server_core.h"
 
@@ -16,10 +19,15 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  /// Trains on {images, labels}, which are on the root: this process's part of the batch.
-  virtual void step(const std::vector<Tensor>& batch) = 0;
+  /// Adds the gradients of {images, labels}: this process's part of the batch. After the last batch of a group, changes the
+  /// parameters, and updates the average.
+  void step(const std::vector<Tensor>& batch, const GroupPlace& place = {});
   /// Evaluates in evaluation mode, on all devices of all processes, which call this together.
-  virtual Score evaluate(const data::ImageData& data) = 0;
+  virtual Score evaluate(const ImageSet& data) = 0;
+  /// The moving average of the model; null without --ema.
+  nn::ExponentialMovingAverage* average() { return average_ ? &*average_ : nullptr; }
+  /// While the result is alive, the model has the averages, if there are any.
+  [[nodiscard]] std::unique_ptr<nn::ExponentialMovingAverage::Use> with_average();
   /// Sets the number of steps already taken, on which the pieces' random numbers depend.
   virtual void set_steps(int64_t) {}
   /// To be called after each step. Returns what some process has wished, after the step before if there are several.
@@ -41,15 +49,21 @@ class Stepper {
 
  protected:
   Stepper(nn::Sequential model, const Recipe& recipe, Device root);
+  virtual void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) = 0;
+  /// The mean loss of some images.
+  Tensor loss_of(const Tensor& output, const Tensor& labels) const;
+  /// Scales the gradients until the norm of all of them together is at most recipe.clip, without waiting for the device.
+  void clip_gradients();
   nn::Sequential model_;
   Recipe recipe_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;  // of the parameters that train
+  std::optional<nn::ExponentialMovingAverage> average_;
   Tensor loss_sum_, correct_;  // on the root, never reallocated, so sums stay bitwise reproducible
 };
 
 enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
 
-/// A stepper for a model, which it moves to the root. With timing, it uses a server even on one device.
+/// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a server even on one device.
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe,
                                       const Placement& placement, Timed timed = Timed::kNo);
 

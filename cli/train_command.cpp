@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "tandem/cli/augmentation.h"
+#include "tandem/cli/early_stopping.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/load_data.h"
@@ -98,45 +100,37 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
   return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
 }
 
-Recipe recipe_of(const TrainOptions& o) {
-  RecipeOptions recipe = o.recipe;
-  if (is_published(o.model) && !was_given(o, "recipe")) {
-    recipe.name = "images";
-    if (!o.weights.empty() && !recipe.lr) recipe.lr = 0.01;  // keeps what the weights have learned
-  }
-  return make_recipe(recipe);
-}
-
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
   Checkpoint checkpoint;
-  checkpoint.config = {.model = o.model,
-                       .data = lasting_name(o.data),
-                       .epochs = o.epochs,
-                       .recipe = recipe_of(o),
-                       .seed = o.seed,
-                       .data_sum = "",
-                       .shards = shards_of(o, team)};
+  checkpoint.config = {
+      .model = o.model,
+      .data = lasting_name(o.data),
+      .epochs = o.epochs,
+      .recipe = make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe),
+      .seed = o.seed,
+      .data_sum = "",
+      .shards = shards_of(o, team)};
   model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
 }
 
-data::ImageDataPair load_images(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
-  const int64_t size = c.input.empty() ? o.image_size : c.input[1];
-  LoadedData loaded = load_data(c.data, size, terminal);
+ImageSetPair load_images(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+  const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
+                            .keep_files = changes_each_image(c.recipe)};
+  LoadedData loaded = load_data(c.data, options, terminal);
   const std::vector<int64_t> input = loaded.input();
-  const std::string sum = sum_of(loaded.images);
-  check(c.data_sum.empty() || (c.input == input && c.data_sum == sum), c.data,
+  check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
         ": not the data that the run was started with");
   c.input = input;
-  c.data_sum = sum;
+  c.data_sum = loaded.sum;
   c.data_folder = loaded.folder;
   c.classes = loaded.classes;
   c.class_count = loaded.class_count;
   return std::move(loaded.images);
 }
 
-data::ImageDataPair read_data(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+ImageSetPair read_data(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
   try {
     return load_images(o, c, terminal);
   } catch (const Error& error) {
@@ -175,18 +169,23 @@ void record(const Placement& placement, RunConfig& c) {
   c.root = placement.root.str();
 }
 
-void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& trainer,
-              const std::string& folder, const Placement& placement) {
+void announce(const TrainOptions& o, const ImageSetPair& data, Trainer& trainer, const std::string& folder,
+              const Placement& placement) {
   const RunConfig& c = trainer.config();
-  int64_t parameters = 0;
-  for (const Tensor& p : trainer.model()->parameters()) parameters += p.numel();
-  std::printf("model    %s, %s parameters\n", c.model.c_str(), with_commas(parameters).c_str());
+  int64_t parameters = 0, trained = 0;
+  for (const Tensor& p : trainer.model()->parameters()) {
+    parameters += p.numel();
+    if (p.requires_grad()) trained += p.numel();
+  }
+  std::printf("model    %s, %s parameters%s\n", c.model.c_str(), with_commas(parameters).c_str(),
+              trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
   if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
-  std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)\n",
-              printable(data_label(c)).c_str(), with_commas(data.train.images.size(0)).c_str(),
-              with_commas(data.test.images.size(0)).c_str(), static_cast<long long>(c.input[1]),
+  std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)%s\n",
+              printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
+              with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
               static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
-              printable(c.data_folder).c_str());
+              printable(c.data_folder).c_str(),
+              data.train.files != nullptr ? ", files read in each epoch" : "");
   std::printf("device   %s, %s, %s\n", described(placement).c_str(),
               describe_devices(placement.devices).c_str(), counted(o.workers, "worker", "workers").c_str());
   std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
@@ -197,15 +196,27 @@ void announce(const TrainOptions& o, const data::ImageDataPair& data, Trainer& t
 }
 
 void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
+  trainer.take_result();
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               exported(trainer.config().model, trainer.model()));
   LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
   for (const Json& line : trainer.progress().history)
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  std::printf("test accuracy %s after %s; results are in %s\n",
-              fixed(plot.values.empty() ? 0.0 : plot.values.back(), 4).c_str(),
-              counted(trainer.progress().epoch, "epoch", "epochs").c_str(), printable(folder).c_str());
+  const std::vector<Json>& history = trainer.progress().history;
+  const Recipe& recipe = trainer.config().recipe;
+  const int64_t best = best_epoch(history);
+  const bool of_best = recipe.keep == "best" && best > 0;
+  if (out_of_patience(recipe, history)) std::printf("%s\n", reason_to_stop(history).c_str());
+  std::printf("test accuracy %s after %s%s; results are in %s\n",
+              fixed(plot.values.empty() ? 0.0
+                    : of_best           ? plot.values[static_cast<std::size_t>(best - 1)]
+                                        : plot.values.back(),
+                    4)
+                  .c_str(),
+              counted(of_best ? best : trainer.progress().epoch, "epoch", "epochs").c_str(),
+              of_best ? concat(", the best of ", trainer.progress().epoch).c_str() : "",
+              printable(folder).c_str());
 }
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
@@ -215,7 +226,7 @@ struct Prepared {
   std::optional<RunLock> lock;
   Checkpoint checkpoint;
   Placement placement;
-  data::ImageDataPair data;
+  ImageSetPair data;
 };
 
 void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
@@ -232,10 +243,10 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
-    check_parts(team, p.data.train.images.size(0), c.recipe.batch_size, c.shards);
+    check_parts(team, p.data.train.count(), c.recipe.batch_size, c.shards);
     const DeviceGuard guard(p.placement.root);
     manual_seed(c.seed);
-    p.data.train = placed(p.data.train, p.placement.root);
+    p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
     p.data.test = placed(p.data.test, p.placement.root);
     check_workers(o.workers);
   });

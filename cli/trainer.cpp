@@ -4,10 +4,13 @@
 
 #include <filesystem>
 
+#include "tandem/cli/early_stopping.h"
+#include "tandem/cli/frozen.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/weight_files.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/profile.h"
+#include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
 
@@ -17,6 +20,13 @@ ModelShape shape_of(const RunConfig& c) { return {c.input[0], c.input[1], c.inpu
 
 [[noreturn]] void broken(const Error& error) {
   throw UsageError(concat("--resume: broken checkpoint: ", error.what()));
+}
+
+OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
+  OrderedDict<std::string, Tensor> out("Tensor");
+  for (const auto& item : model.state_dict())
+    out.insert(item.key(), item.value().to(Device(kCPU, 0)).clone());
+  return out;
 }
 
 nn::Sequential model_of(const Checkpoint& checkpoint) {
@@ -31,7 +41,7 @@ nn::Sequential model_of(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
+Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data,
                  const Terminal& terminal)
     : options_(options),
       checkpoint_(std::move(checkpoint)),
@@ -41,6 +51,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::Ima
       model_(model_of(checkpoint_)) {
   initialise(*model_, checkpoint_.config.recipe);
   if (!options_.weights.empty()) load_weights();
+  freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
   const Device root = options_.placement.root;
   if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
@@ -55,9 +66,16 @@ void Trainer::load_weights() try {
 }
 
 void Trainer::restore() try {
-  const int64_t images = data_.train.images.size(0), size = checkpoint_.config.recipe.batch_size;
-  const int64_t batches = (images + size - 1) / size;
-  check(checkpoint_.progress.batch <= batches, "batch ", checkpoint_.progress.batch, " of ", batches);
+  const Recipe& recipe = checkpoint_.config.recipe;
+  const int64_t batches = (data_.train.count() + recipe.batch_size - 1) / recipe.batch_size;
+  const int64_t batch = checkpoint_.progress.batch;
+  check(batch <= batches, "batch ", batch, " of ", batches);
+  check(batch % recipe.accumulate == 0 || batch == batches, "batch ", batch, " is within a step of ",
+        recipe.accumulate, " batches");
+  if (recipe.keep == "best" && !checkpoint_.progress.history.empty()) {
+    model_->load(checkpoint_.best);
+    best_ = copy_of(*model_);
+  }
   model_->load(checkpoint_.model);
   optim::Optimizer& optimizer = stepper_->optimizer();
   std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
@@ -65,7 +83,8 @@ void Trainer::restore() try {
   optimizer.load(checkpoint_.optimizer);
   // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
-  stepper_->set_steps(checkpoint_.progress.epoch * batches + checkpoint_.progress.batch);
+  if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
+  stepper_->set_steps(checkpoint_.progress.epoch * batches + batch);
   default_generator().set_current_seed(checkpoint_.progress.random_seed);
   default_generator().set_offset(checkpoint_.progress.random_offset);
 } catch (const Error& error) {
@@ -77,7 +96,8 @@ bool Trainer::run(const std::string& folder) {
   saved_ = place_of(checkpoint_.progress);
   save();
   write_files();
-  while (checkpoint_.progress.epoch < checkpoint_.config.epochs) {
+  const Progress& p = checkpoint_.progress;
+  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config.recipe, p.history)) {
     if (!epoch()) {
       save();
       bar_.clear();
@@ -93,7 +113,7 @@ bool Trainer::epoch() {
   const profiler::Record span("epoch", "train");
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
-  Batches loader(data_.train,
+  Batches loader(data_.train, c.recipe,
                  {.batch_size = c.recipe.batch_size,
                   .shuffle = true,
                   .workers = options_.workers,
@@ -104,27 +124,31 @@ bool Trainer::epoch() {
                   .part = options_.placement.team.part(options_.placement.shards)},
                  side_);
   double begun = seconds_now();
-  model_->train();
-  const int64_t batches = loader.count();
-  for (std::vector<Tensor> batch = loader.next(); !batch.empty(); batch = loader.next()) {
+  train_unfrozen(*model_);
+  const int64_t batches = loader.count(), steps = steps_in(c.recipe, batches);
+  Wish wish;
+  for (std::vector<Tensor> batch = next(loader); !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
-    const int64_t step = p.epoch * batches + p.batch;
-    stepper_->set_lr(learning_rate(c.recipe, step, c.epochs * batches));
+    const GroupPlace place = place_in_group(c.recipe, p.batch, data_.train.count());
+    stepper_->set_lr(
+        learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
-    stepper_->step(batch);
-    p.images += std::min(c.recipe.batch_size, data_.train.images.size(0) - p.batch * c.recipe.batch_size);
+    stepper_->step(batch, place);
+    p.images += std::min(c.recipe.batch_size, data_.train.count() - p.batch * c.recipe.batch_size);
     ++p.batch;
-    const Wish wish =
+    const Wish heard =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
+    wish = {std::max(wish.stop, heard.stop), wish.save || heard.save};
     show(batches, begun);
     if (observer_ != nullptr) guarded([&] { observer_->after_step(p, *stepper_); });
-    if (wish.stop == 0 && !wish.save) continue;
+    if (!place.last || (wish.stop == 0 && !wish.save)) continue;  // gradients are not part of a checkpoint
     p.seconds += seconds_now() - begun;
     if (wish.stop != 0) {
       stop_signal = wish.stop;
       return false;
     }
     save();
+    wish = {};
     begun = seconds_now();
   }
   collect();
@@ -141,7 +165,7 @@ void Trainer::show(int64_t batches, double begun) {
   const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
   const auto counted = static_cast<double>(p.images - stepper_->images_pending());
   const double rate = images / std::max(seconds, 1e-9);
-  const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.images.size(0)) - images;
+  const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.count()) - images;
   bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
              .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
              .fields = training_fields({.loss = p.loss_sum / counted,
@@ -156,28 +180,63 @@ void Trainer::collect() {
   checkpoint_.progress.correct = stepper_->correct();
 }
 
+// A file of images may have become unreadable since the run has started.
+std::vector<Tensor> Trainer::next(Batches& loader) const try {
+  return loader.next();
+} catch (const std::exception& error) {
+  if (data_.train.files == nullptr) throw;
+  fail(error.what(), "; the checkpoint of ", saved_, " is intact: continue with tandem train --resume ",
+       options_.folder);
+}
+
+// The line of metrics.jsonl for the epoch that has ended.
+Json Trainer::figures(const Score& test) const {
+  const Progress& p = checkpoint_.progress;
+  const double images = static_cast<double>(p.images);
+  return {{"epoch", p.epoch + 1},
+          {"train_loss", p.loss_sum / images},
+          {"train_accuracy", static_cast<double>(p.correct) / images},
+          {"test_loss", test.loss},
+          {"test_accuracy", test.accuracy},
+          {"seconds", p.seconds},
+          {"images_per_second", images / std::max(p.seconds, 1e-9)},
+          {"device", names_of(options_.placement.devices)},
+          {"processes", options_.placement.team.size()}};
+}
+
+// Called while the model has the values that have been evaluated.
+void Trainer::keep(const Score& test) {
+  Progress& p = checkpoint_.progress;
+  const RunConfig& c = checkpoint_.config;
+  p.history.push_back(figures(test));
+  if (c.recipe.keep == "best" && best_epoch(p.history) == p.epoch + 1) best_ = copy_of(*model_);
+  if (c.recipe.keep == "all" && leads())
+    guarded([&] {
+      serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_));
+    });
+}
+
 void Trainer::end_epoch() {
   const profiler::Record span("end of epoch", "train");
   Progress& p = checkpoint_.progress;
-  const Score test = stepper_->evaluate(data_.test);
-  const double images = static_cast<double>(p.images);
-  const double loss = p.loss_sum / images, accuracy = static_cast<double>(p.correct) / images;
-  p.history.push_back({{"epoch", p.epoch + 1},
-                       {"train_loss", loss},
-                       {"train_accuracy", accuracy},
-                       {"test_loss", test.loss},
-                       {"test_accuracy", test.accuracy},
-                       {"seconds", p.seconds},
-                       {"images_per_second", images / std::max(p.seconds, 1e-9)},
-                       {"device", names_of(options_.placement.devices)},
-                       {"processes", options_.placement.team.size()}});
+  Score test;
+  {
+    const auto averaged = stepper_->with_average();
+    test = stepper_->evaluate(data_.test);
+    keep(test);
+  }
+  Json& said = p.history.back();
+  const bool stops = out_of_patience(checkpoint_.config.recipe, p.history);
+  if (stops) said["stopped_early"] = reason_to_stop(p.history);
   const std::string line =
-      concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ", fixed(loss, 4),
-             "  accuracy ", fixed(accuracy, 4), "   test loss ", fixed(test.loss, 4), "  accuracy ",
-             fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
-             with_commas(static_cast<long long>(images / std::max(p.seconds, 1e-9))), " images/s");
+      concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
+             fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
+             fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4),
+             "  accuracy ", fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
+             with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
+  if (leads() && stops) bar_.print(reason_to_stop(p.history));
   std::fflush(stdout);
   ++p.epoch;
   p.batch = p.images = p.correct = 0;
@@ -185,6 +244,13 @@ void Trainer::end_epoch() {
   stepper_->start(0, 0);
   save();
   write_files();
+}
+
+void Trainer::take_result() {
+  if (best_)
+    model_->load_state_dict(*best_);
+  else if (stepper_->average() != nullptr && stepper_->average()->updates() > 0)
+    model_->load_state_dict(stepper_->average()->state_dict());
 }
 
 void Trainer::write_files() {
@@ -212,7 +278,10 @@ void Trainer::save() {
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
   if (leads())
-    guarded([&] { save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer()); });
+    guarded([&] {
+      save_checkpoint(options_.folder, checkpoint_.config, p, model_, stepper_->optimizer(),
+                      {stepper_->average(), best_ ? &*best_ : nullptr});
+    });
   saved_ = place_of(p);
   saved_at_ = seconds_now();
 }

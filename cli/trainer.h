@@ -27,23 +27,28 @@ class Trainer {
  public:
   /// Continues from checkpoint.progress with the checkpoint's parameters, or starts a new run if it has none.
   /// `data` is on the root, or on the host if it is too large for the root.
-  Trainer(const TrainerOptions& options, Checkpoint checkpoint, data::ImageDataPair data,
-          const Terminal& terminal);
-  /// Trains until the last epoch or until stop_signal, in an existing folder. Returns true when the run is
-  /// complete. Every process calls it and returns after the same step; the folder is that of the first.
+  Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetPair data, const Terminal& terminal);
+  /// Trains until the last epoch, until recipe.patience has ended or until stop_signal, in an existing folder. Returns true
+  /// when the run is complete. Every process calls it and returns after the same step; the folder is that of the first.
   bool run(const std::string& folder);
   /// Whom run() tells of each step and epoch; it must outlive the run.
   void observe(TrainingObserver* observer) { observer_ = observer; }
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
   nn::Sequential& model() { return model_; }
+  /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training cannot
+  /// go on afterwards.
+  void take_result();
 
  private:
   void load_weights();
   void restore();
   bool leads() const { return options_.placement.team.leads(); }
   bool epoch();
+  std::vector<Tensor> next(Batches& loader) const;
   void end_epoch();
+  Json figures(const Score& test) const;
+  void keep(const Score& test);
   void show(int64_t batches, double begun);
   void save();
   void write_files();
@@ -54,13 +59,14 @@ class Trainer {
 
   TrainerOptions options_;
   Checkpoint checkpoint_;
-  data::ImageDataPair data_;
+  ImageSetPair data_;
   Terminal terminal_;
   ProgressBar bar_;
   nn::Sequential model_;
   std::unique_ptr<Stepper> stepper_;
   optional<Stream> side_;  // copies batches to the device if the data set is not there
   TrainingObserver* observer_ = nullptr;
+  std::optional<OrderedDict<std::string, Tensor>> best_;  // the model's state after the best epoch
   double saved_at_ = 0;
   std::string saved_;  // the position of the last checkpoint
 };

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/batches.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/load_data.h"
 #include "tandem/cli/models.h"
@@ -11,10 +12,10 @@
 
 namespace tandem::cli {
 
-data::ImageData test_images(const LoadedData& loaded, const RunConfig& c) try {
+ImageSet test_images(const LoadedData& loaded, const RunConfig& c) try {
   check(loaded.input() == c.input, loaded.name, ": the images have shape ", loaded.input(),
         ", the run expects ", c.input);
-  const data::ImageData& test = loaded.images.test;
+  const ImageSet& test = loaded.images.test;
   check(test.classes <= c.class_count, loaded.name, ": label ", test.classes - 1, ", but the run has ",
         c.class_count, " classes");
   return test;
@@ -35,7 +36,7 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
   check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
   nn::Sequential model =
       make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
-  model->load(checkpoint.model);
+  model->load(checkpoint.result());
   model->to(device);
   model->eval();
   return model;
@@ -48,24 +49,24 @@ int eval_command(const EvalOptions& o) {
   const Device device = use_device(o.device);
   Checkpoint checkpoint = run_of(o.folder);
   const Terminal terminal = detect_terminal();
-  const LoadedData loaded =
-      load_data(o.data.empty() ? checkpoint.config.data : o.data, checkpoint.config.input[1], terminal,
-                Parts::kTest, o.json ? stderr : stdout);
-  const data::ImageData test = test_images(loaded, checkpoint.config);
+  const LoadedData loaded = load_data(
+      o.data.empty() ? checkpoint.config.data : o.data,
+      {.image_size = checkpoint.config.input[1], .train = false, .out = o.json ? stderr : stdout}, terminal);
+  const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   const Score score =
-      evaluate(model, {test.images.to(device), test.labels.to(device), test.classes}, o.batch_size);
+      evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test.shape()));
   if (o.json)
-    std::printf("%s\n", Json{{"images", test.images.size(0)},
+    std::printf("%s\n", Json{{"images", test.count()},
                              {"loss", score.loss},
                              {"accuracy", score.accuracy},
                              {"device", device.str()}}
                             .dump()
                             .c_str());
   else
-    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n",
-                with_commas(test.images.size(0)).c_str(), printable(loaded.name).c_str(),
-                device.str().c_str(), fixed(score.loss, 4).c_str(), fixed(score.accuracy, 4).c_str());
+    std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
+                printable(loaded.name).c_str(), device.str().c_str(), fixed(score.loss, 4).c_str(),
+                fixed(score.accuracy, 4).c_str());
   return 0;
 }
 

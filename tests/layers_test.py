@@ -55,7 +55,8 @@ LAYERS = {
     "tandem.h": ("tandem.h", "core autograd ops.h nn.h nn/optim datasets parallel"),
     "testing": ("testing.h autograd/testing/", "core autograd autograd/ops tandem.h"),
     "compat": ("compat/**", "tandem.h core pt"),
-    "cli": ("cli/ cli/report/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets parallel/distributed parallel tensorboard models"),
+    "cli": ("cli/ cli/report/", "core autograd ops.h nn nn/files nn/layers nn/optim nn/steps nn.h datasets vision parallel/distributed "
+            "parallel tensorboard models"),
     "examples": ("examples/", "core autograd datasets models parallel/distributed parallel tandem.h testing"),
     "bench": ("bench/ bench/distributed/ bench/distributed/scaling/ bench/gpu/ bench/libtorch/",
               "core core/backend core/cpu autograd autograd/ops ops.h nn nn.h nn/steps datasets vision models cli parallel/distributed "
@@ -101,7 +102,6 @@ SOURCES_MAY = {
     ("models", "ops.h"): "models compute with operations",
     ("testing", "core/backend"): "the harness lists the devices and compares bits",
     ("cli", "pt"): "the tool converts files of weights",
-    ("cli", "vision"): "the tool decodes images",
     ("cli", "text"): "the tool encodes texts",
     ("cli", "core/backend"): "the tool reports the devices' names and memory",
 }

@@ -40,15 +40,15 @@ bool worse(const Mistake& a, const Mistake& b) {
   return a.probability != b.probability ? a.probability > b.probability : a.index < b.index;
 }
 
-void score(nn::Sequential& model, const data::ImageData& test, Device device, Evaluation& out) {
-  constexpr int64_t kBatch = 500;
+void score(nn::Sequential& model, const ImageSet& test, Device device, Evaluation& out) {
+  const int64_t batch = evaluation_batch(test.shape());
   const InferenceMode guard;
-  out.images = test.images.size(0);
+  out.images = test.count();
   int64_t correct = 0;
-  for (int64_t at = 0; at < out.images; at += kBatch) {
-    const int64_t size = std::min(kBatch, out.images - at);
+  for (int64_t at = 0; at < out.images; at += batch) {
+    const int64_t size = std::min(batch, out.images - at);
     const Tensor labels = test.labels.narrow(0, at, size);
-    const Tensor output = model->forward(to_input(test.images.narrow(0, at, size).to(device)));
+    const Tensor output = model->forward(to_input(test.rows(at, size).to(device)));
     out.loss += cross_entropy_loss(output, labels.to(device), {}, Reduction::Sum).item<double>();
     const Tensor predicted = output.argmax(1), all = softmax(output, 1);
     const Tensor top = all.gather(1, predicted.unsqueeze(1)).squeeze(1).cpu().to(kDouble),
@@ -73,7 +73,7 @@ void score(nn::Sequential& model, const data::ImageData& test, Device device, Ev
   }
   out.loss /= static_cast<double>(out.images);
   out.accuracy = static_cast<double>(correct) / static_cast<double>(out.images);
-  for (Mistake& mistake : out.worst) draw(test.images[mistake.index], mistake);
+  for (Mistake& mistake : out.worst) draw(test.rows(mistake.index, 1)[0], mistake);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
     check(!checkpoint.model.keys().empty(), "the run has not begun");
     nn::Sequential model = model_of_run(checkpoint, device);
     const LoadedData& loaded = load(data.empty() ? c.data : data, c.input[1]);
-    const data::ImageData test = test_images(loaded, c);
+    const ImageSet test = test_images(loaded, c);
     out.data = loaded.name;
     out.device = device.str();
     for (int64_t i = 0; i < c.class_count; ++i) {

@@ -23,8 +23,8 @@ def check(what, good, shown=""):
         print("FAILED:", what, shown)
 
 
-def run(*command, data=None):
-    env = {**os.environ, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
+def run(*command, data=None, **more):
+    env = {**os.environ, **more, "XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent", "TANDEM_DATA": data or "",
            "TANDEM_CPU_DEVICES": "4"}
     return subprocess.run([tandem, *command], capture_output=True, text=True, errors="replace", timeout=300, env=env)
 
@@ -55,7 +55,9 @@ def write_cifar100(folder):
 
 
 def write_png(path, width, height, color):
-    rows = b"".join(b"\0" + bytes(color) * width for _ in range(height))
+    """A color that becomes lighter to the right and below, so that each part of the image is another one."""
+    lighter = lambda x, y: bytes(min(255, c + x // 2 + y // 3) for c in color)
+    rows = b"".join(b"\0" + b"".join(lighter(x, y) for x in range(width)) for y in range(height))
     chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
@@ -78,8 +80,25 @@ def names_in(path):
 
 
 def content(path):
-    with open(path, "rb") as file:
-        return file.read()
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        return str(error)
+
+
+def tensors(path):
+    """The bytes of each tensor."""
+    raw = content(path)
+    size = 8 + struct.unpack("<Q", raw[:8])[0]
+    return {name: raw[size + entry["data_offsets"][0]:size + entry["data_offsets"][1]]
+            for name, entry in json.loads(raw[8:size]).items() if name != "__metadata__"}
+
+
+def metrics(folder):
+    """The figures of each epoch."""
+    with open(f"{folder}/metrics.jsonl") as file:
+        return [{k: v for k, v in json.loads(line).items() if "loss" in k or "accuracy" in k} for line in file]
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -110,15 +129,45 @@ with tempfile.TemporaryDirectory() as folder:
     check("fine-tuning gets a new last layer", r.returncode == 0 and "learning rate 0.01" in r.stdout, r.stdout + r.stderr)
     check("with the classes of the data", names_in(at("fine/model.safetensors")).get("fc.weight") == [100, 512]
           if os.path.exists(at("fine/model.safetensors")) else False)
+    r = run("train", "--model", "resnet18", "--data", at("cifar-100-binary"), *quick, "--weights", weights, "--freeze", "all-but-head",
+            "--augment", "randaugment", "--accumulate", "2", "--out", at("head"))
+    check("only the last layer trains", r.returncode == 0 and "of which 51,300 train" in r.stdout, r.stdout + r.stderr)
+    if r.returncode == 0:
+        before, after = tensors(weights), tensors(at("head/model.safetensors"))
+        check("the others stay, also their statistics", all(before[name] == after[name] for name in before if not name.startswith("fc.")))
+    r = run("train", "--model", "resnet18", "--data", "cifar10", "--freeze", "layer5,fc", data=folder)
+    check("an unknown layer", r.returncode == 2 and "--freeze layer5" in r.stderr and "layer1, layer2, layer3" in r.stderr, r.stderr)
+    r = run("compare", "--model", "resnet18", "--data", "cifar10", "--devices", "cpu:0", "--devices", "cpu:0,cpu:1", "--epochs", "1",
+            "--images", "20", *batches, "--freeze", "conv1", "--out", at("compared"), data=folder)
+    check("compare uses the recipe of train", r.returncode == 0 and "momentum 0.9" in r.stdout and "augmentation crop" in r.stdout,
+          r.stdout + r.stderr)
     r = run("train", "--model", "vgg11", "--data", at("cifar-100-binary"), *quick, "--weights", weights, "--out", at("bad"))
     check("weights of another network are refused", r.returncode == 2 and "--weights" in r.stderr and "features.0.weight" in r.stderr
           and not os.path.exists(at("bad")), r.stderr)
 
     pictures = ["train", "--model", "mobilenet_v2", "--data", at("pictures"), *quick, "--image-size", "32"]
     r = run(*pictures, "--out", at("pictures_run"))
-    check("a folder of images", r.returncode == 0 and "12 training and 4 test images of 32 x 32, 2 classes" in r.stdout, r.stdout + r.stderr)
+    check("a folder of images", r.returncode == 0 and "12 training and 4 test images of 32 x 32, 2 classes" in r.stdout and
+          "augmentation resized-crop" in r.stdout and "files read in each epoch" in r.stdout, r.stdout + r.stderr)
     r = run("train", "--resume", at("pictures_run"), "--epochs", "1")
     check("resumes with its image size", r.returncode == 0, r.stderr)
+    r = run(*pictures, "--workers", "2", "--out", at("workers"), TANDEM_IMAGE_MEMORY="0")
+    check("workers, and test images in files", r.returncode == 0, r.stderr)
+    check("with the same result", content(at("workers/model.safetensors")) == content(at("pictures_run/model.safetensors")))
+    check("and the same metrics", metrics(at("workers")) == metrics(at("pictures_run")), metrics(at("workers")))
+    r = run("eval", at("pictures_run"), TANDEM_IMAGE_MEMORY="0")
+    check("eval reads files", r.returncode == 0 and "4 test images" in r.stdout, r.stdout + r.stderr)
+    r = run("eval", at("pictures_run"), TANDEM_IMAGE_MEMORY="x")
+    check("an invalid limit", r.returncode == 2 and "TANDEM_IMAGE_MEMORY" in r.stderr, r.stderr)
+    small = ["train", "--data", at("pictures"), "--image-size", "32", "--batch-size", "4", "--shards", "4", "--epochs", "2", "--recipe",
+             "images", "--lr", "0.01"]
+    for name, more in (("one", []), ("two", ["--processes", "2"]), ("kept", ["--augment", "flip"])):
+        r = run(*small, *more, "--out", at(name))
+        check(f"LeNet on image files: {name}", r.returncode == 0, r.stderr)
+    check("two processes, the same bits", content(at("one/model.safetensors")) == content(at("two/model.safetensors")))
+    check("another augmentation, another result", content(at("one/model.safetensors")) != content(at("kept/model.safetensors")))
+    r = run(*small, "--augment", "flip", "--out", at("unkept"), TANDEM_IMAGE_MEMORY="0")
+    check("in memory or not, the same bits", content(at("unkept/model.safetensors")) == content(at("kept/model.safetensors")), r.stderr)
     red = at("pictures/val/red/0.png")
     r = run("predict", at("pictures_run"), red, at("pictures/val/sea"), "--json")
     try:

@@ -291,6 +291,110 @@ def test_several_devices():
     check("nothing is created", not os.path.exists("w") and not os.path.exists("runs"))
 
 
+def tensors(path):
+    """The tensors of a file: their bytes, by name."""
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header, content = json.loads(file.read(size)), file.read()
+    return {name: content[slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
+
+
+def metrics(folder):
+    """The lines of metrics.jsonl without times."""
+    other = ("seconds", "images_per_second", "processes", "device")
+    return [{k: v for k, v in json.loads(line).items() if k not in other} for line in open(f"{folder}/metrics.jsonl")]
+
+
+def test_accumulation():
+    def difference(a, b):
+        a, b = tensors(f"{a}/model.safetensors"), tensors(f"{b}/model.safetensors")
+        return max(abs(x - y) for name in a for x, y in zip(*(struct.unpack(f"{len(t) // 4}f", t) for t in (a[name], b[name]))))
+
+    # 200 images: groups of 120 and 80, also with a short last batch.
+    common = ["--recipe", "best", "--augment", "none", "--epochs", "2"]
+    for name, options in (("large", ["--batch-size", "120"]), ("of3", ["--batch-size", "40", "--accumulate", "3"]),
+                          ("of4", ["--batch-size", "30", "--accumulate", "4"]), ("devices", ["--batch-size", "40", "--accumulate",
+                          "3", "--devices", "cpu:0,cpu:1"]), ("small", ["--batch-size", "40"])):
+        run = tool("train", "--data", "data", *common, *options, "--out", name)
+        check(name, run.returncode == 0, run.stderr)
+    for name in ("of3", "of4", "devices"):
+        check(f"{name}: as one large batch", difference(name, "large") < 2e-5, difference(name, "large"))
+        theirs = metrics("large")[-1]["train_loss"]
+        check(f"{name}: the same loss", abs(metrics(name)[-1]["train_loss"] - theirs) < 1e-4 * theirs, metrics(name))
+    check("unlike small ones", difference("small", "large") > 1e-3, difference("small", "large"))
+
+
+EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1", "--momentum", "0.9"]
+
+
+def test_training_options():
+    whole = ["--epochs", "3", *EVERYTHING]
+    run = lenet(*whole, "--out", "w")
+    check("all options", run.returncode == 0, run.stderr)
+    check("they are said", all(part in run.stdout for part in ("2 batches per step", "gradient norm at most 0.05", "moving average 0.8",
+          "frozen conv1", "keeps best", "129,068 parameters, of which 128,868 train")), run.stdout)
+    config = json.load(open("w/config.json"))
+    check("and in config.json", [config[k] for k in ("accumulate", "clip", "ema", "keep", "freeze", "patience")] ==
+          [2, 0.05, 0.8, "best", "conv1", 0], config)
+    header, _ = read_checkpoint("w")
+    check("no state for what is frozen", [n for n in header if n.startswith("optimizer.state")] ==
+          [f"optimizer.state.{i}.momentum_buffer" for i in range(6)], [n for n in header if "optimizer" in n])
+    check("what a checkpoint has", {n.split(".")[0] for n in header} == {"__metadata__", "model", "optimizer", "average", "best"}, header.keys())
+    # Stopped within an epoch, and continued: nothing may differ.
+    stopped = subprocess.Popen([tandem, "train", "--data", "data", "--batch-size", "50", "--augment", "flip", "--save-every", "0.0001",
+                                *whole, "--out", "p"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for("p/curve.svg")
+    stopped.send_signal(signal.SIGINT)
+    error = stopped.communicate(timeout=60)[1]
+    check("stopped", stopped.returncode in (0, 130), (stopped.returncode, error))
+    run = tool("train", "--resume", "p")
+    check("resumed", run.returncode == 0, run.stderr)
+    check("the same model", sha("p") == sha("w"))
+    check("the same metrics", metrics("p") == metrics("w"))
+    parts = [tensors(f"{name}/checkpoint.safetensors") for name in "pw"]
+    check("the same average, best and optimizer", parts[0] == parts[1])
+    for option, value in (("--accumulate", "3"), ("--clip", "1"), ("--ema", "0.9"), ("--keep", "last"), ("--freeze", "conv2"), ("--patience", "2")):
+        refused(f"another {option}", tool("train", "--resume", "p", option, value), option + " " + value, "leave it out")
+    check("the same value", tool("train", "--resume", "p", "--ema", "0.8").returncode == 0)
+    # The same bits on any number of devices and processes.
+    for number, options in enumerate((["--devices", "cpu:0"], ["--devices", "cpu:0,cpu:1"], ["--processes", "2"])):
+        run = lenet(*whole, "--shards", "8", *options, "--out", f"s{number}")
+        check(f"{options}", run.returncode == 0, run.stderr)
+    check("bitwise identical", len({sha(f"s{n}") for n in range(3)}) == 1)
+    check("the same metrics", metrics("s0") == metrics("s1") == metrics("s2"))
+    refused("clip", tool("train", "--clip", "0"), "--clip 0: expected")
+    refused("ema", lenet("--ema", "1"), "--ema 1: expected a number from 0 to below 1")
+    refused("keep", lenet("--keep", "bset"), "did you mean best?")
+    refused("an unknown layer", lenet("--freeze", "convv1", "--out", "n"), "--freeze convv1: ", "conv1, conv2")
+    refused("nothing to train", lenet("--freeze", "*", "--out", "n"), "no parameter of lenet is left to train")
+    refused("one layer", train("--data", "data", "--freeze", "all-but-head", "--out", "n"), "has only one layer")
+    check("nothing is created", not os.path.exists("n"))
+
+
+def test_patience_and_best():
+    linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", *args)
+    run = linear("--out", "a", "--keep", "all", "--epochs", "6", "--lr", "0.5")
+    check("keep all", run.returncode == 0 and files("a") == sorted([*RUN_FILES, "epochs"]), run.stderr)
+    check("a file for each epoch", files("a/epochs") == [f"{n}.safetensors" for n in range(1, 7)])
+    check("the last one is the run's", open("a/epochs/6.safetensors", "rb").read() == open("a/model.safetensors", "rb").read())
+    accuracies = [line["test_accuracy"] for line in metrics("a")]
+    best = accuracies.index(max(accuracies)) + 1
+    run = linear("--out", "b", "--keep", "best", "--epochs", "6", "--lr", "0.5")
+    check("keep best", run.returncode == 0 and f"test accuracy {max(accuracies):.4f} after {best} epoch" in run.stdout and
+          "the best of 6" in run.stdout, run.stdout + run.stderr)
+    check("its model", open(f"a/epochs/{best}.safetensors", "rb").read() == open("b/model.safetensors", "rb").read())
+    check("eval uses it", f"accuracy {max(accuracies):.4f}" in tool("eval", "b").stdout)
+    refused("a folder with epochs", train("--data", "data", "--out", "a"), "already contains a run")
+    # So small a rate changes no prediction.
+    run = linear("--out", "p", "--patience", "2", "--epochs", "9", "--lr", "1e-9")
+    check("stops early", run.returncode == 0 and run.stdout.count("stopped early: the test accuracy has not improved for 2 epochs since") == 2,
+          run.stdout + run.stderr)
+    check("in the run's files", len(metrics("p")) == 3 and "after epoch 1" in metrics("p")[-1].get("stopped_early", "") and
+          "stopped early" in open("p/curve.svg").read(), metrics("p"))
+    run = tool("train", "--resume", "p", "--epochs", "12")
+    check("a resumed run stays so", run.returncode == 0 and "stopped early" in run.stdout and len(metrics("p")) == 3, run.stdout + run.stderr)
+
+
 def compare(*args):
     return ("compare", "--model", "linear", "--data", "data", "--batch-size", "10", "--devices", "cpu:0", "--devices", "cpu:0,cpu:1", *args)
 
@@ -309,6 +413,9 @@ def test_compare():
     check("compare.svg", open("c/compare.svg").read().endswith("</svg>\n") and files("c") == ["compare.json", "compare.svg"])
     refused("again", tool(*compare("--out", "c")), "already contains compare.json")
     check("a run's folder", tool(*compare("--epochs", "1", "--scaling", "weak")).returncode == 0 and files("runs/compare-1") == ["compare.json", "compare.svg"])
+    run = tool(*compare("--epochs", "1", "--accumulate", "3", "--clip", "1", "--ema", "0.9", "--out", "o"))
+    check("with options of train", run.returncode == 0 and "3 batches per step" in run.stdout, run.stdout + run.stderr)
+    refused("patience", tool(*compare("--patience", "3")), "unknown option --patience")
     refused("one list", tool("compare", "--devices", "cpu:0"), "got only one")
     refused("none", tool("compare"), "--devices: expected two or more lists to compare")
     refused("twice", tool(*compare("--devices", "cpu")), "this list is given twice")
