@@ -70,6 +70,7 @@ int better_direction(const std::string& name) {
 }
 
 std::string figure_text(const std::string& name, double value) {
+  if (!std::isfinite(value)) return fixed(value, 0);
   if (is_share(name)) return fixed(100 * value, 2) + " %";
   if (value == std::floor(value) && std::abs(value) < 1e15) return with_commas(static_cast<long long>(value));
   return std::abs(value) >= 1e-3 && std::abs(value) < 1e6 ? fixed(value, std::abs(value) < 100 ? 4 : 1)

@@ -1,5 +1,7 @@
 #include "tandem/cli/report/html.h"
 
+#include <algorithm>
+
 #include "tandem/cli/terminal.h"
 
 namespace tandem::cli {

@@ -51,20 +51,23 @@ std::string data_of(const RunRecord& run) {
   return data;
 }
 
-// The last value and, if it is another one, the best.
+// The last value and, if it is another one, the best. NaN, which JSON writes as null, is a value, too.
 std::string last_and_best(const RunRecord& run, const std::string& name) {
-  double last = NAN, best = NAN;
+  double best = NAN;
+  std::string last, best_text;
   const int direction = better_direction(name);
   for (const Json& line : run.lines) {
+    if (!line.contains(name)) continue;
     const double value = RunRecord::figure(line, name);
-    if (!std::isfinite(value)) continue;
-    last = value;
-    if (!(direction * best >= direction * value)) best = value;
+    last = figure_text(name, value);
+    if (!std::isfinite(value) || direction * best >= direction * value) continue;
+    best = value;
+    best_text = last;
   }
-  if (!std::isfinite(last)) return "<td class=\"number none\">–</td>";
-  std::string out = "<td class=\"number\">" + html_escaped(figure_text(name, last));
-  if (direction != 0 && best != last)
-    out += " <small>best " + html_escaped(figure_text(name, best)) + "</small>";
+  if (last.empty()) return "<td class=\"number none\">–</td>";
+  std::string out = "<td class=\"number\">" + html_escaped(last);
+  if (direction != 0 && !best_text.empty() && best_text != last)
+    out += " <small>best " + html_escaped(best_text) + "</small>";
   return out + "</td>";
 }
 
@@ -105,7 +108,7 @@ std::string all_entries(const ReportedRun& run, std::size_t number) {
 }  // namespace
 
 std::string run_label(const ReportedRun& run, std::size_t number) {
-  return concat("<span class=\"run\"><i class=\"swatch c", number % 8, "\"></i>",
+  return concat("<span class=\"run\"><i class=\"swatch c", number % 8, number > 7 ? " again" : "", "\"></i>",
                 html_escaped(run.record.name), "</span>");
 }
 

@@ -18,7 +18,7 @@ function make(parent, name, attributes = {}, text) {
   parent.appendChild(node);
   return node;
 }
-const color = run => 'c' + run % 8;
+const color = run => 'c' + run % 8 + (run > 7 ? ' again' : '');
 const drawable = value => value !== null && Number.isFinite(value) && Math.abs(value) <= 1e15;
 
 function format(value, share) {
@@ -105,7 +105,7 @@ function draw(panel) {
         (!down && !drawable(curve.y[i + 1]) ? 'h.01' : '');   // a point by itself becomes a dot
       down = good;
     });
-    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part} ${curve.run > 7 ? 'again' : ''}`, d: path});
+    make(svg, 'path', {class: `curve ${color(curve.run)} ${curve.part}`, d: path});
   }
   panel.marks = make(svg, 'g');
   const all = new Set();
@@ -139,6 +139,7 @@ function show(panel, at) {
     name.append([data.runs.length > 1 ? data.runs[curve.run] : '', curve.part].filter(t => t).join(', ') || panel.title);
     make(row, 'td', {class: 'number'}, format(curve.y[i], panel.share));
   }
+  tip.classList.toggle('dense', table.rows.length > 12);
   tip.hidden = false;
   const room = panel.figure.clientWidth, offset = panel.holder.offsetLeft + s.x(x);
   const right = offset + 14 + tip.offsetWidth <= room - 4;

@@ -86,7 +86,8 @@ svg text { font-size: 12px; fill: var(--soft); }
 .base { stroke: var(--soft); }
 .curve { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .curve.train { stroke-dasharray: 5 5; }
-.curve.again { stroke-width: 1.2; }
+.curve.again { stroke-width: 1.1; }
+.swatch.again { background: none; border: 3px solid currentColor; }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }
 .dot { fill: currentColor; stroke: var(--panel); stroke-width: 1.5; }
 .tooltip {
@@ -97,6 +98,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .tooltip table { font-size: 13px; }
 .tooltip td { padding: 1px 12px 1px 0; border: 0; min-width: 0; }
 .tooltip td:last-child { padding-right: 0; }
+.tooltip.dense td { padding-top: 0; padding-bottom: 0; font-size: 11px; line-height: 1.3; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 
 .confusion th, .confusion td { padding: 5px 6px; border: 1px solid var(--line); text-align: right; white-space: nowrap; }
