@@ -7,6 +7,7 @@
 #include "tandem/core/error.h"
 #include "tandem/datasets/data.h"
 #include "tandem/datasets/text/byte_pair.h"
+#include "tandem/datasets/text/text_pieces.h"
 #include "tandem/datasets/text/token_windows.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -256,4 +257,84 @@ TEST_CASE("windows of a file in the loaders") {
   CHECK(back == text.substr(0, back.size()));
   CHECK(back.size() == (text.size() - 1) / 16 * 16);
   CHECK_THROWS_WITH_AS(read_windows(folder / "none.txt", tokenizer, 16), Contains("none.txt"), Error);
+}
+
+namespace {
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Words pieces_of(const std::string& path, Cut cut, std::size_t bytes) {
+  Words out;
+  TextPieces pieces(path, cut, bytes);
+  while (const auto piece = pieces.next()) out.push_back(*piece);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a text in pieces is the whole text, whatever their size") {
+  const TempFolder folder;
+  const std::string path = folder / "text", words = "low lower\n\n lowest \u3000 a\u00e9\U0001F642b 'll\n";
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += words;
+  write_file(path, "\xEF\xBB\xBF" + text);
+  const Files files;
+  const BytePairTokenizer tokenizer = files.read();
+  const std::vector<int64_t> expected = tokenizer.encode(text);
+  for (const std::size_t bytes : {16, 17, 23, 100, 5000})
+    for (const Cut cut : {Cut::kCharacter, Cut::kWord}) {
+      std::string all;
+      std::vector<int64_t> tokens;
+      for (const std::string& piece : pieces_of(path, cut, bytes)) {
+        all += piece;
+        const std::vector<int64_t> more = tokenizer.encode(piece);
+        tokens.insert(tokens.end(), more.begin(), more.end());
+      }
+      CHECK_EQ(all, text);
+      if (cut == Cut::kWord) CHECK(tokens == expected);
+    }
+  CHECK(pieces_of(path, Cut::kWord, 16).size() > 10);
+  write_file(path, std::string(100, 'x'));  // there is no place to cut
+  CHECK_EQ(pieces_of(path, Cut::kWord, 16).size(), 1);
+}
+
+TEST_CASE("line ends of Windows become those of Unix, and what is no text is refused by its line") {
+  const TempFolder folder;
+  const std::string path = folder / "text";
+  for (const std::size_t bytes : {16, 17, 18, 19, 20}) {
+    write_file(path, "0123456789abcd\r\ne\r\r\nf\r");
+    std::string all;
+    for (const std::string& piece : pieces_of(path, Cut::kCharacter, bytes)) all += piece;
+    CHECK_EQ(all, "0123456789abcd\ne\r\nf\r");
+  }
+  write_file(path, "");
+  CHECK(pieces_of(path, Cut::kWord, 16).empty());
+  const auto refusal = [&](const std::string& content) {
+    write_file(path, content);
+    return error_of([&] { characters_of_file(path); });
+  };
+  CHECK(mentions(refusal("a\nb\xE9\n"), "text:2: is not UTF-8"));
+  CHECK(mentions(refusal(std::string("a\n\nb\0c", 6)), "text:3: has a NUL byte"));
+  CHECK(mentions(refusal("\x1f\x8b\x08"), "text"));
+  CHECK(mentions(refusal("cut\xE2\x82"), "text:1: is not UTF-8"));
+  CHECK(mentions(error_of([&] { characters_of_file(folder / "none"); }), "cannot open"));
+  CHECK(mentions(error_of([&] { characters_of_file(folder / ""); }), "not a regular file"));
+}
+
+TEST_CASE("tokens take as few bytes as their number allows") {
+  const TempFolder folder;
+  const std::string path = folder / "text";
+  write_file(path, "abcab");
+  const CharTokenizer tokenizer = characters_of_file(path);
+  CHECK_EQ(tokenizer.size(), 3);
+  const auto encode = [&](const std::string& piece) { return tokenizer.encode(piece); };
+  for (const auto& [size, dtype] :
+       std::map<int64_t, ScalarType>{{3, kByte}, {256, kByte}, {257, kShort}, {32769, kInt}}) {
+    const Tensor tokens = encode_pieces(path, Cut::kCharacter, size, encode);
+    CHECK(tokens.dtype() == dtype);
+    CHECK(tokens.to(kLong).equal(tensor({0, 1, 2, 0, 1}, kLong)));
+  }
+  CHECK(mentions(error_of([&] { encode_pieces(path, Cut::kCharacter, 2, encode); }), "token 2"));
 }
