@@ -46,6 +46,16 @@ std::vector<int64_t> next_tokens(const Tensor& logits, const GenerateOptions& op
   return tokens;
 }
 
+// The tokens that the model has not read. If they do not fit into the cache, it starts again with the last ones.
+Tensor unread(const std::vector<Tensor>& columns, const GPT2Cache& cache) {
+  const int64_t room = cache.capacity() - cache.length(), more = columns.back().size(1);
+  if (more <= room) return columns.back();
+  const int64_t kept = columns.size() == 1 ? cache.capacity() : std::max<int64_t>(1, cache.capacity() / 2);
+  cache.truncate(0);
+  const Tensor all = columns.size() == 1 ? columns[0] : cat(columns, 1);
+  return all.narrow(1, all.size(1) - kept, kept);
+}
+
 }  // namespace
 
 int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform) {
@@ -84,15 +94,15 @@ Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const Genera
   const int64_t positions = net->options.n_positions(), count = options.max_new_tokens();
   check(prompt.dim() == 2 && prompt.size(0) > 0 && prompt.size(1) > 0 && prompt.dtype() == kLong,
         "generate: the prompt must be int64 [N, T] with at least one token, got ", prompt);
-  check(prompt.size(1) <= positions && count <= positions - prompt.size(1), "generate: a prompt of ",
-        prompt.size(1), " tokens and ", count, " new ones are more than the model's ", positions,
-        " positions");
+  const bool fits = prompt.size(1) <= positions && count <= positions - prompt.size(1);
+  check(fits || options.slide(), "generate: a prompt of ", prompt.size(1), " tokens and ", count,
+        " new ones are more than the model's ", positions, " positions");
   check(!net->is_training(), "generate: the model is in training mode; call eval() first");
   if (count == 0) return prompt.clone();
   const NoGradGuard no_grad;
   const Tensor weight = net->lm_head->weight;
   const int64_t batch = prompt.size(0);
-  const GPT2Cache cache(net->options, batch, prompt.size(1) + count - 1,
+  const GPT2Cache cache(net->options, batch, fits ? prompt.size(1) + count - 1 : positions,
                         TensorOptions(weight.dtype()).device(weight.device()));
   Tensor uniform;  // drawn at once, so that the numbers do not depend on when a sequence ends
   if (options.temperature() > 0) {
@@ -102,7 +112,7 @@ Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const Genera
   std::vector<Tensor> columns{prompt.to(weight.device())};
   std::vector<bool> ended(static_cast<std::size_t>(batch), false);
   for (int64_t step = 0; step < count; ++step) {
-    const Tensor features = net->transformer->forward(columns.back(), cache);
+    const Tensor features = net->transformer->forward(unread(columns, cache), cache);
     std::vector<int64_t> tokens = next_tokens(net->lm_head(features.select(1, features.size(1) - 1)).cpu(),
                                               options, uniform.defined() ? uniform[step] : uniform);
     for (std::size_t n = 0; n < tokens.size(); ++n) {

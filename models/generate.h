@@ -24,12 +24,15 @@ struct GenerateOptions {
   TANDEM_ARG(uint64_t, seed) = 0;
   /// A sequence ends with this token and is filled up with it while others continue; -1: none.
   TANDEM_ARG(int64_t, end_token) = -1;
+  /// Goes on when all positions of the model are used: it then forgets the first half of the tokens and reads the others
+  /// again. A longer prompt is read from its last n_positions tokens on.
+  TANDEM_ARG(bool, slide) = false;
   TANDEM_ARG(TokenCallback, on_tokens) = nullptr;
 };
 
 /// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in
 /// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger than
-/// n_positions.
+/// n_positions, unless it slides.
 Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
 
 /// The token for the logits [vocab_size] of the next one: with top_k and top_p applied, the first whose cumulative

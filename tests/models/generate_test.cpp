@@ -190,3 +190,22 @@ TEST_CASE("options and prompts out of range are refused") {
   model->train();
   CHECK_NE(message(GenerateOptions().max_new_tokens(2)).find("eval()"), std::string::npos);
 }
+
+TEST_CASE("with slide, generation goes on when all positions are used") {
+  GPT2LMHeadModel model = small_model();
+  const NoGradGuard no_grad;
+  for (const int64_t length : {3, 24, 30}) {
+    const Tensor prompt = some_tokens(2, length);
+    const Tensor all =
+        generate(model, prompt, GenerateOptions().temperature(0).max_new_tokens(50).slide(true));
+    Tensor expected = prompt;
+    int64_t start = length > 24 ? length - 24 : 0;
+    for (int i = 0; i < 50; ++i) {
+      const int64_t end = expected.size(1);
+      if (end - start > 24) start = end - 12;
+      const Tensor logits = model(expected.slice(1, start, end));
+      expected = cat({expected, logits.select(1, logits.size(1) - 1).argmax(-1, true)}, 1);
+    }
+    CHECK(all.equal(expected));
+  }
+}
