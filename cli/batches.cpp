@@ -11,7 +11,8 @@
 namespace tandem::cli {
 
 ImageSet placed(const ImageSet& data, Device device) {
-  if (data.files != nullptr) return data;
+  if (data.files != nullptr || data.images.dim() == 2)
+    return data;  // windows of tokens overlap, so a copy would be larger
   const auto room = static_cast<std::size_t>(backend(device).runtime.device_info(device.index()).memory_free);
   if (device.is_cuda() && data.images.nbytes() + data.labels.nbytes() > room / 4) return data;
   return {{data.images.to(device), data.labels.to(device), data.classes}};

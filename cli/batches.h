@@ -12,7 +12,7 @@
 namespace tandem::cli {
 
 /// Copies the data to the device, unless that is a GPU and would take more than a quarter of its free memory, or they are
-/// in files.
+/// in files, or tokens.
 ImageSet placed(const ImageSet& data, Device device);
 /// The same for training images, which stay on the host if the recipe changes them one by one.
 ImageSet placed_for(const Recipe& recipe, const ImageSet& data, Device device);

@@ -103,6 +103,11 @@ std::vector<double> percent(std::vector<double> shares) {
   return shares;
 }
 
+std::vector<double> perplexity(std::vector<double> losses) {
+  for (double& loss : losses) loss = std::exp(loss);
+  return losses;
+}
+
 std::string legend() {
   const double y = 28, x = kWidth - 190;
   return svg_line(x, y, x + 34, y, "line test") + svg_text(x + 42, y + 4, "start", "tick", "test") +
@@ -112,9 +117,12 @@ std::string legend() {
 }  // namespace
 
 std::string curve_svg(const Curves& curves) {
-  const Panel accuracy =
-      make_panel("accuracy (%)", 60, percent(curves.train_accuracy), percent(curves.test_accuracy), {0, 100});
-  const Panel loss = make_panel("loss (nats per image)", 530, curves.train_loss, curves.test_loss);
+  const Panel accuracy = curves.of_text ? make_panel("perplexity", 60, perplexity(curves.train_loss),
+                                                     perplexity(curves.test_loss))
+                                        : make_panel("accuracy (%)", 60, percent(curves.train_accuracy),
+                                                     percent(curves.test_accuracy), {0, 100});
+  const Panel loss = make_panel(curves.of_text ? "loss (nats per token)" : "loss (nats per image)", 530,
+                                curves.train_loss, curves.test_loss);
   std::string out = svg_begin(kWidth, kHeight, curves.title, kStyle, kDark);
   out += svg_text(20, 32, "start", "title", curves.title);
   out += svg_text(20, 51, "start", "note", curves.note) + legend();

@@ -1,4 +1,4 @@
-// curve.svg: training and test accuracy and loss over epochs, as one self-contained image that is readable
+// curve.svg: training and test accuracy (of a text: perplexity) and loss over epochs, as one self-contained image that is readable
 // on light and dark backgrounds.
 #pragma once
 #include <string>
@@ -10,7 +10,8 @@ struct Curves {
   std::string title;                                  ///< "lenet on fashion-mnist"
   std::string note;                                   ///< a second, smaller line; may be empty
   std::vector<double> train_accuracy, test_accuracy;  ///< 0 to 1, one per epoch
-  std::vector<double> train_loss, test_loss;          ///< nats per image, one per epoch
+  std::vector<double> train_loss, test_loss;          ///< nats per image or token, one per epoch
+  bool of_text = false;                               ///< draws exp(loss) instead of accuracies
 };
 
 /// Values that are not finite leave gaps; empty curves produce empty axes.

@@ -1,17 +1,16 @@
-// tandem generate: continues a text with a GPT-2 whose weights are in a file or folder.
+// tandem generate: continues a text with a GPT-2: that of a run, or one whose weights are in a file or folder.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/cli/json.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/run_model.h"
 #include "tandem/cli/terminal.h"
 #include "tandem/cli/text_codec.h"
+#include "tandem/cli/text_model.h"
+#include "tandem/cli/train_text.h"
 #include "tandem/cli/trainer.h"
-#include "tandem/cli/weight_files.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/generate.h"
 #include "tandem/nn/init.h"
@@ -20,72 +19,45 @@ namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using State = OrderedDict<std::string, Tensor>;
 
 constexpr int64_t kEndOfText = 50256, kPublishedVocabulary = 50257;  // of the published GPT-2
-constexpr int64_t kPublishedHeadWidth = 64;                          // in all published sizes
 
-// The file with the weights; in a folder, under the names that Tandem and Hugging Face use.
-std::string weights_file(const std::string& path) {
-  if (!fs::is_directory(path)) return path;
-  for (const char* name : {"model.safetensors", "pytorch_model.bin"})
-    if (fs::exists(fs::path(path) / name)) return fs::path(path) / name;
-  throw UsageError(path + ": the folder has neither model.safetensors nor pytorch_model.bin");
+// What continues texts.
+struct Writer {
+  models::GPT2LMHeadModel model = nullptr;
+  TextCodec codec;
+};
+
+Writer of_run(const std::string& folder, const Device& device) {
+  Checkpoint checkpoint = run_of(folder);
+  if (!checkpoint.config.text)
+    throw UsageError(concat(folder, ": the run of ", checkpoint.config.model,
+                            ", which is no language model; see tandem predict"));
+  return {gpt2_in(model_of_run(checkpoint, device)), tokenizer_of_run(folder, *checkpoint.config.text)};
 }
 
-// n_head from a config.json next to the weights; 0 if there is none.
-int64_t configured_heads(const std::string& folder) {
-  const fs::path path = fs::path(folder) / "config.json";
-  if (!fs::exists(path)) return 0;
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  try {
-    const auto config = parse_json(text);
-    return config.contains("n_head") ? get_entry<int64_t>(config, "n_head") : 0;
-  } catch (const Error& error) {
-    fail(path.string(), ": ", error.what());
-  }
-}
-
-const Tensor& matrix(const State& state, const std::string& name) {
-  const Tensor* found = state.find(name);
-  check(found != nullptr, "the weights are not those of a GPT-2: there is no ", name);
-  check(found->dim() == 2 && found->numel() > 0, "the weights are not those of a GPT-2: ", name, " is ",
-        *found);
-  return *found;
-}
-
-// The sizes of the model that has these weights. The number of heads is not among them.
-models::GPT2Options sizes_of(const State& state, int64_t heads) {
-  const std::string prefix = "transformer.";
-  const Tensor tokens = matrix(state, prefix + "wte.weight"),
-               positions = matrix(state, prefix + "wpe.weight");
-  const int64_t width = tokens.size(1);
-  int64_t layers = 0;
-  while (state.contains(concat(prefix, "h.", layers, ".ln_1.weight"))) ++layers;
-  check(layers > 0, "the weights are not those of a GPT-2: there is no ", prefix, "h.0.ln_1.weight");
-  if (heads == 0 && width % kPublishedHeadWidth == 0) heads = width / kPublishedHeadWidth;
-  check(heads > 0 && width % heads == 0, "the number of heads is not known: pass a --heads that divides ",
-        width);
-  return models::GPT2Options()
-      .vocab_size(tokens.size(0))
-      .n_positions(positions.size(0))
-      .n_embd(width)
-      .n_layer(layers)
-      .n_head(heads)
-      .n_inner(matrix(state, prefix + "h.0.mlp.c_fc.weight").size(1));
-}
-
-models::GPT2LMHeadModel load_model(const GenerateOptions& o, const std::string& file,
-                                   const std::string& folder, const Device& device) {
-  const State state = models::gpt2_state_dict(read_state(file, "", ""));
-  const models::GPT2Options sizes = sizes_of(state, o.heads > 0 ? o.heads : configured_heads(folder));
+Writer of_weights(const GenerateOptions& o, const Device& device) {
+  const TextWeights weights = read_text_weights(o.weights, o.heads);
   const nn::init::SkipGuard values_follow;
-  models::GPT2LMHeadModel model(sizes);
-  model->load_state_dict(state);
-  model->to(device);
-  model->eval();
-  return model;
+  Writer out{.model = models::GPT2LMHeadModel(weights.sizes), .codec = find_codec(weights.folder)};
+  check(out.codec.size <= weights.sizes.vocab_size(), weights.folder, ": the tokenizer has tokens up to ",
+        out.codec.size - 1, ", the model only ", weights.sizes.vocab_size());
+  out.model->load_state_dict(weights.state);
+  out.model->to(device);
+  out.model->eval();
+  return out;
+}
+
+// The folder of a run has a checkpoint, and also when the run is not complete.
+Writer writer_of(const GenerateOptions& o, const Device& device) {
+  std::error_code error;
+  return fs::exists(checkpoint_path(o.weights), error) ? of_run(o.weights, device) : of_weights(o, device);
+}
+
+std::vector<int64_t> encoded(const TextCodec& codec, const std::string& prompt) try {
+  return codec.encode(prompt);
+} catch (const Error& error) {  // a character that the model's text did not have
+  throw UsageError(concat("--prompt: ", error.what()));
 }
 
 std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& codec, int64_t vocab_size) {
@@ -93,7 +65,7 @@ std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& co
   if (!o.prompt.empty() && !codec.encode)
     throw UsageError("--prompt: " + o.weights +
                      " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
-  const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : codec.encode(o.prompt);
+  const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : encoded(codec, o.prompt);
   if (tokens.empty() && vocab_size == kPublishedVocabulary) return {kEndOfText};  // what a text starts with
   if (tokens.empty()) throw UsageError("the prompt is empty: pass --prompt or --prompt-ids");
   for (const int64_t token : tokens)
@@ -114,11 +86,11 @@ int generate_command(const GenerateOptions& o) {
     throw UsageError("unknown model " + o.model + did_you_mean(o.model, {"gpt2"}) + " (known: gpt2)");
   use_threads(o.threads);
   const Device device = use_device(o.device);
-  const std::string file = weights_file(o.weights), folder = fs::path(file).parent_path();
   try {
-    const models::GPT2LMHeadModel model = load_model(o, file, folder, device);
+    const Writer writer = writer_of(o, device);
+    const models::GPT2LMHeadModel& model = writer.model;
+    const TextCodec& codec = writer.codec;
     const int64_t vocab_size = model->options.vocab_size();
-    const TextCodec codec = find_codec(folder, vocab_size);
     const std::vector<int64_t> prompt = prompt_tokens(o, codec, vocab_size);
     install_handlers();
     using Clock = std::chrono::steady_clock;
@@ -142,6 +114,7 @@ int generate_command(const GenerateOptions& o) {
                          .top_k(o.top_k)
                          .top_p(o.top_p)
                          .seed(o.seed)
+                         .slide(true)
                          .end_token(vocab_size == kPublishedVocabulary ? kEndOfText : -1)
                          .on_tokens(show));
     print(characters.finish() + "\n");

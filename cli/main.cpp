@@ -105,19 +105,27 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option("--recipe", r.name,
                 "source: plain SGD as published; best: AdamW with a cosine schedule; images: SGD with "
                 "momentum, a cosine schedule "
-                "and augmentation. The options below override parts of it")
-      ->default_str("source, of published models images");
-  add_number(c, "--batch-size", r.batch_size, kBatchSizes,
-             "images per step; source: 256, best: 64, images: 128");
+                "and augmentation, the default of published models; text: AdamW with a warm-up and a cosine "
+                "schedule, the default of texts. The options below override parts of it")
+      ->default_str("source, of published models images, of texts text");
+  add_number(
+      c, "--batch-size", r.batch_size, kBatchSizes,
+      "images, or examples of a text, per step; source: 256, best: 64, images: 128, text: 32, or 8 with "
+      "--weights");
   add_number(
       c, "--lr", r.lr, Range<double>{0, 1e6, true},
-      "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights");
+      "learning rate for the mean loss; source: 0.2, best: 0.003, images: 0.1, or 0.01 with --weights; text: "
+      "0.001, or 0.00005 with --weights");
   c->add_option("--optimizer", r.optimizer, "sgd or adamw");
   add_number(c, "--momentum", r.momentum, Range<double>{0, 1}, "momentum of sgd, below 1; images: 0.9");
   add_number(c, "--weight-decay", r.weight_decay, Range<double>{0, 1e6},
-             "weight decay; source: 0, best: 0.05, images: 0.0005");
+             "weight decay; source: 0, best: 0.05, images: 0.0005, text: 0.1");
+  c->add_option("--decay", r.decay,
+                "what decays: all parameters, or matrices, those with at least two dimensions");
   add_number(c, "--label-smoothing", r.label_smoothing, Range<double>{0, 1},
              "label smoothing of the training loss, below 1; source: 0, best: 0.05");
+  add_number(c, "--warmup", r.warmup, Range<double>{0, 1},
+             "share of all steps in which the learning rate rises to --lr, below 1; text: 0.05");
   c->add_option("--schedule", r.schedule, "constant, or cosine: from --lr to 0 over all steps");
   c->add_option("--init", r.init,
                 "normal: weights with standard deviation 0.01; default: the layers' default initialisation");
@@ -142,6 +150,28 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
       ->type_name("PATTERN");
 }
 
+// Options of models of texts.
+void add_text(CLI::App* c, TextOptions& t) {
+  c->add_option(
+      "--tokenizer", t.tokenizer,
+      "for texts: char, one token per character; or a folder with vocab.json and merges.txt. Default: that "
+      "beside the --weights, or char");
+  const std::string sizes = "; not with --weights, which have their own";
+  add_number(c, "--layers", t.layers, Range<int64_t>{1, 1024}, "for texts: blocks; gpt2: 4" + sizes);
+  add_number(c, "--heads", t.heads, Range<int64_t>{1, 1 << 16}, "for texts: attention heads; gpt2: 4");
+  add_number(c, "--width", t.width, Range<int64_t>{1, 1 << 16},
+             "for texts: numbers per token; gpt2: 128" + sizes);
+  add_number(
+      c, "--context", t.context, Range<int64_t>{1, 1 << 20},
+      "for texts: tokens of an example, and the most that the model looks back; default: 128, or 1024 for "
+      "gpt2-small to gpt2-xl without --weights");
+  add_number(c, "--steps", t.steps, Range<int64_t>{1, 1'000'000'000},
+             "for texts: batches of an epoch, at most; default: 100, fewer if the text is shorter");
+  add_number(c, "--dropout", t.dropout, Range<double>{0, 1}, "for texts, below 1; gpt2: 0, else 0.1");
+  add_number(c, "--validation", t.validation, Range<double>{0, 0.9, true},
+             "share of a text, at its end, that is only evaluated; default: 0.1, and at most 131,072 tokens");
+}
+
 constexpr const char* kTrainable =
     "model to train: lenet, mlp, linear, or a published model for images such as resnet18 (tandem summary "
     "--help lists them)";
@@ -154,13 +184,18 @@ void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
                                    "checkpoint.safetensors and model.safetensors to the run's folder");
-  c->add_option("--model", o.model, kTrainable)->capture_default_str();
-  c->add_option("--data", o.data, kData)->capture_default_str();
+  c->add_option(
+       "--model", o.model,
+       std::string(kTrainable) + "; or for a text gpt2, gpt2-small, gpt2-medium, gpt2-large, gpt2-xl")
+      ->capture_default_str();
+  c->add_option("--data", o.data, std::string(kData) + "; or for gpt2 a file of text in UTF-8")
+      ->capture_default_str();
   add_known(c, "--image-size", o.image_size, {1, 1024},
             "pixels of a side to which image files are resized and cropped");
-  c->add_option(
-      "--weights", o.weights,
-      "start from this file (.safetensors, .pt); the last layer is new if it has another number of classes");
+  c->add_option("--weights", o.weights,
+                "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
+                "classes. For "
+                "gpt2 also a folder, or a run");
   c->add_option(
        "--devices", o.devices,
        "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
@@ -170,8 +205,11 @@ void add_train(CLI::App& app, TrainOptions& o) {
   add_known(c, "--shards", o.shards, {0, kMostShards},
             "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece "
             "per device");
-  add_known(c, "--epochs", o.epochs, {1, kMostEpochs},
-            "passes over the training images; --resume can raise it, unless the schedule is cosine");
+  add_known(
+      c, "--epochs", o.epochs, {1, kMostEpochs},
+      "passes over the training images (gpt2: 5 times --steps batches); --resume can raise it, unless the "
+      "schedule is cosine");
+  add_text(c, o.text);
   add_recipe(c, o.recipe);
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMostEpochs},
              "stop when this many epochs have not improved the test accuracy");
@@ -258,8 +296,9 @@ void add_report(CLI::App& app, ReportOptions& o) {
 
 void add_generate(CLI::App& app, GenerateOptions& o) {
   CLI::App* c = app.add_subcommand("generate", "continue a text, or a list of tokens, with a language model");
-  c->add_option("WEIGHTS", o.weights,
-                "file of weights, or a folder with model.safetensors or pytorch_model.bin")
+  c->add_option("MODEL", o.weights,
+                "folder of a run of gpt2, file of weights, or a folder with model.safetensors, an index, or "
+                "pytorch_model.bin")
       ->required();
   c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str();
   c->add_option("--prompt", o.prompt, "text to continue");
@@ -367,9 +406,12 @@ int run(int argc, char** argv) {
   CompareOptions compare;
   add_compare(app, compare);
   EvalOptions eval;
-  CLI::App* c = app.add_subcommand("eval", "print the loss and accuracy of a trained run on its test images");
+  CLI::App* c =
+      app.add_subcommand("eval",
+                         "print the loss and accuracy of a trained run on its test images, or the loss and "
+                         "perplexity on the end of its text");
   c->add_option("DIR", eval.folder, "folder of the run")->required();
-  c->add_option("--data", eval.data, "data set to use instead of the run's");
+  c->add_option("--data", eval.data, "data set, or text, to use instead of the run's");
   c->add_option("--device", eval.device, "device to use; default: the best available");
   add_number(c, "--batch-size", eval.batch_size, kBatchSizes,
              "images per step; default: 1000 of up to 32 x 32 pixels, fewer of larger ones");
@@ -394,6 +436,7 @@ int run(int argc, char** argv) {
   SummaryOptions summary;
   c = app.add_subcommand("summary",
                          "print a model's layers with output shape, parameters, bytes and operations");
+  c->add_option("DIR", summary.folder, "folder of a run, instead of --model");
   c->add_option("--model", summary.model, "lenet, mlp, linear or a published model: " + published_names())
       ->capture_default_str();
   c->add_option_function<std::vector<std::string>>(

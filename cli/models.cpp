@@ -2,6 +2,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/text_model.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/published.h"
@@ -98,10 +99,13 @@ const ModelInfo* own_model(const std::string& name) {
 }
 
 [[noreturn]] void unknown(const std::string& name) {
+  if (is_text_model(name))
+    throw UsageError(concat("model ", name, " is for texts; tandem train and tandem generate take it"));
   std::vector<std::string> names;
   for (const ModelInfo& model : known_models()) names.emplace_back(model.name);
   for (const models::PublishedModel& model : models::published_models())
     if (published_of(model.name) != nullptr) names.emplace_back(model.name);
+  names.emplace_back("gpt2");
   std::string all;
   for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
   throw UsageError("unknown model " + name + did_you_mean(name, names) + " (known: " + all + ")");
@@ -166,6 +170,7 @@ void start_from(const std::string& name, const nn::Sequential& model,
 }
 
 OrderedDict<std::string, Tensor> exported(const std::string& name, const nn::Sequential& model) {
+  if (is_text_model(name)) return exported_text(model);
   return network(name, model)->state_dict();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/cli/recipe_options.h"
+#include "tandem/cli/text_options.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {
@@ -26,6 +27,7 @@ struct TrainOptions {
   int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
   int64_t image_size = kImageSize;  ///< to which image files are resized
+  TextOptions text{};
   RecipeOptions recipe;
   uint64_t seed = 0;
   int threads = 0;  ///< 0: all cores
@@ -87,6 +89,7 @@ struct PredictOptions {
 };
 
 struct SummaryOptions {
+  std::string folder{};  ///< of a run, instead of a model's name
   std::string model = "lenet";
   std::vector<int64_t> input{};  ///< empty: the model's own
   int64_t classes = 0;           ///< 0: the model's own
@@ -95,7 +98,7 @@ struct SummaryOptions {
 };
 
 struct GenerateOptions {
-  std::string weights;  ///< a file, or a folder with model.safetensors
+  std::string weights;  ///< a run, a file of weights, or a folder with them
   std::string model = "gpt2";
   std::string prompt;
   std::vector<int64_t> prompt_ids{};  ///< tokens instead of a text

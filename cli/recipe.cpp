@@ -34,6 +34,8 @@ void each_entry(R& r, O& o, F&& f) {
   f("freeze", r.freeze, o.freeze);
   f("patience", r.patience, o.patience);
   f("keep", r.keep, o.keep);
+  f("warmup", r.warmup, o.warmup);
+  f("decay", r.decay, o.decay);
 }
 
 Recipe named(const std::string& name) {
@@ -55,8 +57,19 @@ Recipe named(const std::string& name) {
             .lr = 0.1,
             .momentum = 0.9,
             .weight_decay = 5e-4};
-  throw UsageError(concat("--recipe ", name, ": unknown", did_you_mean(name, {"source", "best", "images"}),
-                          " (known: source, best, images)"));
+  if (name == "text")
+    return {.optimizer = "adamw",
+            .schedule = "cosine",
+            .init = "default",
+            .batch_size = 32,
+            .lr = 0.001,
+            .weight_decay = 0.1,
+            .clip = 1,
+            .warmup = 0.05,
+            .decay = "matrices"};
+  throw UsageError(concat("--recipe ", name, ": unknown",
+                          did_you_mean(name, {"source", "best", "images", "text"}),
+                          " (known: source, best, images, text)"));
 }
 
 void one_of(const char* option, const std::string& value, const std::vector<std::string>& known) {
@@ -75,6 +88,7 @@ void check_recipe(const Recipe& r) {
   one_of("init", r.init, {"normal", "default"});
   one_of("augment", r.augment, {"none", "flip", "crop", "resized-crop", "randaugment"});
   one_of("keep", r.keep, {"last", "best", "all"});
+  one_of("decay", r.decay, {"all", "matrices"});
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -91,6 +105,8 @@ void check_recipe(const Recipe& r) {
   check(r.clip >= 0 && r.clip <= 1e9, "--clip ", r.clip, ": expected 0 or more");
   check(r.ema >= 0 && r.ema < 1, "--ema ", r.ema, ": expected a number from 0 to below 1");
   check(r.patience >= 0 && r.patience <= kMostEpochs, "--patience ", r.patience, ": expected 0 or more");
+  check(r.warmup >= 0 && r.warmup < 1, "--warmup ", r.warmup,
+        ": expected a share of all steps, from 0 to below 1");
 }
 
 Recipe make_recipe(const RecipeOptions& options) {
@@ -146,8 +162,10 @@ Recipe recipe_from_json(const Json& json) {
 std::string describe(const Recipe& r) {
   std::string text = concat(r.optimizer, ", batch ", r.batch_size, ", learning rate ", r.lr);
   if (r.schedule != "constant") text += ", " + r.schedule;
+  if (r.warmup != 0) text += concat(", warm-up ", r.warmup);
   if (r.momentum != 0) text += concat(", momentum ", r.momentum);
-  if (r.weight_decay != 0) text += concat(", weight decay ", r.weight_decay);
+  if (r.weight_decay != 0)
+    text += concat(", weight decay ", r.weight_decay, r.decay == "matrices" ? " of matrices" : "");
   if (r.label_smoothing != 0) text += concat(", label smoothing ", r.label_smoothing);
   if (r.augment != "none") text += ", augmentation " + r.augment;
   if (r.accumulate > 1) text += concat(", ", r.accumulate, " batches per step");
@@ -170,16 +188,36 @@ void initialise(nn::Module& model, const Recipe& recipe) {
   }
 }
 
+namespace {
+
+// One group of all parameters, or a second one of those that do not decay.
+template <class Options>
+std::vector<optim::OptimizerParamGroup> groups_of(const Recipe& r, const std::vector<Tensor>& parameters,
+                                                  Options options) {
+  if (r.decay == "all") return {optim::OptimizerParamGroup(parameters, options.clone())};
+  std::vector<Tensor> matrices, others;
+  for (const Tensor& p : parameters) (p.dim() >= 2 ? matrices : others).push_back(p);
+  std::vector<optim::OptimizerParamGroup> out;
+  if (!matrices.empty()) out.emplace_back(matrices, options.clone());
+  if (!others.empty()) out.emplace_back(others, options.weight_decay(0).clone());
+  return out;
+}
+
+}  // namespace
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const Recipe& r, const std::vector<Tensor>& parameters) {
   if (r.optimizer == "adamw")
-    return std::make_unique<optim::AdamW>(parameters, optim::AdamWOptions(r.lr).weight_decay(r.weight_decay));
-  return std::make_unique<optim::SGD>(
-      parameters, optim::SGDOptions(r.lr).momentum(r.momentum).weight_decay(r.weight_decay));
+    return std::make_unique<optim::AdamW>(
+        groups_of(r, parameters, optim::AdamWOptions(r.lr).weight_decay(r.weight_decay)));
+  const auto options = optim::SGDOptions(r.lr).momentum(r.momentum).weight_decay(r.weight_decay);
+  return std::make_unique<optim::SGD>(groups_of(r, parameters, options), options);
 }
 
 double learning_rate(const Recipe& r, int64_t step, int64_t steps) {
+  const double warm = r.warmup * static_cast<double>(steps);
+  if (static_cast<double>(step + 1) < warm) return r.lr * static_cast<double>(step + 1) / warm;
   if (r.schedule == "constant") return r.lr;
-  const double part = static_cast<double>(step) / static_cast<double>(steps);
+  const double part = (static_cast<double>(step) - warm) / (static_cast<double>(steps) - warm);
   return r.lr * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 

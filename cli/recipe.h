@@ -34,7 +34,10 @@ struct Recipe {
   std::string freeze;          ///< what does not train: see frozen.h
   int64_t patience = 0;  ///< epochs without a better test accuracy after which a run ends; 0: any number
   std::string keep =
-      "last";  ///< the model of a run: that of its last or its best epoch; or all: a file for each
+      "last";         ///< the model of a run: that of its last or its best epoch; or all: a file for each
+  double warmup = 0;  ///< share of all steps in which the learning rate rises to lr, before the schedule
+  std::string decay =
+      "all";  ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
 };
 
 /// The named recipe, overridden by the options that are set. Throws UsageError.

@@ -80,6 +80,7 @@ Json to_json(const RunConfig& c) {
             {"epochs", c.epochs},   {"seed", c.seed},       {"data_sum", c.data_sum},
             {"devices", c.devices}, {"root", c.root},       {"shards", c.shards}};
   write_recipe(json, c.recipe);
+  if (c.text) json["text"] = to_json(*c.text);
   return json;
 }
 
@@ -99,7 +100,11 @@ RunConfig config_from_json(const Json& json) {
               .shards = get_entry<int64_t>(json, "shards")};
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMostShards, "invalid \"shards\" ", c.shards);
-  check(c.input.size() == 3, "\"input\" must be channels, height, width");
+  if (json.contains("text")) {
+    c.text = text_config_from_json(json["text"]);
+    check(is_text_model(c.model), "model ", c.model, " is not for texts");
+  }
+  check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
   check(c.class_count >= 1 && c.class_count <= 1 << 20, "invalid \"class_count\" ", c.class_count);
   check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
@@ -111,7 +116,8 @@ std::string place_of(const Progress& p) {
 }
 
 std::string data_label(const RunConfig& c) {
-  return is_data_name(c.data) ? c.data : fs::path(c.data).filename().string();
+  const fs::path path(c.data);
+  return is_data_name(c.data) ? c.data : (c.text ? path.stem() : path.filename()).string();
 }
 
 std::string checkpoint_path(const std::string& folder) {
@@ -187,7 +193,8 @@ void check_run_folder(const std::string& wanted) {
   if (fs::exists(fs::status(checkpoint_path(wanted), error)))
     throw UsageError(concat("--out ", wanted, ": already contains a run; continue it with --resume ", wanted,
                             ", or choose another folder"));
-  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"})
+  for (const char* file : {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs",
+                           "tokenizer.json", "vocab.json", "merges.txt"})
     if (fs::exists(fs::symlink_status(base / file, error)))
       throw UsageError(concat("--out ", wanted, ": contains ", file,
                               " but no run to continue with --resume; choose another folder"));
@@ -224,11 +231,14 @@ std::string epoch_path(const std::string& folder, int64_t epoch) {
 
 void write_run_files(const std::string& folder, const RunConfig& config, const Progress& progress) {
   const fs::path base(folder);
-  write_file_atomically((base / "config.json").string(), json_text(to_json(config), 2) + "\n");
+  Json described = to_json(config);
+  if (config.text) add_transformers_entries(described, *config.text);
+  write_file_atomically((base / "config.json").string(), json_text(described, 2) + "\n");
   std::string lines;
   Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed,
-                               out_of_patience(config.recipe, progress.history) ? ", stopped early" : "")};
+                               out_of_patience(config.recipe, progress.history) ? ", stopped early" : ""),
+                .of_text = config.text.has_value()};
   for (const Json& line : progress.history) {
     lines += json_text(line) + "\n";
     curves.train_loss.push_back(get_entry<double>(line, "train_loss"));

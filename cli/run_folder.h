@@ -1,24 +1,28 @@
-// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors, and with --keep all
-// epochs/N.safetensors, the model after each epoch.
+// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep all
+// epochs/N.safetensors, the model after each epoch; for a text also its tokenizer, which is written before all others and never
+// changes.
 //
 // The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with --ema
 // the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
 // far. The other files are regenerated from it, so they agree with it however a run ended.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tandem/cli/recipe.h"
+#include "tandem/cli/text_config.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/moving_average.h"
 #include "tandem/nn/sequential.h"
 
 namespace tandem::cli {
 
-/// The part of a request that determines the result of a run, and the description of its images.
+/// The part of a request that determines the result of a run, and the description of its images. A run on a text has no
+/// images: `input` and `classes` are empty, and `class_count` is the number of tokens.
 struct RunConfig {
-  std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder
+  std::string model, data, data_folder;  ///< data: a known name, or the absolute path of a folder or a text
   std::vector<int64_t> input;            ///< channels, height, width
   std::vector<std::string> classes;
   int64_t class_count = 0, epochs = 0;
@@ -28,6 +32,7 @@ struct RunConfig {
   std::vector<std::string> devices{};  ///< of the last session; the next one may use others
   std::string root{};
   int64_t shards = 0;
+  std::optional<TextConfig> text{};
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or invalid entries.
@@ -37,10 +42,10 @@ RunConfig config_from_json(const Json& json);
 struct Progress {
   int64_t epoch = 0;    ///< completed epochs
   int64_t batch = 0;    ///< completed batches of the current epoch
-  int64_t images = 0;   ///< images in those batches
-  double loss_sum = 0;  ///< summed loss over those images
-  int64_t correct = 0;
-  double seconds = 0;  ///< training time in this epoch
+  int64_t images = 0;   ///< images, or windows of tokens, in those batches
+  double loss_sum = 0;  ///< summed loss over those images; for windows, of the mean loss of each
+  int64_t correct = 0;  ///< images or tokens
+  double seconds = 0;   ///< training time in this epoch
   uint64_t random_seed = 0, random_offset = 0;
   std::vector<Json> history;  ///< lines of metrics.jsonl
 };
@@ -63,7 +68,7 @@ struct Kept {
   const OrderedDict<std::string, Tensor>* best = nullptr;  ///< state dict after the best epoch
 };
 
-/// The data's name for display: the known name, or the last component of the folder.
+/// The data's name for display: the known name, the last component of the folder, or the text's name without its ending.
 std::string data_label(const RunConfig& config);
 
 std::string checkpoint_path(const std::string& folder);

@@ -35,7 +35,7 @@ std::unique_ptr<nn::ExponentialMovingAverage::Use> Stepper::with_average() {
 }
 
 Tensor Stepper::loss_of(const Tensor& output, const Tensor& labels) const {
-  return cross_entropy_loss(output, labels, {}, Reduction::Mean, -100, recipe_.label_smoothing);
+  return cross_entropy_of(output, labels, Reduction::Mean, recipe_.label_smoothing);
 }
 
 // In the order of the parameters, whatever the devices.
@@ -61,9 +61,7 @@ void Stepper::start(double loss_sum, int64_t correct) {
 
 namespace {
 
-Tensor count_correct(const Tensor& output, const Tensor& labels) {
-  return (output.argmax(1) == labels).sum();
-}
+Tensor count_correct(const Tensor& output, const Tensor& labels) { return correct_in(output, labels).sum(); }
 
 class OneDevice final : public Stepper {
  public:
@@ -74,7 +72,7 @@ class OneDevice final : public Stepper {
     step_.watch(*model_);
   }
   Score evaluate(const ImageSet& data) override {
-    return cli::evaluate(model_, data, evaluation_batch(data.shape()));
+    return cli::evaluate(model_, data, evaluation_batch(data));
   }
 
  private:
@@ -149,7 +147,7 @@ class ByServer final : public Stepper {
 
   // One row per image, summed on the root, so the sums do not depend on the devices. Processes take turns.
   Score evaluate(const ImageSet& data) override {
-    const int64_t count = data.count(), most = evaluation_batch(data.shape());
+    const int64_t count = data.count(), most = evaluation_batch(data);
     const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
     for (int64_t k = 0; k < sums.size(0); ++k) {
       if (k % team_.size() != team_.rank()) continue;
@@ -158,8 +156,9 @@ class ByServer final : public Stepper {
           {data.rows(at, size), data.labels.narrow(0, at, size)},
           [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
             const Tensor output = net.forward(to_input(piece[0]));
-            const Tensor losses = cross_entropy_loss(output, piece[1], {}, Reduction::None);
-            return stack({losses.to(kDouble), (output.argmax(1) == piece[1]).to(kDouble)}, 1);
+            const Tensor losses = cross_entropy_of(output, piece[1], Reduction::None);
+            const Tensor correct = correct_in(output, piece[1]).to(kDouble);
+            return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
           });
       sums[k].copy_(rows.sum(0));
     }

@@ -9,6 +9,8 @@
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
+#include "tandem/cli/run_model.h"
+#include "tandem/cli/text_model.h"
 #include "tandem/cli/weight_files.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/gpt2.h"
@@ -142,7 +144,18 @@ Subject published(const SummaryOptions& o, const models::PublishedModel& model) 
   return {model.make(o.classes == 0 ? model.num_classes : o.classes), zeros(input, image ? kFloat : kLong)};
 }
 
+Subject subject_of_run(const SummaryOptions& o) {
+  if (!o.input.empty() || o.classes != 0 || !o.weights.empty())
+    throw UsageError("--input, --classes and --weights: not for a run, which has its own");
+  Checkpoint checkpoint = run_of(o.folder);
+  const RunConfig& c = checkpoint.config;
+  const nn::Sequential model = model_of_run(checkpoint, Device(kCPU, 0));
+  if (!c.text) return {nn::AnyModule(model), zeros({1, c.input[0], c.input[1], c.input[2]})};
+  return {nn::AnyModule(gpt2_in(model)), zeros({1, c.text->context}, kLong)};
+}
+
 Subject subject_of(const SummaryOptions& o) {
+  if (!o.folder.empty()) return subject_of_run(o);
   if (const models::PublishedModel* model = models::find_published(o.model)) return published(o, *model);
   std::vector<std::string> names;
   for (const ModelInfo& model : known_models()) names.emplace_back(model.name);

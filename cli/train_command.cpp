@@ -15,7 +15,10 @@
 #include "tandem/cli/plot.h"
 #include "tandem/cli/run_lock.h"
 #include "tandem/cli/tensorboard_log.h"
+#include "tandem/cli/text_config.h"
+#include "tandem/cli/train_text.h"
 #include "tandem/cli/trainer.h"
+#include "tandem/core/atomic_file.h"
 #include "tandem/nn/files/safetensors.h"
 
 namespace tandem::cli {
@@ -50,6 +53,8 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
   check_same(o.recipe, c.recipe);
+  check_text_options(o, c.model);
+  if (c.text) check_same(o.text, *c.text);
 }
 
 // The name, quoted for a shell.
@@ -76,7 +81,8 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   }
   if (team.leads()) remove_leftovers(o.resume);
   check_resume(o, checkpoint.config);
-  if (was_given(o, "data")) checkpoint.config.data = lasting_name(o.data);
+  if (was_given(o, "data"))
+    checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
   if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
     require(
         checkpoint.config.recipe.schedule != "cosine",
@@ -100,17 +106,25 @@ int64_t shards_of(const TrainOptions& o, const Team& team) {
   return one_of_several && !was_given(o, "shards") ? shards_for(team.size()) : o.shards;
 }
 
+Recipe recipe_of(const TrainOptions& o) {
+  if (is_text_model(o.model)) return recipe_of_text(o);
+  return make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe);
+}
+
+constexpr int64_t kTextEpochs = 5;
+
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
+  const bool text = is_text_model(o.model);
+  check_text_options(o, o.model);
   Checkpoint checkpoint;
-  checkpoint.config = {
-      .model = o.model,
-      .data = lasting_name(o.data),
-      .epochs = o.epochs,
-      .recipe = make_recipe_for(o.model, has_image_files(o.data), !o.weights.empty(), o.recipe),
-      .seed = o.seed,
-      .data_sum = "",
-      .shards = shards_of(o, team)};
-  model_parameters(o.model, {});  // reports an unknown name before anything is loaded
+  checkpoint.config = {.model = o.model,
+                       .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
+                       .epochs = text && !was_given(o, "epochs") ? kTextEpochs : o.epochs,
+                       .recipe = recipe_of(o),
+                       .seed = o.seed,
+                       .data_sum = "",
+                       .shards = shards_of(o, team)};
+  if (!text) model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
 }
@@ -130,8 +144,23 @@ ImageSetPair load_images(const TrainOptions& o, RunConfig& c, const Terminal& te
   return std::move(loaded.images);
 }
 
-ImageSetPair read_data(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+// What a process needs to train.
+struct Prepared {
+  std::optional<RunLock> lock;
+  Checkpoint checkpoint;
+  Placement placement;
+  ImageSetPair data;
+  TextCodec codec;               // of a text
+  std::optional<TextData> text;  // whose windows are in `data`
+};
+
+ImageSetPair read_data(const TrainOptions& o, Prepared& p, const Terminal& terminal) {
+  RunConfig& c = p.checkpoint.config;
   try {
+    if (c.text) {
+      p.text = load_text(c, p.codec);
+      return {{p.text->windows.train}, {p.text->windows.test}};
+    }
     return load_images(o, c, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
@@ -169,23 +198,27 @@ void record(const Placement& placement, RunConfig& c) {
   c.root = placement.root.str();
 }
 
-void announce(const TrainOptions& o, const ImageSetPair& data, Trainer& trainer, const std::string& folder,
-              const Placement& placement) {
+void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
+  const ImageSetPair& data = p.data;
+  const Placement& placement = p.placement;
   const RunConfig& c = trainer.config();
   int64_t parameters = 0, trained = 0;
-  for (const Tensor& p : trainer.model()->parameters()) {
-    parameters += p.numel();
-    if (p.requires_grad()) trained += p.numel();
+  for (const Tensor& each : trainer.model()->parameters()) {
+    parameters += each.numel();
+    if (each.requires_grad()) trained += each.numel();
   }
   std::printf("model    %s, %s parameters%s\n", c.model.c_str(), with_commas(parameters).c_str(),
               trained < parameters ? concat(", of which ", with_commas(trained), " train").c_str() : "");
   if (!o.weights.empty()) std::printf("weights  %s\n", printable(o.weights).c_str());
-  std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)%s\n",
-              printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
-              with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
-              static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
-              printable(c.data_folder).c_str(),
-              data.train.files != nullptr ? ", files read in each epoch" : "");
+  if (p.text)
+    std::printf("%s\n", described(c, *p.text).c_str());
+  else
+    std::printf("data     %s: %s training and %s test images of %lld x %lld, %lld classes (%s)%s\n",
+                printable(data_label(c)).c_str(), with_commas(data.train.count()).c_str(),
+                with_commas(data.test.count()).c_str(), static_cast<long long>(c.input[1]),
+                static_cast<long long>(c.input[2]), static_cast<long long>(c.class_count),
+                printable(c.data_folder).c_str(),
+                data.train.files != nullptr ? ", files read in each epoch" : "");
   std::printf("device   %s, %s, %s\n", described(placement).c_str(),
               describe_devices(placement.devices).c_str(), counted(o.workers, "worker", "workers").c_str());
   std::printf("training %s, %s, seed %llu\n", counted(c.epochs, "epoch", "epochs").c_str(),
@@ -197,8 +230,12 @@ void announce(const TrainOptions& o, const ImageSetPair& data, Trainer& trainer,
 
 void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal) {
   trainer.take_result();
+  const RunConfig& c = trainer.config();
+  OrderedDict<std::string, std::string> metadata("Entry");
+  if (c.text) metadata.insert("format", "pt");  // which transformers expects
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
-                              exported(trainer.config().model, trainer.model()));
+                              exported(c.model, trainer.model()), metadata);
+  if (c.text) return print_text_result(c, trainer.progress(), printable(folder), terminal);
   LinePlot plot{.title = "test accuracy", .least = 0, .most = 1};
   for (const Json& line : trainer.progress().history)
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
@@ -221,29 +258,28 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }
 
-// What a process needs to train.
-struct Prepared {
-  std::optional<RunLock> lock;
-  Checkpoint checkpoint;
-  Placement placement;
-  ImageSetPair data;
-};
-
 void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, Prepared& p) {
   team.together([&] {
     if (o.resume.empty() || was_given(o, "devices")) use_placement(o.devices, o.root, o.shards);
     use_threads(o.threads);
     p.checkpoint = o.resume.empty() ? fresh(o, team) : resumed(o, team, p.lock);
+    RunConfig& c = p.checkpoint.config;
+    if (c.text)
+      p.codec = tokenizer_of_run(o.resume, *c.text);
+    else if (is_text_model(c.model))
+      p.codec = start_text(o, c);
     p.placement = placement_of(o, team, p.checkpoint.config);
     p.placement.team = team;
     record(p.placement, p.checkpoint.config);
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
-    p.data = read_data(o, p.checkpoint.config, terminal);
+    p.data = read_data(o, p, terminal);
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
-    check_parts(team, p.data.train.count(), c.recipe.batch_size, c.shards);
+    // The batches of a text are all full.
+    const int64_t images = p.data.train.count(), batch = c.recipe.batch_size;
+    check_parts(team, c.text && images > batch ? batch : images, batch, c.shards);
     const DeviceGuard guard(p.placement.root);
     manual_seed(c.seed);
     p.data.train = placed_for(c.recipe, p.data.train, p.placement.root);
@@ -266,13 +302,12 @@ std::unique_ptr<TensorboardLog> tensorboard_log(const TrainOptions& o, const std
                                                 const Trainer& trainer, const Prepared& p) {
   if (!o.tensorboard) return nullptr;
   const Placement& place = p.placement;
-  const int64_t images = p.data.train.images.size(0), size = trainer.config().recipe.batch_size;
   // The optimizer then adds up the gradients of the devices itself, without storing the sum.
   const bool in_parts = place.devices.size() > 1 && place.shards == 0 && !place.team.several();
   try {
     return std::make_unique<TensorboardLog>(
         TensorboardLog::Options{.folder = o.tensorboard->empty() ? folder : *o.tensorboard,
-                                .steps_per_epoch = (images + size - 1) / size,
+                                .steps_per_epoch = trainer.batches(),
                                 .resumed = !o.resume.empty(),
                                 .gradients = !in_parts},
         trainer.config(), trainer.progress());
@@ -299,9 +334,12 @@ int train(const TrainOptions& o, const Team& team) {
     folder = open_folder(o, trainer->config(), p.lock);
     log = tensorboard_log(o, folder, *trainer, p);
     trainer->observe(log.get());
+    if (o.resume.empty())
+      for (const auto& [name, content] : p.codec.files)
+        write_file_atomically((std::filesystem::path(folder) / name).string(), content);
   });
   if (!team.several()) install_handlers();
-  if (team.leads()) announce(o, p.data, *trainer, folder, p.placement);
+  if (team.leads()) announce(o, p, *trainer, folder);
   const bool complete = trainer->run(folder);
   if (!complete && team.leads())
     std::printf("stopped after %s; continue with: tandem train --resume %s\n",

@@ -7,6 +7,9 @@
 #include "tandem/cli/early_stopping.h"
 #include "tandem/cli/frozen.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/text_data.h"
+#include "tandem/cli/text_model.h"
+#include "tandem/cli/text_report.h"
 #include "tandem/cli/weight_files.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/profile.h"
@@ -31,8 +34,10 @@ OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
 
 nn::Sequential model_of(const Checkpoint& checkpoint) {
   const RunConfig& c = checkpoint.config;
-  if (checkpoint.model.keys().empty()) return make_model(c.model, shape_of(c));
+  const bool fresh = checkpoint.model.keys().empty();
+  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model, shape_of(c));
   try {
+    if (c.text) return make_text_model_for(*c.text, checkpoint.model);
     return make_model_for(c.model, shape_of(c), checkpoint.model);
   } catch (const Error& error) {
     broken(error);
@@ -60,6 +65,11 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
 }
 
 void Trainer::load_weights() try {
+  if (checkpoint_.config.text) {
+    gpt2_in(model_)->load_state_dict(
+        read_text_weights(options_.weights, checkpoint_.config.text->model.n_head()).state);
+    return;
+  }
   start_from(checkpoint_.config.model, model_, read_state(options_.weights, "", ""));
 } catch (const Error& error) {
   throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
@@ -67,10 +77,9 @@ void Trainer::load_weights() try {
 
 void Trainer::restore() try {
   const Recipe& recipe = checkpoint_.config.recipe;
-  const int64_t batches = (data_.train.count() + recipe.batch_size - 1) / recipe.batch_size;
   const int64_t batch = checkpoint_.progress.batch;
-  check(batch <= batches, "batch ", batch, " of ", batches);
-  check(batch % recipe.accumulate == 0 || batch == batches, "batch ", batch, " is within a step of ",
+  check(batch <= batches(), "batch ", batch, " of ", batches());
+  check(batch % recipe.accumulate == 0 || batch == batches(), "batch ", batch, " is within a step of ",
         recipe.accumulate, " batches");
   if (recipe.keep == "best" && !checkpoint_.progress.history.empty()) {
     model_->load(checkpoint_.best);
@@ -84,11 +93,21 @@ void Trainer::restore() try {
   // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
   if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
-  stepper_->set_steps(checkpoint_.progress.epoch * batches + batch);
+  stepper_->set_steps(checkpoint_.progress.epoch * batches() + batch);
   default_generator().set_current_seed(checkpoint_.progress.random_seed);
   default_generator().set_offset(checkpoint_.progress.random_offset);
 } catch (const Error& error) {
   broken(error);
+}
+
+int64_t Trainer::batches() const {
+  const RunConfig& c = checkpoint_.config;
+  if (c.text) return batches_of_epoch(data_.train, c.recipe.batch_size, *c.text);
+  return (data_.train.count() + c.recipe.batch_size - 1) / c.recipe.batch_size;
+}
+
+int64_t Trainer::images() const {
+  return std::min(data_.train.count(), batches() * checkpoint_.config.recipe.batch_size);
 }
 
 bool Trainer::run(const std::string& folder) {
@@ -113,7 +132,7 @@ bool Trainer::epoch() {
   const profiler::Record span("epoch", "train");
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
-  Batches loader(data_.train, c.recipe,
+  Batches loader(c.text ? ImageSet{windows_of_epoch(data_.train, c.seed, p.epoch)} : data_.train, c.recipe,
                  {.batch_size = c.recipe.batch_size,
                   .shuffle = true,
                   .workers = options_.workers,
@@ -125,16 +144,16 @@ bool Trainer::epoch() {
                  side_);
   double begun = seconds_now();
   train_unfrozen(*model_);
-  const int64_t batches = loader.count(), steps = steps_in(c.recipe, batches);
+  const int64_t batches = this->batches(), steps = steps_in(c.recipe, batches);
   Wish wish;
-  for (std::vector<Tensor> batch = next(loader); !batch.empty(); batch = next(loader)) {
+  for (std::vector<Tensor> batch = next(loader); p.batch < batches && !batch.empty(); batch = next(loader)) {
     const profiler::Record step_span("step", "train");
-    const GroupPlace place = place_in_group(c.recipe, p.batch, data_.train.count());
+    const GroupPlace place = place_in_group(c.recipe, p.batch, images());
     stepper_->set_lr(
         learning_rate(c.recipe, p.epoch * steps + p.batch / c.recipe.accumulate, c.epochs * steps));
     if (observer_ != nullptr) guarded([&] { observer_->before_step(p, batch, *stepper_); });
     stepper_->step(batch, place);
-    p.images += std::min(c.recipe.batch_size, data_.train.count() - p.batch * c.recipe.batch_size);
+    p.images += std::min(c.recipe.batch_size, images() - p.batch * c.recipe.batch_size);
     ++p.batch;
     const Wish heard =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
@@ -165,13 +184,15 @@ void Trainer::show(int64_t batches, double begun) {
   const double seconds = p.seconds + seconds_now() - begun, images = static_cast<double>(p.images);
   const auto counted = static_cast<double>(p.images - stepper_->images_pending());
   const double rate = images / std::max(seconds, 1e-9);
-  const double left = static_cast<double>((c.epochs - p.epoch) * data_.train.count()) - images;
+  const double left = static_cast<double>((c.epochs - p.epoch) * this->images()) - images;
   bar_.draw({.title = concat("epoch ", p.epoch + 1, "/", c.epochs),
              .fraction = static_cast<double>(p.batch) / static_cast<double>(batches),
-             .fields = training_fields({.loss = p.loss_sum / counted,
-                                        .accuracy = static_cast<double>(p.correct) / counted,
-                                        .images_per_second = rate,
-                                        .seconds_left = left / rate})});
+             .fields = c.text ? text_fields(p.loss_sum / counted,
+                                            rate * static_cast<double>(labels_per_image()), left / rate)
+                              : training_fields({.loss = p.loss_sum / counted,
+                                                 .accuracy = static_cast<double>(p.correct) / counted,
+                                                 .images_per_second = rate,
+                                                 .seconds_left = left / rate})});
 }
 
 void Trainer::collect() {
@@ -193,15 +214,16 @@ std::vector<Tensor> Trainer::next(Batches& loader) const try {
 Json Trainer::figures(const Score& test) const {
   const Progress& p = checkpoint_.progress;
   const double images = static_cast<double>(p.images);
-  return {{"epoch", p.epoch + 1},
-          {"train_loss", p.loss_sum / images},
-          {"train_accuracy", static_cast<double>(p.correct) / images},
-          {"test_loss", test.loss},
-          {"test_accuracy", test.accuracy},
-          {"seconds", p.seconds},
-          {"images_per_second", images / std::max(p.seconds, 1e-9)},
-          {"device", names_of(options_.placement.devices)},
-          {"processes", options_.placement.team.size()}};
+  return {
+      {"epoch", p.epoch + 1},
+      {"train_loss", p.loss_sum / images},
+      {"train_accuracy", static_cast<double>(p.correct) / (images * static_cast<double>(labels_per_image()))},
+      {"test_loss", test.loss},
+      {"test_accuracy", test.accuracy},
+      {"seconds", p.seconds},
+      {"images_per_second", images / std::max(p.seconds, 1e-9)},
+      {"device", names_of(options_.placement.devices)},
+      {"processes", options_.placement.team.size()}};
 }
 
 // Called while the model has the values that have been evaluated.
@@ -228,12 +250,15 @@ void Trainer::end_epoch() {
   Json& said = p.history.back();
   const bool stops = out_of_patience(checkpoint_.config.recipe, p.history);
   if (stops) said["stopped_early"] = reason_to_stop(p.history);
-  const std::string line =
+  std::string line =
       concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
              fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
              fixed(get_entry<double>(said, "train_accuracy"), 4), "   test loss ", fixed(test.loss, 4),
              "  accuracy ", fixed(test.accuracy, 4), "   ", fixed(p.seconds, 2), " s  ",
              with_commas(static_cast<long long>(get_entry<double>(said, "images_per_second"))), " images/s");
+  if (checkpoint_.config.text)
+    line = concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs,
+                  complete_text_epoch(said, labels_per_image()));
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
   if (leads() && stops) bar_.print(reason_to_stop(p.history));

@@ -16,7 +16,7 @@ struct TrainerOptions {
   Placement placement;
   int workers = 0;
   double save_every = 60;  ///< seconds
-  std::string weights{};   ///< a file of weights that a new run starts from
+  std::string weights{};   ///< weights that a new run starts from: a file, or for texts also a folder
   std::string folder{};    ///< set by run()
 };
 
@@ -35,6 +35,8 @@ class Trainer {
   void observe(TrainingObserver* observer) { observer_ = observer; }
   const RunConfig& config() const { return checkpoint_.config; }
   const Progress& progress() const { return checkpoint_.progress; }
+  /// The batches of an epoch.
+  int64_t batches() const;
   nn::Sequential& model() { return model_; }
   /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training cannot
   /// go on afterwards.
@@ -49,6 +51,10 @@ class Trainer {
   void end_epoch();
   Json figures(const Score& test) const;
   void keep(const Score& test);
+  /// The images in the batches of an epoch.
+  int64_t images() const;
+  /// 1, or the tokens in a window.
+  int64_t labels_per_image() const { return data_.train.labels.numel() / data_.train.labels.size(0); }
   void show(int64_t batches, double begun);
   void save();
   void write_files();

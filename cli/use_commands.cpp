@@ -9,6 +9,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/run_folder.h"
 #include "tandem/cli/run_model.h"
+#include "tandem/cli/text_model.h"
 
 namespace tandem::cli {
 
@@ -35,7 +36,8 @@ nn::Sequential model_of_run(Checkpoint& checkpoint, Device device) try {
   const RunConfig& c = checkpoint.config;
   check(!checkpoint.model.keys().empty(), "the checkpoint contains no parameters");
   nn::Sequential model =
-      make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
+      c.text ? make_text_model_for(*c.text, checkpoint.model)
+             : make_model_for(c.model, {c.input[0], c.input[1], c.input[2], c.class_count}, checkpoint.model);
   model->load(checkpoint.result());
   model->to(device);
   model->eval();
@@ -48,6 +50,7 @@ int eval_command(const EvalOptions& o) {
   use_threads(o.threads);
   const Device device = use_device(o.device);
   Checkpoint checkpoint = run_of(o.folder);
+  if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
   const Terminal terminal = detect_terminal();
   const LoadedData loaded = load_data(
       o.data.empty() ? checkpoint.config.data : o.data,
@@ -55,7 +58,7 @@ int eval_command(const EvalOptions& o) {
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   const Score score =
-      evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test.shape()));
+      evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
   if (o.json)
     std::printf("%s\n", Json{{"images", test.count()},
                              {"loss", score.loss},

@@ -63,7 +63,10 @@ int report_command(const ReportOptions& o) {
   const TestData load = [&](const std::string& name, int64_t size) -> const LoadedData& {
     auto found = loaded.find({name, size});
     if (found == loaded.end())
-      found = loaded.emplace(std::pair(name, size), load_data(name, {.image_size = size, .train = false}, terminal)).first;
+      found =
+          loaded
+              .emplace(std::pair(name, size), load_data(name, {.image_size = size, .train = false}, terminal))
+              .first;
     return found->second;
   };
   std::vector<ReportedRun> runs;

@@ -41,7 +41,7 @@ bool worse(const Mistake& a, const Mistake& b) {
 }
 
 void score(nn::Sequential& model, const ImageSet& test, Device device, Evaluation& out) {
-  const int64_t batch = evaluation_batch(test.shape());
+  const int64_t batch = evaluation_batch(test);
   const InferenceMode guard;
   out.images = test.count();
   int64_t correct = 0;
@@ -84,6 +84,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
     check(run.config.contains("class_count"), "the run does not classify images");
     Checkpoint checkpoint = run_of(run.folder);
     const RunConfig& c = checkpoint.config;
+    check(!c.text, "the run is on a text");
     check(c.class_count <= kMostClasses, "the run has ", c.class_count, " classes; the limit is ",
           kMostClasses);
     check(!checkpoint.model.keys().empty(), "the run has not begun");

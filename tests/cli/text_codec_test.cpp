@@ -3,7 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include "tandem/tests/temp_folder.h"
+
+using namespace tandem::test;
 using tandem::cli::CharacterStream;
+using tandem::cli::find_codec;
+using tandem::cli::TextCodec;
+
+namespace {
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+}  // namespace
 
 TEST_CASE("characters that are spread over tokens come out whole") {
   CharacterStream stream;
@@ -23,4 +34,38 @@ TEST_CASE("control characters and broken bytes are replaced, lines and tabs stay
   CHECK_EQ(stream.add("\xFFx"), "?x");
   CHECK_EQ(stream.add("\x80\x80\x80\x80"), "????");
   CHECK_EQ(stream.add("\xC3x"), "?x");
+}
+
+TEST_CASE("the characters of a text are stored beside its model") {
+  const TempFolder folder;
+  write_file(folder / "book", "a \"b\"\n\\ \u00e9\U0001F642");
+  const TextCodec codec = tandem::cli::codec_of_characters(folder / "book");
+  CHECK_EQ(codec.size, 8);
+  REQUIRE_EQ(codec.files.size(), 1);
+  CHECK(!find_codec(folder / "").encode);
+  write_file(folder / "tokenizer.json", codec.files[0].second);
+  const TextCodec same = find_codec(folder / "");
+  CHECK_EQ(same.size, 8);
+  CHECK(same.encode("b\u00e9 \n") == codec.encode("b\u00e9 \n"));
+  for (int64_t token = 0; token < 8; ++token) CHECK_EQ(same.decode(token), codec.decode(token));
+  CHECK_EQ(same.decode(8), "\uFFFD");
+  CHECK(mentions(error_of([&] { same.encode("x"); }), "\"x\""));
+}
+
+TEST_CASE("a broken tokenizer.json is refused, and one of another kind is none") {
+  const TempFolder folder;
+  const auto refusal = [&](const std::string& vocabulary) {
+    write_file(folder / "tokenizer.json", R"({"model": {"type": "WordLevel", "vocab": )" + vocabulary + "}}");
+    return error_of([&] { find_codec(folder / ""); });
+  };
+  CHECK_EQ(refusal(R"({"a": 0, "b": 1})"), "");
+  CHECK(mentions(refusal(R"({"a": 0, "b": 2})"), "not in order"));
+  CHECK(mentions(refusal(R"({"b": 0, "a": 1})"), "not a tokenizer of characters"));
+  CHECK(mentions(refusal(R"({"ab": 0})"), "not a tokenizer of characters"));
+  CHECK(mentions(refusal(R"({"": 0})"), "not a tokenizer of characters"));
+  CHECK(mentions(refusal("{}"), "not a tokenizer of characters"));
+  CHECK(mentions(refusal(R"({"a": 0, "a": 1})"), "twice"));
+  CHECK(mentions(refusal("[]"), "tokenizer.json"));
+  write_file(folder / "tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"ab": 7}}})");
+  CHECK(!find_codec(folder / "").encode);
 }
