@@ -299,6 +299,11 @@ def tensors(path):
     return {name: content[slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
 
 
+def values(path):
+    """The values of a file's tensors, by name."""
+    return {name: struct.unpack(f"{len(t) // 4}f", t) for name, t in tensors(path).items()}
+
+
 def metrics(folder):
     """The lines of metrics.jsonl without times."""
     other = ("seconds", "images_per_second", "processes", "device")
@@ -307,8 +312,8 @@ def metrics(folder):
 
 def test_accumulation():
     def difference(a, b):
-        a, b = tensors(f"{a}/model.safetensors"), tensors(f"{b}/model.safetensors")
-        return max(abs(x - y) for name in a for x, y in zip(*(struct.unpack(f"{len(t) // 4}f", t) for t in (a[name], b[name]))))
+        a, b = values(f"{a}/model.safetensors"), values(f"{b}/model.safetensors")
+        return max(abs(x - y) for name in a for x, y in zip(a[name], b[name]))
 
     # 200 images: groups of 120 and 80, also with a short last batch.
     common = ["--recipe", "best", "--augment", "none", "--epochs", "2"]
@@ -317,11 +322,44 @@ def test_accumulation():
                           "3", "--devices", "cpu:0,cpu:1"]), ("small", ["--batch-size", "40"])):
         run = tool("train", "--data", "data", *common, *options, "--out", name)
         check(name, run.returncode == 0, run.stderr)
-    for name in ("of3", "of4", "devices"):
+    run = tool("train", "--data", "data", *common, "--batch-size", "40", "--accumulate", "3", "--processes", "2", "--shards", "0", "--out", "ranks")
+    check("ranks", run.returncode == 0, run.stderr)
+    for name in ("of3", "of4", "devices", "ranks"):
         check(f"{name}: as one large batch", difference(name, "large") < 2e-5, difference(name, "large"))
         theirs = metrics("large")[-1]["train_loss"]
         check(f"{name}: the same loss", abs(metrics(name)[-1]["train_loss"] - theirs) < 1e-4 * theirs, metrics(name))
     check("unlike small ones", difference("small", "large") > 1e-3, difference("small", "large"))
+
+
+def test_what_options_do():
+    # One step per epoch, and the model after each.
+    for name, options in (("plain", []), ("clipped", ["--clip", "0.01"]), ("unclipped", ["--clip", "1e6"]), ("averaged", ["--ema", "0.8"]),
+                          ("several", ["--clip", "0.01", "--devices", "cpu:0,cpu:1"]), ("frozen", ["--freeze", "conv*,fc1.bias"])):
+        run = tool("train", "--data", "data", "--batch-size", "200", "--epochs", "3", "--keep", "all", "--init", "default", "--lr", "0.5",
+                   *options, "--out", name)
+        check(name, run.returncode == 0, run.stderr)
+    after = lambda name, epoch: values(f"{name}/epochs/{epoch}.safetensors")
+
+    def step(name):
+        a, b = after(name, 2), after(name, 3)
+        return sum((x - y)**2 for layer in a for x, y in zip(a[layer], b[layer]))**0.5
+
+    for name in ("clipped", "several"):
+        check(f"{name}: a step has the length of its gradient", abs(step(name) - 0.5 * 0.01) < 1e-5, step(name))
+    check("which was longer", step("plain") > 0.02, step("plain"))
+    check("a large limit changes nothing", sha("unclipped") == sha("plain"))
+    average = after("plain", 1)
+    for epoch in (2, 3):
+        average = {name: [0.8 * a + 0.2 * x for a, x in zip(average[name], layer)] for name, layer in after("plain", epoch).items()}
+    found = after("averaged", 3)
+    check("the averages are saved", max(abs(a - x) for name in found for a, x in zip(average[name], found[name])) < 1e-6)
+    check("and evaluated", metrics("averaged")[2]["test_loss"] != metrics("plain")[2]["test_loss"] and
+          metrics("averaged")[2]["train_loss"] == metrics("plain")[2]["train_loss"])
+    said = json.loads(tool("eval", "averaged", "--json").stdout)
+    check("also by eval", abs(said["loss"] - metrics("averaged")[2]["test_loss"]) < 1e-6, said)
+    first, last = after("frozen", 1), after("frozen", 3)
+    check("what is frozen stays", sorted(name for name in first if first[name] == last[name]) ==
+          ["conv1.bias", "conv1.weight", "conv2.bias", "conv2.weight", "fc1.bias"])
 
 
 EVERYTHING = ["--accumulate", "2", "--clip", "0.05", "--ema", "0.8", "--keep", "best", "--freeze", "conv1", "--momentum", "0.9"]
