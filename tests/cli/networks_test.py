@@ -145,6 +145,14 @@ with tempfile.TemporaryDirectory() as folder:
     check("weights of another network are refused", r.returncode == 2 and "--weights" in r.stderr and "features.0.weight" in r.stderr
           and not os.path.exists(at("bad")), r.stderr)
 
+    # Averages of running statistics, which shards update in order.
+    for name, devices in (("one_device", "cpu:0"), ("two_devices", "cpu:0,cpu:1")):
+        r = run("train", "--model", "mobilenet_v2", "--data", at("cifar-100-binary"), "--batch-size", "8", "--epochs", "1", "--lr", "0.01",
+                "--shards", "2", "--accumulate", "2", "--clip", "1", "--ema", "0.9", "--freeze", "features.0,features.1*", "--devices",
+                devices, "--out", at(name))
+        check(f"averages on {devices}", r.returncode == 0, r.stderr)
+    check("have the same bits", content(at("one_device/model.safetensors")) == content(at("two_devices/model.safetensors")))
+
     pictures = ["train", "--model", "mobilenet_v2", "--data", at("pictures"), *quick, "--image-size", "32"]
     r = run(*pictures, "--out", at("pictures_run"))
     check("a folder of images", r.returncode == 0 and "12 training and 4 test images of 32 x 32, 2 classes" in r.stdout and

@@ -394,6 +394,17 @@ def test_training_options():
     for option, value in (("--accumulate", "3"), ("--clip", "1"), ("--ema", "0.9"), ("--keep", "last"), ("--freeze", "conv2"), ("--patience", "2")):
         refused(f"another {option}", tool("train", "--resume", "p", option, value), option + " " + value, "leave it out")
     check("the same value", tool("train", "--resume", "p", "--ema", "0.8").returncode == 0)
+    for name in ("average.fc2.bias", "best.fc2.bias", "model.fc2.bias"):
+        header, content = read_checkpoint("p")
+        header[name + "x"] = header.pop(name)
+        header["__metadata__"].pop("tandem.crc32")
+        write_checkpoint("x", header, content)
+        refused(f"{name} under another name", tool("train", "--resume", "x"), "broken checkpoint", "fc2.bias")
+    for entry in ({"accumulate": 0}, {"ema": 1}, {"keep": "none"}, {"patience": -1}, {"clip": -1}, {"freeze": "conv7"}):
+        changed("p", "x", config=entry)
+        refused(f"{entry}", tool("train", "--resume", "x"), "--" + next(iter(entry)))
+    changed("p", "x", progress={"batch": 3})
+    refused("a checkpoint within a step", tool("train", "--resume", "x", "--epochs", "4"), "within a step of 2 batches")
     # The same bits on any number of devices and processes.
     for number, options in enumerate((["--devices", "cpu:0"], ["--devices", "cpu:0,cpu:1"], ["--processes", "2"])):
         run = lenet(*whole, "--shards", "8", *options, "--out", f"s{number}")
