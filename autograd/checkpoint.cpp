@@ -47,6 +47,7 @@ class Call final : public CheckpointedCall {
  private:
   void run_again() {
     check(finished_, "checkpoint: the function must not run backward");
+    const AutoGradMode record(true);
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor& x = inputs_[i];
@@ -57,11 +58,12 @@ class Call final : public CheckpointedCall {
       check(x._version() == versions_[i], "checkpoint: input ", i,
             " was written in place after the forward pass\n  input ", x);
       inputs.push_back(x.detach());
-      if (x.requires_grad()) inputs.back().requires_grad_();
+      if (!x.requires_grad()) continue;
+      inputs.back().requires_grad_();
+      if (!x.is_leaf()) inputs.back() = inputs.back().view(x.sizes());  // the hooks do not see leaves
     }
     const auto collector = std::make_shared<Collector>();
     {
-      const AutoGradMode record(true);
       const SavedTensorHooksGuard hooks(collector);
       const GeneratorGuard same_numbers(generator_.clone());
       autograd::BufferLog log;

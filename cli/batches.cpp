@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/augmentation.h"
 #include "tandem/cli/evaluate.h"
+#include "tandem/cli/text_data.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/datasets/loader.h"
@@ -43,11 +44,15 @@ Batches::Batches(const ImageSet& data, const Recipe& recipe, const data::BatchLo
     count_ = images_->batches();
     return;
   }
-  const std::vector<int64_t> shape = data.shape();
-  loader_.emplace(
-      std::vector<Tensor>{data.images, data.labels}, options,
-      [files = data.files, transform = image_transform(recipe, {shape[1], shape[2]}, data.files != nullptr)](
-          std::vector<Tensor>& batch) { batch[0] = to_input(changed(batch[0], files.get(), transform)); });
+  std::optional<vision::transforms::Compose> transform;
+  if (!is_text(data)) {
+    const std::vector<int64_t> shape = data.shape();
+    transform = image_transform(recipe, {shape[1], shape[2]}, data.files != nullptr);
+  }
+  loader_.emplace(std::vector<Tensor>{data.images, data.labels}, options,
+                  [files = data.files, transform](std::vector<Tensor>& batch) {
+                    batch[0] = to_input(changed(batch[0], files.get(), transform));
+                  });
   count_ = loader_->batches();
   if (side) feeder_.emplace(*loader_, *side);
 }

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/text_data.h"
 
 namespace tandem::cli {
 
