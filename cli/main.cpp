@@ -137,8 +137,9 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMostAccumulated},
              "batches whose gradients are added before each step, as if --batch-size were as many times as "
              "large; default: 1");
-  add_number(c, "--clip", r.clip, Range<double>{0, 1e9, true},
-             "scale the gradients down to this norm, taken of all of them together, if it is larger");
+  add_number(
+      c, "--clip", r.clip, Range<double>{0, 1e9, true},
+      "scale the gradients down to this norm, taken of all of them together, if it is larger; text: 1");
   add_number(c, "--ema", r.ema, Range<double>{0, 1},
              "below 1: also keep a moving average of parameters and running statistics with this decay per "
              "step, such as 0.999; it is evaluated, and saved as the run's model");

@@ -149,7 +149,7 @@ nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
 }
 
 std::shared_ptr<nn::Module> network(const std::string& name, const nn::Sequential& model) {
-  return is_published(name) ? model->named_children()["net"] : model.ptr();
+  return is_published(name) || is_text_model(name) ? model->named_children()["net"] : model.ptr();
 }
 
 void start_from(const std::string& name, const nn::Sequential& model,

@@ -56,6 +56,14 @@ def weights(run):
     return open(f"{run}/model.safetensors", "rb").read()
 
 
+def tensor(run, name):
+    """The bytes of a tensor in a file of weights."""
+    content = weights(run)
+    end = 8 + int.from_bytes(content[:8], "little")
+    first, last = json.loads(content[8:end])[name]["data_offsets"]
+    return content[end + first:end + last]
+
+
 def sentences(count, seed):
     draw = random.Random(seed)
     people, verbs = ["the old man", "a small dog", "my sister", "the café owner"], ["sees", "likes", "follows", "paints"]
@@ -172,6 +180,21 @@ def test_records():
     check("with perplexities", "perplexity" in open("seen/report.html", encoding="utf-8").read())
 
 
+def test_recipe():
+    few = ["--epochs", "1", "--steps", "4"]
+    out = train("frozen", *few, "--weights", "run", "--freeze", "transformer.wte,transformer.h.0")
+    check("some of the parameters train", "of which" in out, out)
+    check("the others are those of the weights", tensor("frozen", "transformer.wte.weight") == tensor("run", "transformer.wte.weight")
+          and tensor("frozen", "transformer.h.1.mlp.c_fc.weight") != tensor("run", "transformer.h.1.mlp.c_fc.weight"))
+    check("gradients are clipped", json.load(open("run/config.json"))["clip"] == 1)
+    train("pairwise", *few, "--accumulate", "2")
+    train("fewer", *few, "--accumulate", "2", "--processes", "2")
+    train("eight", *few, "--accumulate", "2", "--shards", "8")
+    check("groups of batches in two processes, the same bits", weights("fewer") == weights("eight"))
+    train("mean", *few, "--ema", "0.5")
+    check("an average", weights("mean") != weights("pairwise") and generated("mean", "--prompt", "my", "--tokens", "3"))
+
+
 def test_fine_tuning():
     done = tool("train", "--model", "gpt2", "--data", "other.txt", "--weights", "run", "--out", "fine", "--epochs", "1", "--steps", "3",
                 "--validation", "0.2")
@@ -242,7 +265,7 @@ with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     with open("book.txt", "w", encoding="utf-8") as file:
         file.write(sentences(1500, 1))
-    for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_fine_tuning, test_wrong_texts,
+    for test in (test_learning, test_generation, test_resume, test_devices, test_byte_pairs, test_records, test_recipe, test_fine_tuning, test_wrong_texts,
                  test_transformers):
         test()
     os.chdir("/")
