@@ -88,7 +88,10 @@ int64_t sample_token(const Tensor& logits, const GenerateOptions& options, doubl
   return best->token;  // uniform is 1 but for rounding
 }
 
-Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options) {
+namespace {
+
+Tensor generate_padded(const GPT2LMHeadModel& model, const Tensor& prompt,
+                       const std::vector<int64_t>& padding, const GenerateOptions& options) {
   check_options(options);
   GPT2LMHeadModel net = model;
   const int64_t positions = net->options.n_positions(), count = options.max_new_tokens();
@@ -104,6 +107,7 @@ Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const Genera
   const int64_t batch = prompt.size(0);
   const GPT2Cache cache(net->options, batch, fits ? prompt.size(1) + count - 1 : positions,
                         TensorOptions(weight.dtype()).device(weight.device()));
+  if (!padding.empty()) cache.set_padding(padding);
   Tensor uniform;  // drawn at once, so that the numbers do not depend on when a sequence ends
   if (options.temperature() > 0) {
     const GeneratorGuard guard{Generator(options.seed())};
@@ -124,6 +128,40 @@ Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const Genera
     if (std::find(ended.begin(), ended.end(), false) == ended.end()) break;
   }
   return cat(columns, 1).to(prompt.device());
+}
+
+}  // namespace
+
+Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options) {
+  return generate_padded(model, prompt, {}, options);
+}
+
+std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
+                                           const std::vector<std::vector<int64_t>>& prompts,
+                                           const GenerateOptions& options) {
+  check(!options.slide(), "generate: prompts of different lengths cannot slide");
+  check(!prompts.empty(), "generate: there are no prompts");
+  std::size_t longest = 0;
+  for (const auto& prompt : prompts) {
+    check(!prompt.empty(), "generate: a prompt is empty; each needs at least one token");
+    longest = std::max(longest, prompt.size());
+  }
+  std::vector<int64_t> tokens, padding;
+  for (const auto& prompt : prompts) {
+    padding.push_back(static_cast<int64_t>(longest - prompt.size()));
+    tokens.insert(tokens.end(), longest - prompt.size(), prompt[0]);
+    tokens.insert(tokens.end(), prompt.begin(), prompt.end());
+  }
+  const auto count = static_cast<int64_t>(prompts.size());
+  const Tensor all = generate_padded(model, tensor(tokens).view({count, -1}), padding, options).contiguous();
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t n = 0; n < count; ++n) {
+    const int64_t* row = all.const_data_ptr<int64_t>() + n * all.size(1);
+    const int64_t* end = std::find(row + longest, row + all.size(1), options.end_token());
+    if (end != row + all.size(1)) ++end;
+    out.emplace_back(row + padding[static_cast<std::size_t>(n)], end);
+  }
+  return out;
 }
 
 }  // namespace tandem::models

@@ -35,6 +35,13 @@ struct GenerateOptions {
 /// n_positions, unless it slides.
 Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
 
+/// The same for prompts of different lengths, together: the tokens of each prompt and the new ones, up to the end token. Shorter
+/// prompts are filled up at their beginning with tokens that no other attends to, so each gets the most probable tokens that it
+/// would get alone. Throws Error also on options that slide.
+std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
+                                           const std::vector<std::vector<int64_t>>& prompts,
+                                           const GenerateOptions& options = {});
+
 /// The token for the logits [vocab_size] of the next one: with top_k and top_p applied, the first whose cumulative
 /// probability, in the order of the tokens, is larger than `uniform`, from [0, 1). Throws Error if a logit is NaN.
 int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform);

@@ -71,10 +71,18 @@ Tensor GPT2AttentionImpl::forward(const Tensor& input, const GPT2Cache& cache, i
   const auto [keys, values] = cache.append(layer, new_keys, new_values);
   const int64_t count = queries.size(2), before = cache.length();
   Tensor visible;  // a single token sees all others; without earlier ones, is_causal says the same
-  if (count > 1 && before > 0)
+  const Tensor padding = cache.padding();
+  if (padding.defined()) {  // a token of the padding sees nothing, and gets zeros
+    const TensorOptions numbers = TensorOptions(kLong).device(queries.device());
+    const Tensor keys_at = arange(before + count, numbers),
+                 queries_at = arange(before, before + count, numbers);
+    const Tensor earlier = keys_at.unsqueeze(0) <= queries_at.unsqueeze(1);
+    const Tensor counts = keys_at.view({1, 1, -1}) >= padding.view({-1, 1, 1});
+    visible = (earlier.unsqueeze(0).logical_and(counts)).unsqueeze(1);
+  } else if (count > 1 && before > 0)
     visible = ones({count, before + count}, queries.options().dtype(kBool)).tril(before);
-  const Tensor out =
-      scaled_dot_product_attention(queries, keys, values, visible, 0, /*is_causal=*/count > 1 && before == 0);
+  const Tensor out = scaled_dot_product_attention(queries, keys, values, visible, 0,
+                                                  /*is_causal=*/!visible.defined() && count > 1);
   return resid_dropout(c_proj(out.transpose(1, 2).flatten(2)));
 }
 
@@ -137,8 +145,9 @@ Tensor GPT2ModelImpl::forward(const Tensor& input_ids, const GPT2Cache& cache) {
   cache.check_room(input_ids, options);
   const NoGradGuard no_grad;
   const int64_t before = cache.length(), count = input_ids.size(1);
-  const Tensor positions =
+  Tensor positions =
       arange(before, before + count, TensorOptions(kLong).device(input_ids.device())).unsqueeze(0);
+  if (cache.padding().defined()) positions = (positions - cache.padding().unsqueeze(1)).clamp_min(0);
   Tensor x = drop(wte(input_ids) + wpe(positions));
   int64_t layer = 0;
   for (const auto& block : *h) x = nn::call(*block->as<GPT2Block>(), x, cache, layer++);

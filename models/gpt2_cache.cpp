@@ -10,11 +10,13 @@ namespace tandem::models {
 
 struct GPT2Cache::State {
   int64_t batch, capacity, length = 0;
+  Tensor padding{};
   std::vector<Tensor> keys, values;  // of each layer, [batch, heads, capacity, E / heads]
 };
 
 GPT2Cache::GPT2Cache(const GPT2Options& options, int64_t batch, int64_t capacity, const TensorOptions& like)
-    : state_(std::make_shared<State>(State{.batch = batch, .capacity = capacity, .keys = {}, .values = {}})) {
+    : state_(std::make_shared<State>(
+          State{.batch = batch, .capacity = capacity, .padding = {}, .keys = {}, .values = {}})) {
   check(batch > 0, "GPT2Cache: batch must be positive, got ", batch);
   check(capacity > 0 && capacity <= options.n_positions(),
         "GPT2Cache: capacity must be from 1 to n_positions = ", options.n_positions(), ", got ", capacity);
@@ -40,6 +42,20 @@ void GPT2Cache::truncate(int64_t length) const {
         " tokens, the cache has ", state_->length);
   state_->length = length;
 }
+
+void GPT2Cache::set_padding(const std::vector<int64_t>& padding) const {
+  check(state_->length == 0, "GPT2Cache: padding comes before all tokens, and the cache holds ",
+        state_->length);
+  check(static_cast<int64_t>(padding.size()) == state_->batch, "GPT2Cache: padding for ", padding.size(),
+        " sequences, the cache is for ", state_->batch);
+  for (const int64_t count : padding)
+    check(count >= 0 && count < state_->capacity, "GPT2Cache: padding ", count, ", the capacity is ",
+          state_->capacity);
+  const Device device = state_->keys.empty() ? Device(kCPU, 0) : state_->keys[0].device();
+  state_->padding = tensor(padding).to(device);
+}
+
+const Tensor& GPT2Cache::padding() const { return state_->padding; }
 
 void GPT2Cache::check_room(const Tensor& tokens, const GPT2Options& options) const {
   check(tokens.dim() == 2 && tokens.size(0) == state_->batch, "GPT2: the cache is for ", state_->batch,

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "tandem/core/tensor.h"
 
@@ -25,6 +26,12 @@ class GPT2Cache {
   std::size_t nbytes() const;
   /// Forgets the tokens from `length` on. Throws Error if there are fewer.
   void truncate(int64_t length) const;
+
+  /// Sequence n begins with padding[n] tokens that stand for nothing: no other token attends to them, and positions count from
+  /// the first one behind them. Throws Error unless the cache is empty and there is a number from 0 on for each sequence.
+  void set_padding(const std::vector<int64_t>& padding) const;
+  /// The same, int64 [N] on the cache's device; undefined without padding.
+  const Tensor& padding() const;
 
   /// For the model. Throws Error unless `tokens`, [N, T], fit: as many sequences, and T free places.
   void check_room(const Tensor& tokens, const GPT2Options& options) const;

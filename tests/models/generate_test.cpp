@@ -209,3 +209,31 @@ TEST_CASE("with slide, generation goes on when all positions are used") {
     CHECK(all.equal(expected));
   }
 }
+
+TEST_CASE("prompts of different lengths get together what each gets alone") {
+  GPT2LMHeadModel model = small_model();
+  std::vector<std::vector<int64_t>> prompts;
+  for (const int64_t length : {3, 9, 1, 9, 5}) {
+    const Tensor tokens = some_tokens(1, length);
+    prompts.emplace_back(tokens.const_data_ptr<int64_t>(), tokens.const_data_ptr<int64_t>() + length);
+  }
+  const auto check_alone = [&](const GenerateOptions& options) {
+    const auto together = generate(model, prompts, options);
+    REQUIRE_EQ(together.size(), prompts.size());
+    for (std::size_t n = 0; n < prompts.size(); ++n) {
+      const Tensor alone = generate(model, tensor(prompts[n]).unsqueeze(0), options);
+      CHECK(tensor(together[n]).equal(alone[0]));
+    }
+    return together;
+  };
+  const auto all = check_alone(GenerateOptions().temperature(0).max_new_tokens(15));
+  CHECK_EQ(all[2].size(), 16);
+  check_alone(GenerateOptions().temperature(0).max_new_tokens(15).end_token(all[1][12]));
+  const auto message = [&](const std::vector<std::vector<int64_t>>& some, const GenerateOptions& options) {
+    return error_of([&] { generate(model, some, options); });
+  };
+  CHECK_NE(message({{1}, {}}, {}).find("empty"), std::string::npos);
+  CHECK_NE(message({}, {}).find("no prompts"), std::string::npos);
+  CHECK_NE(message(prompts, GenerateOptions().slide(true)).find("slide"), std::string::npos);
+  CHECK_NE(message(prompts, GenerateOptions().max_new_tokens(16)).find("24 positions"), std::string::npos);
+}
