@@ -5,34 +5,45 @@
 #include <vector>
 
 #include "tandem/cli/json.h"
-#include "tandem/cli/recipe.h"
+#include "tandem/cli/run_folder.h"
 #include "tandem/cli/terminal.h"
 
 namespace tandem::cli {
 
-/// The number, from 1, of the epoch with the highest test accuracy, the first of equal ones; 0 if there are none.
-/// `history`: the lines of metrics.jsonl.
-inline int64_t best_epoch(const std::vector<Json>& history) {
+/// Which test figure is compared: the accuracy, or for texts the loss, which they report.
+enum class Better { kHigherAccuracy, kLowerLoss };
+inline Better better_for(const RunConfig& config) {
+  return config.text ? Better::kLowerLoss : Better::kHigherAccuracy;
+}
+inline double figure(const Json& line, Better better) {
+  return get_entry<double>(line, better == Better::kLowerLoss ? "test_loss" : "test_accuracy");
+}
+
+/// The number, from 1, of the best epoch, the first of equal ones; 0 if there are none. `history`: the lines of metrics.jsonl.
+inline int64_t best_epoch(const std::vector<Json>& history, Better better) {
   std::size_t best = history.empty() ? 0 : 1;
-  double most = -1;
-  for (std::size_t i = 0; i < history.size(); ++i)
-    if (const double accuracy = get_entry<double>(history[i], "test_accuracy"); accuracy > most)
-      best = i + 1, most = accuracy;
+  for (std::size_t i = 1; i < history.size(); ++i) {
+    const double now = figure(history[i], better), before = figure(history[best - 1], better);
+    if (better == Better::kLowerLoss ? now < before || before != before : now > before) best = i + 1;
+  }
   return static_cast<int64_t>(best);
 }
 
-/// Whether the last recipe.patience epochs have not improved the test accuracy.
-inline bool out_of_patience(const Recipe& recipe, const std::vector<Json>& history) {
-  return recipe.patience > 0 && static_cast<int64_t>(history.size()) - best_epoch(history) >= recipe.patience;
+/// Whether the last recipe.patience epochs have brought no better one.
+inline bool out_of_patience(const RunConfig& config, const std::vector<Json>& history) {
+  const int64_t patience = config.recipe.patience;
+  return patience > 0 &&
+         static_cast<int64_t>(history.size()) - best_epoch(history, better_for(config)) >= patience;
 }
 
 /// "stopped early: the test accuracy has not improved for 3 epochs since 0.8123 after epoch 4"
-inline std::string reason_to_stop(const std::vector<Json>& history) {
-  const int64_t best = best_epoch(history), since = static_cast<int64_t>(history.size()) - best;
-  return concat("stopped early: the test accuracy has not improved for ", counted(since, "epoch", "epochs"),
-                " since ",
-                fixed(get_entry<double>(history.at(static_cast<std::size_t>(best - 1)), "test_accuracy"), 4),
-                " after epoch ", best);
+inline std::string reason_to_stop(const RunConfig& config, const std::vector<Json>& history) {
+  const Better better = better_for(config);
+  const int64_t best = best_epoch(history, better), since = static_cast<int64_t>(history.size()) - best;
+  return concat("stopped early: the ", better == Better::kLowerLoss ? "validation loss" : "test accuracy",
+                " has not improved for ", counted(since, "epoch", "epochs"), " since ",
+                fixed(figure(history.at(static_cast<std::size_t>(best - 1)), better), 4), " after epoch ",
+                best);
 }
 
 }  // namespace tandem::cli

@@ -213,10 +213,11 @@ void add_train(CLI::App& app, TrainOptions& o) {
   add_text(c, o.text);
   add_recipe(c, o.recipe);
   add_number(c, "--patience", o.recipe.patience, Range<int64_t>{1, kMostEpochs},
-             "stop when this many epochs have not improved the test accuracy");
+             "stop when this many epochs have not improved the test accuracy, or a text's validation loss");
   c->add_option("--keep", o.recipe.keep,
                 "last: the run's model is that of the last epoch; best: of the epoch with the highest test "
-                "accuracy; all: of the last one, and that of every epoch is kept in epochs/. Default: last");
+                "accuracy, or a text's lowest validation loss; all: of the last one, and that of every epoch "
+                "is kept in epochs/. Default: last");
   add_known(c, "--seed", o.seed, {0, UINT64_MAX},
             "random seed of parameters and batch order; the same seed produces bitwise identical results");
   add_known(c, "--threads", o.threads, kThreads,

@@ -237,7 +237,7 @@ void write_run_files(const std::string& folder, const RunConfig& config, const P
   std::string lines;
   Curves curves{.title = config.model + " on " + data_label(config),
                 .note = concat(describe(config.recipe), ", seed ", config.seed,
-                               out_of_patience(config.recipe, progress.history) ? ", stopped early" : ""),
+                               out_of_patience(config, progress.history) ? ", stopped early" : ""),
                 .of_text = config.text.has_value()};
   for (const Json& line : progress.history) {
     lines += json_text(line) + "\n";

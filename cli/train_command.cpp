@@ -241,10 +241,9 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
   const std::vector<Json>& history = trainer.progress().history;
-  const Recipe& recipe = trainer.config().recipe;
-  const int64_t best = best_epoch(history);
-  const bool of_best = recipe.keep == "best" && best > 0;
-  if (out_of_patience(recipe, history)) std::printf("%s\n", reason_to_stop(history).c_str());
+  const int64_t best = best_epoch(history, better_for(c));
+  const bool of_best = c.recipe.keep == "best" && best > 0;
+  if (out_of_patience(c, history)) std::printf("%s\n", reason_to_stop(c, history).c_str());
   std::printf("test accuracy %s after %s%s; results are in %s\n",
               fixed(plot.values.empty() ? 0.0
                     : of_best           ? plot.values[static_cast<std::size_t>(best - 1)]

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "tandem/cli/early_stopping.h"
 #include "tandem/cli/find_data.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/plot.h"
@@ -135,11 +136,17 @@ void print_text_result(const RunConfig& c, const Progress& progress, const std::
                        const Terminal& terminal) {
   LinePlot plot{.title = "validation loss (nats per token)"};
   for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
-  const double last = plot.values.empty() ? std::nan("") : plot.values.back();
+  const int64_t best = best_epoch(progress.history, better_for(c));
+  const bool of_best = c.recipe.keep == "best" && best > 0;
+  const double loss = plot.values.empty() ? std::nan("")
+                      : of_best           ? plot.values[static_cast<std::size_t>(best - 1)]
+                                          : plot.values.back();
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
-  std::printf("validation loss %s, perplexity %s after %s; results are in %s\n", fixed(last, 4).c_str(),
-              perplexity_text(last).c_str(), counted(progress.epoch, "epoch", "epochs").c_str(),
-              shown.c_str());
+  if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
+  std::printf("validation loss %s, perplexity %s after %s%s; results are in %s\n", fixed(loss, 4).c_str(),
+              perplexity_text(loss).c_str(),
+              counted(of_best ? best : progress.epoch, "epoch", "epochs").c_str(),
+              of_best ? concat(", the best of ", progress.epoch).c_str() : "", shown.c_str());
   std::printf("continue a text: tandem generate %s --prompt TEXT\n", shown.c_str());
 }
 

@@ -116,7 +116,7 @@ bool Trainer::run(const std::string& folder) {
   save();
   write_files();
   const Progress& p = checkpoint_.progress;
-  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config.recipe, p.history)) {
+  while (p.epoch < checkpoint_.config.epochs && !out_of_patience(checkpoint_.config, p.history)) {
     if (!epoch()) {
       save();
       bar_.clear();
@@ -231,7 +231,8 @@ void Trainer::keep(const Score& test) {
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
   p.history.push_back(figures(test));
-  if (c.recipe.keep == "best" && best_epoch(p.history) == p.epoch + 1) best_ = copy_of(*model_);
+  if (c.recipe.keep == "best" && best_epoch(p.history, better_for(c)) == p.epoch + 1)
+    best_ = copy_of(*model_);
   if (c.recipe.keep == "all" && leads())
     guarded([&] {
       serialize::save_safetensors(epoch_path(options_.folder, p.epoch + 1), exported(c.model, model_));
@@ -248,8 +249,8 @@ void Trainer::end_epoch() {
     keep(test);
   }
   Json& said = p.history.back();
-  const bool stops = out_of_patience(checkpoint_.config.recipe, p.history);
-  if (stops) said["stopped_early"] = reason_to_stop(p.history);
+  const bool stops = out_of_patience(checkpoint_.config, p.history);
+  if (stops) said["stopped_early"] = reason_to_stop(checkpoint_.config, p.history);
   std::string line =
       concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs, "  train loss ",
              fixed(get_entry<double>(said, "train_loss"), 4), "  accuracy ",
@@ -261,7 +262,7 @@ void Trainer::end_epoch() {
                   complete_text_epoch(said, labels_per_image()));
   if (observer_ != nullptr) guarded([&] { observer_->after_epoch(p, model_); });
   if (leads()) bar_.print(line);
-  if (leads() && stops) bar_.print(reason_to_stop(p.history));
+  if (leads() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
   std::fflush(stdout);
   ++p.epoch;
   p.batch = p.images = p.correct = 0;
