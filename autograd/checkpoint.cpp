@@ -17,19 +17,24 @@ class Collector : public SavedTensorHooks {
  public:
   std::shared_ptr<void> pack(const Tensor& tensor) override {
     tensors.push_back(tensor);
+    versions.push_back(tensor._version());
     return nullptr;
   }
   Tensor unpack(const std::shared_ptr<void>&) override {
     fail("checkpoint: the function must not run backward");
   }
   std::vector<Tensor> tensors;
+  std::vector<int64_t> versions;
 };
 
 class Call final : public CheckpointedCall {
  public:
-  Call(std::vector<Tensor> inputs, std::function<void(const std::vector<Tensor>&)> run)
-      : inputs_(std::move(inputs)), run_(std::move(run)), generator_(default_generator().clone()) {
-    for (const Tensor& x : inputs_) versions_.push_back(x.defined() ? x._version() : 0);
+  // Keeps the inputs without their history, which would form a cycle if one were written in place later.
+  Call(const std::vector<Tensor>& inputs, std::function<void(const std::vector<Tensor>&)> run)
+      : run_(std::move(run)), generator_(default_generator().clone()) {
+    for (const Tensor& x : inputs)
+      inputs_.push_back(x.defined() ? Input{x.detach(), x._version(), x.requires_grad(), x.is_leaf()}
+                                    : Input{});
   }
 
   std::shared_ptr<void> pack(const Tensor&) override { return std::make_shared<std::size_t>(count_++); }
@@ -50,17 +55,14 @@ class Call final : public CheckpointedCall {
     const AutoGradMode record(true);
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const Tensor& x = inputs_[i];
-      if (!x.defined()) {
-        inputs.push_back(x);
-        continue;
-      }
-      check(x._version() == versions_[i], "checkpoint: input ", i,
-            " was written in place after the forward pass\n  input ", x);
-      inputs.push_back(x.detach());
-      if (!x.requires_grad()) continue;
+      const Input& x = inputs_[i];
+      inputs.push_back(x.tensor.defined() ? x.tensor.detach() : Tensor());
+      if (!x.tensor.defined()) continue;
+      check(x.tensor._version() == x.version, "checkpoint: input ", i,
+            " was written in place after the forward pass\n  input ", x.tensor);
+      if (!x.requires_grad) continue;
       inputs.back().requires_grad_();
-      if (!x.is_leaf()) inputs.back() = inputs.back().view(x.sizes());  // the hooks do not see leaves
+      if (!x.is_leaf) inputs.back() = inputs.back().view(x.tensor.sizes());  // the hooks do not see leaves
     }
     const auto collector = std::make_shared<Collector>();
     {
@@ -74,11 +76,19 @@ class Call final : public CheckpointedCall {
     check(collector->tensors.size() == count_, "checkpoint: the function saved ", count_,
           " tensors at first, and ", collector->tensors.size(),
           " when it ran again; it must compute the same each time");
+    for (std::size_t i = 0; i < count_; ++i)
+      check(collector->tensors[i]._version() == collector->versions[i],
+            "checkpoint: the function writes a tensor in place that backward needs\n  tensor ",
+            collector->tensors[i]);
     tensors_ = std::move(collector->tensors);
   }
 
-  std::vector<Tensor> inputs_;
-  std::vector<int64_t> versions_;
+  struct Input {
+    Tensor tensor;
+    int64_t version = 0;
+    bool requires_grad = false, is_leaf = true;
+  };
+  std::vector<Input> inputs_;
   std::function<void(const std::vector<Tensor>&)> run_;
   Generator generator_;
   std::size_t count_ = 0;  // saved in the forward pass
@@ -91,7 +101,7 @@ class Call final : public CheckpointedCall {
 
 std::shared_ptr<CheckpointedCall> checkpointed_call(std::vector<Tensor> inputs,
                                                     std::function<void(const std::vector<Tensor>&)> run) {
-  return std::make_shared<Call>(std::move(inputs), std::move(run));
+  return std::make_shared<Call>(inputs, std::move(run));
 }
 
 }  // namespace tandem::utils::detail

@@ -86,12 +86,16 @@ struct SaveOnCpu final : SavedTensorHooks {
   struct Kept {
     Tensor tensor;
     Device device;
+    int64_t version;  // of the tensor, which is the original if that is on the CPU
   };
   std::shared_ptr<void> pack(const Tensor& t) override {
-    return std::make_shared<Kept>(t.to(kCPU), t.device());
+    const Tensor kept = t.to(kCPU);
+    return std::make_shared<Kept>(kept, t.device(), kept._version());
   }
   Tensor unpack(const std::shared_ptr<void>& packed) override {
     const auto& kept = *static_cast<const Kept*>(packed.get());
+    check(kept.tensor._version() == kept.version,
+          "save_on_cpu: a saved tensor was overwritten in place\n  tensor ", kept.tensor);
     return kept.tensor.to(kept.device);
   }
 };

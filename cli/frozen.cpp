@@ -7,6 +7,7 @@
 #include "tandem/cli/device_list.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/text_config.h"
 #include "tandem/core/suggest.h"
 
 namespace tandem::cli {
@@ -49,10 +50,10 @@ void freeze(const std::string& model_name, const nn::Sequential& model, const st
   const auto parameters = network(model_name, model)->named_parameters();
   const std::string last = parameters.keys().back(), head = last.substr(0, last.rfind('.') + 1);
   for (const std::string& pattern : split_names(patterns)) {
-    if (pattern == kAllButHead && model_name == "gpt2")
-      throw UsageError(concat("--freeze ", pattern,
-                              ": the last layer of gpt2 is also its first, the embedding; name what is to be "
-                              "frozen, such as transformer.h.0"));
+    if (pattern == kAllButHead && is_text_model(model_name))
+      throw UsageError(concat("--freeze ", pattern, ": the last layer of ", model_name,
+                              " is also its first, the embedding; name what is "
+                              "to be frozen, such as transformer.h.0"));
     bool found = false;
     for (const auto& item : parameters) {
       const bool meant =

@@ -22,6 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kEndOfText = 50256, kPublishedVocabulary = 50257;  // of the published GPT-2
 
+// The token between texts; -1: none.
+int64_t end_of_text(const TextCodec& codec, int64_t vocab_size) {
+  if (codec.end_of_text >= 0) return codec.end_of_text;
+  return vocab_size == kPublishedVocabulary ? kEndOfText : -1;
+}
+
 // What continues texts.
 struct Writer {
   models::GPT2LMHeadModel model = nullptr;
@@ -66,7 +72,8 @@ std::vector<int64_t> prompt_tokens(const GenerateOptions& o, const TextCodec& co
     throw UsageError("--prompt: " + o.weights +
                      " has no tokenizer; pass the numbers of the tokens with --prompt-ids");
   const std::vector<int64_t> tokens = o.prompt.empty() ? o.prompt_ids : encoded(codec, o.prompt);
-  if (tokens.empty() && vocab_size == kPublishedVocabulary) return {kEndOfText};  // what a text starts with
+  if (const int64_t end = end_of_text(codec, vocab_size); tokens.empty() && end >= 0)
+    return {end};  // what a text starts with
   if (tokens.empty()) throw UsageError("the prompt is empty: pass --prompt or --prompt-ids");
   for (const int64_t token : tokens)
     if (token >= vocab_size)
@@ -115,7 +122,7 @@ int generate_command(const GenerateOptions& o) {
                          .top_p(o.top_p)
                          .seed(o.seed)
                          .slide(true)
-                         .end_token(vocab_size == kPublishedVocabulary ? kEndOfText : -1)
+                         .end_token(end_of_text(codec, vocab_size))
                          .on_tokens(show));
     print(characters.finish() + "\n");
     const double seconds = std::chrono::duration<double>(Clock::now() - first).count();

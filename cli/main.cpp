@@ -110,7 +110,7 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
       ->default_str("source, of published models images, of texts text");
   add_number(
       c, "--batch-size", r.batch_size, kBatchSizes,
-      "images, or examples of a text, per step; source: 256, best: 64, images: 128, text: 32, or 8 with "
+      "images, or examples of a text, per batch; source: 256, best: 64, images: 128, text: 32, or 8 with "
       "--weights");
   add_number(
       c, "--lr", r.lr, Range<double>{0, 1e6, true},
@@ -137,9 +137,9 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   add_number(c, "--accumulate", r.accumulate, Range<int64_t>{1, kMostAccumulated},
              "batches whose gradients are added before each step, as if --batch-size were as many times as "
              "large; default: 1");
-  add_number(
-      c, "--clip", r.clip, Range<double>{0, 1e9, true},
-      "scale the gradients down to this norm, taken of all of them together, if it is larger; text: 1");
+  add_number(c, "--clip", r.clip, Range<double>{0, 1e9},
+             "scale the gradients down to this norm, taken of all of them together, if it is larger; 0: "
+             "never; text: 1");
   add_number(c, "--ema", r.ema, Range<double>{0, 1},
              "below 1: also keep a moving average of parameters and running statistics with this decay per "
              "step, such as 0.999; it is evaluated, and saved as the run's model");

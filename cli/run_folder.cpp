@@ -106,7 +106,8 @@ RunConfig config_from_json(const Json& json) {
   }
   check(c.input.size() == (c.text ? 0 : 3), "\"input\" must be channels, height, width");
   for (int64_t size : c.input) check(size >= 1 && size <= 65536, "invalid \"input\" size ", size);
-  check(c.class_count >= 1 && c.class_count <= 1 << 20, "invalid \"class_count\" ", c.class_count);
+  check(c.class_count >= 1 && (c.text || c.class_count <= 1 << 20), "invalid \"class_count\" ",
+        c.class_count);
   check(c.epochs >= 0 && c.epochs <= kMostEpochs, "invalid \"epochs\" ", c.epochs);
   return c;
 }

@@ -1,10 +1,11 @@
-// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep all
-// epochs/N.safetensors, the model after each epoch; for a text also its tokenizer, which is written before all others and never
-// changes.
+// The folder of a run: config.json, metrics.jsonl, curve.svg, checkpoint.safetensors, model.safetensors; with --keep
+// all epochs/N.safetensors, the model after each epoch; for a text also its tokenizer, which is written before all
+// others and never changes.
 //
-// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with --ema
-// the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the position in the epoch, the random state and the metrics so
-// far. The other files are regenerated from it, so they agree with it however a run ended.
+// The checkpoint is one file that is written atomically and holds the complete state: parameters, optimizer, with
+// --ema the average, with --keep best the model after the best epoch and, in its metadata, the configuration, the
+// position in the epoch, the random state and the metrics so far. The other files are regenerated from it, so they
+// agree with it however a run ended.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -145,23 +145,22 @@ class ByServer final : public Stepper {
   void settle() override { take_reports(); }
   int64_t images_pending() const override { return pending_; }
 
-  // One row per image, summed on the root, so the sums do not depend on the devices. Processes take turns.
+  // One row per image, summed on the root. Each forward pass has the same images on any number of devices and processes,
+  // because the bits of a row may depend on how many rows there are. Processes take turns.
   Score evaluate(const ImageSet& data) override {
     const int64_t count = data.count(), most = evaluation_batch(data);
     const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
-    for (int64_t k = 0; k < sums.size(0); ++k) {
-      if (k % team_.size() != team_.rank()) continue;
-      const int64_t at = most * k, size = std::min(most, count - at);
-      const Tensor rows = server_.evaluate(
-          {data.rows(at, size), data.labels.narrow(0, at, size)},
-          [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
-            const Tensor output = net.forward(to_input(piece[0]));
-            const Tensor losses = cross_entropy_of(output, piece[1], Reduction::None);
-            const Tensor correct = correct_in(output, piece[1]).to(kDouble);
-            return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
-          });
-      sums[k].copy_(rows.sum(0));
+    std::vector<int64_t> whole;  // batches that wait until there is one for each device
+    for (int64_t k = team_.rank(); k < sums.size(0); k += team_.size()) {
+      if (most * (k + 1) <= count) whole.push_back(k);
+      if (whole.size() == server_.devices().size()) {
+        evaluate_together(data, whole, most, sums);
+        whole.clear();
+      } else if (most * (k + 1) > count) {
+        sums[k].copy_(evaluate_one(data, most * k, count - most * k));
+      }
     }
+    for (const int64_t k : whole) sums[k].copy_(evaluate_one(data, most * k, most));
     team_.sum(sums);
     double loss = 0, correct = 0;
     for (int64_t k = 0; k < sums.size(0); ++k) {
@@ -195,6 +194,39 @@ class ByServer final : public Stepper {
   }
 
  private:
+  // One row per image: its loss, and whether its label has the largest score.
+  static Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
+    const Tensor output = net.forward(to_input(images));
+    const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
+    const Tensor correct = correct_in(output, labels).to(kDouble);
+    return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
+  }
+
+  // Each device evaluates one of the batches.
+  void evaluate_together(const ImageSet& data, const std::vector<int64_t>& batches, int64_t size,
+                         const Tensor& sums) {
+    std::vector<Tensor> images, labels;
+    for (const int64_t k : batches) {
+      images.push_back(data.rows(k * size, size));
+      labels.push_back(data.labels.narrow(0, k * size, size));
+    }
+    const Tensor rows = server_.evaluate({cat(images), cat(labels)},
+                                         [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
+                                           return scores(net, piece[0], piece[1]);
+                                         });
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      sums[batches[i]].copy_(rows.narrow(0, static_cast<int64_t>(i) * size, size).sum(0));
+  }
+
+  Tensor evaluate_one(const ImageSet& data, int64_t at, int64_t size) {
+    const NoGradGuard no_grad;
+    model_->eval();
+    const Tensor rows = scores(*model_, data.rows(at, size).to(server_.root()),
+                               data.labels.narrow(0, at, size).to(server_.root()));
+    model_->train();
+    return rows.sum(0);
+  }
+
   // Forward and backward; after the last batch of a group also the optimizer's step, in one pass with the sum of the
   // gradients if nothing comes between them.
   parallel::StepResult backward(const std::vector<Tensor>& batch, const GroupPlace& place) {

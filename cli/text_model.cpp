@@ -18,15 +18,31 @@ using State = OrderedDict<std::string, Tensor>;
 
 constexpr int64_t kPublishedHeadWidth = 64;  // in all published sizes
 
-// n_head from a config.json next to the weights; 0 if there is none.
-int64_t configured_heads(const std::string& folder) {
+struct Configured {
+  int64_t heads = 0;      // 0: unknown
+  double epsilon = 1e-5;  // of layer normalisation
+};
+
+// What a config.json next to the weights says beyond their shapes. Throws Error for models that compute something else.
+Configured configured(const std::string& folder) {
   const fs::path path = fs::path(folder) / "config.json";
-  if (!fs::exists(path)) return 0;
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
   std::ifstream in(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   try {
     const auto config = parse_json(text);
-    return config.contains("n_head") ? get_entry<int64_t>(config, "n_head") : 0;
+    Configured out;
+    if (config.contains("n_head")) out.heads = get_entry<int64_t>(config, "n_head");
+    if (config.contains("layer_norm_epsilon")) out.epsilon = get_entry<double>(config, "layer_norm_epsilon");
+    check(out.epsilon > 0 && out.epsilon < 1, "layer_norm_epsilon ", out.epsilon,
+          ": expected a small positive number");
+    if (config.contains("activation_function"))
+      check(get_entry<std::string>(config, "activation_function") == "gelu_new",
+            "the activation function is not gelu_new, the only one that is known");
+    constexpr const char* kScaled = "scale_attn_by_inverse_layer_idx";
+    check(!config.contains(kScaled) || !get_entry<bool>(config, kScaled), kScaled, " is not supported");
+    return out;
   } catch (const Error& error) {
     fail(path.string(), ": ", error.what());
   }
@@ -41,7 +57,7 @@ const Tensor& matrix(const State& state, const std::string& name) {
 }
 
 // The sizes of the model that has these weights. The number of heads is not among them.
-models::GPT2Options sizes_of(const State& state, int64_t heads) {
+models::GPT2Options sizes_of(const State& state, int64_t heads, double epsilon) {
   const std::string prefix = "transformer.";
   const Tensor tokens = matrix(state, prefix + "wte.weight"),
                positions = matrix(state, prefix + "wpe.weight");
@@ -58,6 +74,7 @@ models::GPT2Options sizes_of(const State& state, int64_t heads) {
       .n_embd(width)
       .n_layer(layers)
       .n_head(heads)
+      .layer_norm_epsilon(epsilon)
       .n_inner(matrix(state, prefix + "h.0.mlp.c_fc.weight").size(1));
 }
 
@@ -96,6 +113,8 @@ std::string weights_file(const std::string& path) {
   if (!fs::is_directory(path, error)) return path;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
     if (fs::exists(fs::path(path) / name, error)) return fs::path(path) / name;
+  check(!fs::exists(fs::path(path) / "checkpoint.safetensors", error), path,
+        ": the run is not complete, so it has no model.safetensors; continue it with --resume");
   return serialize::checkpoint_file(path);
 }
 
@@ -103,7 +122,13 @@ TextWeights read_text_weights(const std::string& path, int64_t heads) {
   const std::string file = weights_file(path);
   TextWeights out{.folder = fs::path(file).parent_path().string()};
   out.state = models::gpt2_state_dict(read_state(file, "", ""));
-  out.sizes = sizes_of(out.state, heads > 0 ? heads : configured_heads(out.folder));
+  const Configured known = configured(out.folder);
+  out.sizes = sizes_of(out.state, heads > 0 ? heads : known.heads, known.epsilon);
+  // Before memory is allocated for a model of these sizes.
+  double have = 0;
+  for (const auto& item : out.state) have += static_cast<double>(item.value().numel());
+  check(text_parameters(out.sizes) <= have, file, ": the weights are not those of a GPT-2: there are ", have,
+        " values, a model of these sizes has ", text_parameters(out.sizes));
   return out;
 }
 

@@ -84,12 +84,11 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   if (was_given(o, "data"))
     checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
   if (was_given(o, "epochs") && o.epochs != checkpoint.config.epochs) {
-    require(
-        checkpoint.config.recipe.schedule != "cosine",
-        concat("--epochs ", o.epochs, ": this run's learning rate falls to 0 over ",
-               counted(checkpoint.config.epochs, "epoch", "epochs"),
-               " (schedule cosine), and another number would make it jump; start a new run with --epochs ",
-               o.epochs));
+    require(checkpoint.config.recipe.schedule != "cosine" && checkpoint.config.recipe.warmup == 0,
+            concat("--epochs ", o.epochs, ": this run's learning rate changes over ",
+                   counted(checkpoint.config.epochs, "epoch", "epochs"),
+                   checkpoint.config.recipe.schedule == "cosine" ? " (schedule cosine)" : " (warm-up)",
+                   ", and another number would make it jump; start a new run with --epochs ", o.epochs));
     require(o.epochs >= checkpoint.progress.epoch,
             concat("--epochs ", o.epochs, ": the run has completed ",
                    counted(checkpoint.progress.epoch, "epoch", "epochs"), " already"));
@@ -331,11 +330,11 @@ int train(const TrainOptions& o, const Team& team) {
   team.together([&] {
     if (!team.leads()) return;
     folder = open_folder(o, trainer->config(), p.lock);
-    log = tensorboard_log(o, folder, *trainer, p);
-    trainer->observe(log.get());
     if (o.resume.empty())
       for (const auto& [name, content] : p.codec.files)
         write_file_atomically((std::filesystem::path(folder) / name).string(), content);
+    log = tensorboard_log(o, folder, *trainer, p);
+    trainer->observe(log.get());
   });
   if (!team.several()) install_handlers();
   if (team.leads()) announce(o, p, *trainer, folder);

@@ -245,9 +245,10 @@ void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, 
 // Planes [begin, end) of all.
 template <class T>
 void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
-  constexpr int64_t kMostBytes = 1 << 20;  // of a plane, which is copied
+  constexpr int64_t kMostBytes = 1 << 20;  // of a plane, which is copied with padding
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  const bool fits = in * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
+  const int64_t width = s.in_w + 2 * s.p.padding[1] + s.p.kernel[1] * s.p.dilation[1] + 4 * kLanes<T>;
+  const bool fits = s.in_h * width * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
   if (fits && s.p.stride[1] == 1) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
   if (fits && s.p.stride[1] == 2 && !s.p.halves()) return maximum_rows<T, 2>(s, begin, end, x, y, indices);
   const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;

@@ -145,7 +145,7 @@ def test_resume():
     check("an incomplete run writes", generated("parts", "--prompt", "my ", "--tokens", "5"))
     refused("another option", tool("train", "--resume", "parts", "--width", "64"), "--width 64")
     refused("a head of its own", tool(*command[1:6], "--out", "none", *SMALL, "--freeze", "all-but-head"), "the embedding")
-    frozen = tool(*command[1:6], "--out", "frozen", *SMALL, "--epochs", "1", "--steps", "4", "--accumulate", "2", "--ema", "0.5", "--keep",
+    frozen = tool(*command[1:6], "--out", "several_options", *SMALL, "--epochs", "1", "--steps", "4", "--accumulate", "2", "--ema", "0.5", "--keep",
                   "best", "--freeze", "transformer.wpe,transformer.h.0")
     check("the options of other models", frozen.returncode == 0 and ", of which " in frozen.stdout, frozen.stdout + frozen.stderr)
     refused("another tokenizer", tool("train", "--resume", "parts", "--tokenizer", "char"), "--tokenizer")

@@ -411,7 +411,7 @@ def test_training_options():
         check(f"{options}", run.returncode == 0, run.stderr)
     check("bitwise identical", len({sha(f"s{n}") for n in range(3)}) == 1)
     check("the same metrics", metrics("s0") == metrics("s1") == metrics("s2"))
-    refused("clip", tool("train", "--clip", "0"), "--clip 0: expected")
+    refused("clip", tool("train", "--clip", "-1"), "--clip -1: expected")
     refused("ema", lenet("--ema", "1"), "--ema 1: expected a number from 0 to below 1")
     refused("keep", lenet("--keep", "bset"), "did you mean best?")
     refused("an unknown layer", lenet("--freeze", "convv1", "--out", "n"), "--freeze convv1: ", "conv1, conv2")

@@ -136,6 +136,15 @@ TEST_CASE("checkpoints that cannot be repeated say so") {
               utils::checkpoint([](const Tensor& t) { return autograd::grad({t.exp().sum()}, {t})[0]; }, x);
             }),
             "must not run backward"));
+  const Tensor written = utils::checkpoint(
+                             [](const Tensor& t) {
+                               const Tensor a = t.exp(), b = a * 2;
+                               a.mul_(3);
+                               return a + b;
+                             },
+                             x)
+                             .sum();
+  CHECK(has(error_of([&] { written.backward(); }), "writes a tensor in place that backward needs"));
 }
 
 TEST_CASE("hooks on saved tensors") {
@@ -169,6 +178,12 @@ TEST_CASE("hooks on saved tensors") {
 
   const Tensor z = tensor({1.0f, 2.0f, 3.0f}).requires_grad_();
   const autograd::SavedTensorHooksGuard guard(autograd::save_on_cpu());
-  z.exp().sum().backward();
+  const Tensor e = z.exp(), sum = e.sum();
+  sum.backward({}, true);
   CHECK(z.grad().equal(z.detach().exp()));
+  {
+    const NoGradGuard no_grad;
+    e.detach().mul_(2);
+  }
+  CHECK(has(error_of([&] { sum.backward(); }), "overwritten in place"));
 }
