@@ -90,7 +90,7 @@ struct SaveOnCpu final : SavedTensorHooks {
   };
   std::shared_ptr<void> pack(const Tensor& t) override {
     const Tensor kept = t.to(kCPU);
-    return std::make_shared<Kept>(kept, t.device(), kept._version());
+    return std::make_shared<Kept>(Kept{kept, t.device(), kept._version()});
   }
   Tensor unpack(const std::shared_ptr<void>& packed) override {
     const auto& kept = *static_cast<const Kept*>(packed.get());

@@ -23,32 +23,34 @@ struct Plan {
   const Conv2dShape& s;
   const T* x;
   InputLine<T> lines;
-  int64_t places, depth;
-  int64_t tiles, tile_rows;  // of the output channels of one group
-  int64_t block, blocks;     // positions in a block (whole panels); blocks in an image
-  const T *weights, *bias;   // [group][tile][depth][tile_rows], [group][tile][tile_rows] or none
+  int64_t places, positions, depth;  // positions: the places of all images
+  int64_t tiles, tile_rows;          // of the output channels of one group
+  int64_t block, blocks;             // positions in a block (whole panels); blocks of one group
+  const T *weights, *bias;           // [group][tile][depth][tile_rows], [group][tile][tile_rows] or none
 
   Plan(const Conv2dShape& shape, const T* source)
-      : s(shape), x(source), lines(shape, source), places(s.out_plane()), depth(s.depth()) {
+      : s(shape),
+        x(source),
+        lines(shape, source),
+        places(s.out_plane()),
+        positions(s.batch * places),
+        depth(s.depth()) {
     tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
     tile_rows = ceil_div(s.group_out(), tiles);
     const int64_t fit = kBlockBytes / (depth * kPanel * static_cast<int64_t>(sizeof(T)));
-    block = std::clamp<int64_t>(fit, 2, std::max<int64_t>(2, ceil_div(places, kPanel))) * kPanel;
-    blocks = ceil_div(places, block);
+    block = std::clamp<int64_t>(fit, 2, std::max<int64_t>(2, ceil_div(positions, kPanel))) * kPanel;
+    blocks = ceil_div(positions, block);
   }
 };
 
-// panels[panel][depth][kPanel] of the positions [first, first + count) of one group of one image.
+// panels[panel][depth][kPanel] of the positions [first, first + count) of one group.
 template <class T>
-void make_panels(const Plan<T>& plan, const T* image, int64_t first, int64_t count, T* panels) {
+void make_panels(const Plan<T>& plan, int64_t group, int64_t first, int64_t count, T* panels) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
-  const Conv2dShape& s = plan.s;
   const int64_t width = ceil_div(count, kPanel) * kPanel;
   T* line = panels + plan.block * plan.depth;  // with one spare vector at its end
   for (int64_t k = 0; k < plan.depth; ++k) {
-    const int64_t tap = k % s.kernel_size();
-    plan.lines.make(image + k / s.kernel_size() * s.in_plane(), tap / s.kernel_w, tap % s.kernel_w, first,
-                    count, line);
+    make_line(plan.s, plan.lines, plan.x, group, k, first, count, line);
     std::fill(line + count, line + width, T(0));
     for (int64_t j = 0; j < width; j += kPanel) {
       T* to = panels + j * plan.depth + k * kPanel;
@@ -58,27 +60,45 @@ void make_panels(const Plan<T>& plan, const T* image, int64_t first, int64_t cou
   }
 }
 
-// y[group_out][places] of the positions in the panels.
+// The outputs of `count` positions from `first`, which may be in several images: from[r * kPanel + i] is that of row r.
 template <class T>
-void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t count, T* y) {
+void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first, int64_t count, const T* from,
+              T* y) {
+  for (int64_t i = 0; i < count;) {
+    const int64_t image = (first + i) / plan.places, place = (first + i) % plan.places,
+                  here = std::min(count - i, plan.places - place);
+    T* to = y + (image * plan.s.out_channels + channel) * plan.places + place;
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(from + r * Plan<T>::kPanel + i, here, to + r * plan.places);
+    i += here;
+  }
+}
+
+// The outputs of the positions [first, first + count) in the panels.
+template <class T>
+void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_t first, int64_t count,
+                     T* y) {
   constexpr int64_t kPanel = Plan<T>::kPanel;
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(plan.tile_rows), 2);
   T* edge = scratch<T>(Scratch::kGemmTile, plan.tile_rows * kPanel);
   for (int64_t j = 0; j < count; j += kPanel) {
-    const int64_t columns = std::min(kPanel, count - j);
+    const int64_t columns = std::min(kPanel, count - j), image = (first + j) / plan.places,
+                  place = (first + j) % plan.places;
+    const bool in_place = columns == kPanel && place + kPanel <= plan.places;
     for (int64_t tile = 0; tile < plan.tiles; ++tile) {
-      const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row);
+      const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
+                    channel = group * plan.s.group_out() + row;
       const int64_t packed_row = (group * plan.tiles + tile) * plan.tile_rows;
       const TileSegment<T> segment{plan.weights + packed_row * plan.depth, panels + j * plan.depth,
                                    plan.depth};
       const T* bias = plan.bias ? plan.bias + packed_row : nullptr;
-      T* to = y + row * plan.places + j;
-      if (columns == kPanel && rows == plan.tile_rows) {
+      if (in_place && rows == plan.tile_rows) {
+        T* to = y + (image * plan.s.out_channels + channel) * plan.places + place;
         kernel({&segment, 1, kPanel, to, plan.places, T(1), false, bias});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
-      for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * kPanel, columns, to + r * plan.places);
+      copy_out(plan, channel, rows, first + j, columns, edge, y);
     }
   }
 }
@@ -110,17 +130,16 @@ void pack(Plan<T>& plan, const T* bias, F fill) {
 template <class T>
 void run(const Plan<T>& plan, T* y) {
   const Conv2dShape& s = plan.s;
-  const int64_t work = plan.depth * std::min(plan.block, plan.places) * s.group_out();
-  const int64_t tasks = s.batch * s.p.groups * plan.blocks,
+  const int64_t work = plan.depth * std::min(plan.block, plan.positions) * s.group_out();
+  const int64_t tasks = s.p.groups * plan.blocks,
                 grain = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
     T* panels = scratch<T>(Scratch::kConvColumns, plan.block * (plan.depth + 1) + kLanes<T>);
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t image = t / plan.blocks, first = t % plan.blocks * plan.block;
-      const int64_t count = std::min(plan.block, plan.places - first);
-      make_panels(plan, plan.x + image * s.group_in() * s.in_plane(), first, count, panels);
-      multiply_panels(plan, image % s.p.groups, panels, count,
-                      y + image * s.group_out() * plan.places + first);
+      const int64_t group = t / plan.blocks, first = t % plan.blocks * plan.block;
+      const int64_t count = std::min(plan.block, plan.positions - first);
+      make_panels(plan, group, first, count, panels);
+      multiply_panels(plan, group, panels, first, count, y);
     }
   });
 }

@@ -61,6 +61,20 @@ class InputLine {
   int64_t out_w_;
 };
 
+/// line[0, count) = row k of the columns matrix of one group, from position `first` of all images' positions.
+template <class T>
+void make_line(const Conv2dShape& s, const InputLine<T>& lines, const T* x, int64_t group, int64_t k,
+               int64_t first, int64_t count, T* line) {
+  const int64_t places = s.out_plane(), tap = k % s.kernel_size();
+  x += (first / places * s.in_channels + group * s.group_in() + k / s.kernel_size()) * s.in_plane();
+  for (int64_t place = first % places; count > 0; place = 0, x += s.in_channels * s.in_plane()) {
+    const int64_t here = std::min(count, places - place);
+    lines.make(x, tap / s.kernel_w, tap % s.kernel_w, place, here, line);
+    line += here;
+    count -= here;
+  }
+}
+
 /// First and one-past-last output position with input position `out * stride + shift` in [0, in).
 struct PlaceRange {
   int64_t begin, end;
