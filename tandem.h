@@ -4,9 +4,9 @@
 #pragma once
 #include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
+#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/dlpack.h"
 #include "tandem/autograd/engine.h"
-#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/forward_ad.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/functional.h"
