@@ -134,7 +134,8 @@ def test_structure(path, runs):
     scores = json.loads(run("eval", EVIL, "--json").stdout)
     check("the matrices have all test images", sum(counts) == 2 * scores["images"], counts)
     check("the accuracy is that of tandem eval", f"{100 * scores['accuracy']:.2f} %" in text, scores)
-    check("the profile", "SGD::step" in shown and "Self (ms)" in shown)
+    # Only the busiest spans have a row, and which they are depends on the build.
+    check("the profile", any(span in shown for span in ("SGD::step", "backward", "linear", "matmul")) and "Self (ms)" in shown)
 
 
 def test_errors():
