@@ -29,6 +29,19 @@ inline int64_t best_epoch(const std::vector<Json>& history, Better better) {
   return static_cast<int64_t>(best);
 }
 
+/// The epoch whose model is the run's, which its result is taken from: the best with --keep best, or the last.
+inline int64_t result_epoch(const RunConfig& config, const std::vector<Json>& history) {
+  return config.recipe.keep == "best" ? best_epoch(history, better_for(config))
+                                      : static_cast<int64_t>(history.size());
+}
+/// "after 3 epochs", or "after 3 epochs, the best of 8".
+inline std::string described_result(const RunConfig& config, const Progress& progress) {
+  const int64_t epoch = result_epoch(config, progress.history);
+  if (config.recipe.keep != "best" || epoch == 0)
+    return "after " + counted(progress.epoch, "epoch", "epochs");
+  return concat("after ", counted(epoch, "epoch", "epochs"), ", the best of ", progress.epoch);
+}
+
 /// Whether the last recipe.patience epochs have brought no better one.
 inline bool out_of_patience(const RunConfig& config, const std::vector<Json>& history) {
   const int64_t patience = config.recipe.patience;

@@ -27,8 +27,7 @@ Tensor correct_in(const Tensor& output, const Tensor& labels) {
 }
 
 int64_t evaluation_batch(const ImageSet& data) {
-  if (data.files == nullptr && data.images.dim() == 2)
-    return std::max<int64_t>(1, 2048 / data.images.size(1));
+  if (is_text(data)) return std::max<int64_t>(1, 2048 / data.images.size(1));
   const std::vector<int64_t> shape = data.shape();
   return std::clamp<int64_t>(1000 * 1024 / (shape[1] * shape[2]), 16, 1000);
 }

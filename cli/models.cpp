@@ -3,6 +3,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/text_model.h"
+#include "tandem/cli/weight_files.h"
 #include "tandem/core/suggest.h"
 #include "tandem/models/lenet.h"
 #include "tandem/models/published.h"
@@ -138,8 +139,7 @@ double model_parameters(const std::string& name, const ModelShape& shape) {
 
 nn::Sequential make_model_for(const std::string& name, const ModelShape& shape,
                               const serialize::InputArchive& stored) {
-  double have = 0;
-  for (const auto& item : stored.tensors()) have += static_cast<double>(item.value().numel());
+  const double have = value_count(stored.tensors());
   const double need = model_parameters(name, shape);
   // Published models also have buffers.
   check(is_published(name) ? need <= have : need == have, "the stored parameters do not fit model ", name,

@@ -1,5 +1,6 @@
 // Options of the commands, and the exception for invalid requests.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ struct TrainOptions {
   std::vector<std::string> given{};  ///< names of the options on the command line
   std::vector<std::string> words{};  ///< the command line after the program's name
 };
+/// Whether the command line has the option.
+inline bool was_given(const TrainOptions& o, const char* name) {
+  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
+}
 
 struct CompareOptions {
   std::string model = "lenet";

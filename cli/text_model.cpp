@@ -87,8 +87,7 @@ nn::Sequential make_text_model(const TextConfig& config) {
 }
 
 nn::Sequential make_text_model_for(const TextConfig& config, const serialize::InputArchive& stored) {
-  double have = 0;
-  for (const auto& item : stored.tensors()) have += static_cast<double>(item.value().numel());
+  const double have = value_count(stored.tensors());
   const double need = text_parameters(config.model);
   check(need <= have, "the stored parameters do not fit the model: got ", have, " values, expected ", need);
   const nn::init::SkipGuard values_follow;
@@ -125,8 +124,7 @@ TextWeights read_text_weights(const std::string& path, int64_t heads) {
   const Configured known = configured(out.folder);
   out.sizes = sizes_of(out.state, heads > 0 ? heads : known.heads, known.epsilon);
   // Before memory is allocated for a model of these sizes.
-  double have = 0;
-  for (const auto& item : out.state) have += static_cast<double>(item.value().numel());
+  const double have = value_count(out.state);
   check(text_parameters(out.sizes) <= have, file, ": the weights are not those of a GPT-2: there are ", have,
         " values, a model of these sizes has ", text_parameters(out.sizes));
   return out;

@@ -28,10 +28,6 @@ void require(bool good, const std::string& text) {
   if (!good) throw UsageError(text);
 }
 
-bool was_given(const TrainOptions& o, const char* name) {
-  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
-}
-
 void check_options(const TrainOptions& o) {
   require(!was_given(o, "resume") || !o.resume.empty(), "--resume: the folder name is empty");
   require(!was_given(o, "out") || !o.out.empty(), "--out: the folder name is empty");
@@ -240,18 +236,11 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
     plot.values.push_back(get_entry<double>(line, "test_accuracy"));
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
   const std::vector<Json>& history = trainer.progress().history;
-  const int64_t best = best_epoch(history, better_for(c));
-  const bool of_best = c.recipe.keep == "best" && best > 0;
+  const int64_t epoch = result_epoch(c, history);
   if (out_of_patience(c, history)) std::printf("%s\n", reason_to_stop(c, history).c_str());
-  std::printf("test accuracy %s after %s%s; results are in %s\n",
-              fixed(plot.values.empty() ? 0.0
-                    : of_best           ? plot.values[static_cast<std::size_t>(best - 1)]
-                                        : plot.values.back(),
-                    4)
-                  .c_str(),
-              counted(of_best ? best : trainer.progress().epoch, "epoch", "epochs").c_str(),
-              of_best ? concat(", the best of ", trainer.progress().epoch).c_str() : "",
-              printable(folder).c_str());
+  std::printf("test accuracy %s %s; results are in %s\n",
+              fixed(epoch == 0 ? 0.0 : plot.values[static_cast<std::size_t>(epoch - 1)], 4).c_str(),
+              described_result(c, trainer.progress()).c_str(), printable(folder).c_str());
 }
 
 std::string name_of_run(const RunConfig& c) { return c.model + "-" + data_label(c); }

@@ -18,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool was_given(const TrainOptions& o, const std::string& name) {
-  return std::find(o.given.begin(), o.given.end(), name) != o.given.end();
-}
-
 // Texts need a file: the default of --data is a data set of images.
 void check_text_file(const TrainOptions& o) {
   if (!was_given(o, "data") || is_data_name(o.data))
@@ -136,17 +132,12 @@ void print_text_result(const RunConfig& c, const Progress& progress, const std::
                        const Terminal& terminal) {
   LinePlot plot{.title = "validation loss (nats per token)"};
   for (const Json& line : progress.history) plot.values.push_back(get_entry<double>(line, "test_loss"));
-  const int64_t best = best_epoch(progress.history, better_for(c));
-  const bool of_best = c.recipe.keep == "best" && best > 0;
-  const double loss = plot.values.empty() ? std::nan("")
-                      : of_best           ? plot.values[static_cast<std::size_t>(best - 1)]
-                                          : plot.values.back();
+  const int64_t epoch = result_epoch(c, progress.history);
+  const double loss = epoch == 0 ? std::nan("") : plot.values[static_cast<std::size_t>(epoch - 1)];
   std::printf("\n%s\n", line_plot(plot, terminal).c_str());
   if (out_of_patience(c, progress.history)) std::printf("%s\n", reason_to_stop(c, progress.history).c_str());
-  std::printf("validation loss %s, perplexity %s after %s%s; results are in %s\n", fixed(loss, 4).c_str(),
-              perplexity_text(loss).c_str(),
-              counted(of_best ? best : progress.epoch, "epoch", "epochs").c_str(),
-              of_best ? concat(", the best of ", progress.epoch).c_str() : "", shown.c_str());
+  std::printf("validation loss %s, perplexity %s %s; results are in %s\n", fixed(loss, 4).c_str(),
+              perplexity_text(loss).c_str(), described_result(c, progress).c_str(), shown.c_str());
   std::printf("continue a text: tandem generate %s --prompt TEXT\n", shown.c_str());
 }
 

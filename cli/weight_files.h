@@ -16,4 +16,11 @@ OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::
                                             const std::string& prefix);
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);
 
+/// The number of values in all tensors, a double because files may claim any sizes.
+inline double value_count(const OrderedDict<std::string, Tensor>& state) {
+  double count = 0;
+  for (const auto& item : state) count += static_cast<double>(item.value().numel());
+  return count;
+}
+
 }  // namespace tandem::cli
