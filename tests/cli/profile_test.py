@@ -5,12 +5,12 @@
 """
 import json
 import os
-import random
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
+
+from idx_files import write_data
 
 tandem = os.path.abspath(sys.argv[1])
 passed = failed = 0
@@ -21,19 +21,6 @@ def check(what, good, seen=""):
     passed, failed = passed + bool(good), failed + (not good)
     if not good:
         print("FAILED:", what, *(["--", repr(seen)] if seen != "" else []))
-
-
-def idx(path, sizes, content):
-    with open(path, "wb") as file:
-        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
-
-
-def write_data(folder, count):
-    os.makedirs(folder)
-    draw = random.Random(1)
-    for part, n in (("train", count), ("t10k", 50)):
-        idx(f"{folder}/{part}-images-idx3-ubyte", (n, 28, 28), draw.randbytes(n * 784))
-        idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), bytes(i % 10 for i in range(n)))
 
 
 def command(*args):

@@ -8,12 +8,13 @@ Without the package, the comparisons with it are skipped. The last line is "N pa
 import glob
 import json
 import os
-import random
 import struct
 import subprocess
 import sys
 import tempfile
 import zlib
+
+from idx_files import write_data
 
 try:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -180,19 +181,6 @@ def test_with_tensorboard(folder):
 
 
 # ---- the tool
-
-
-def idx(path, sizes, content):
-    with open(path, "wb") as file:
-        file.write(struct.pack(">HBB", 0, 8, len(sizes)) + struct.pack(f">{len(sizes)}I", *sizes) + content)
-
-
-def write_data(folder, count):
-    os.makedirs(folder)
-    draw = random.Random(1)
-    for part, n in (("train", count), ("t10k", 50)):
-        idx(f"{folder}/{part}-images-idx3-ubyte", (n, 28, 28), draw.randbytes(n * 784))
-        idx(f"{folder}/{part}-labels-idx1-ubyte", (n,), bytes(i % 10 for i in range(n)))
 
 
 def train(*args):
