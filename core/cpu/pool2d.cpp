@@ -151,11 +151,20 @@ struct MaximumRows {
   T* rows;        // [in_h][padded_w] of one plane
   Index* column;  // [ow and a vector]: the first column inside the window of an output
 
+  static int64_t whole_vectors(int64_t outputs) { return (outputs + kWidth - 1) / kWidth * kWidth; }
+  static int64_t padded_width(const Pool2dShape& s) {
+    return std::max(s.in_w + 2 * s.p.padding[1], (whole_vectors(s.out_w()) - 1) * kStride +
+                                                     (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
+  }
+  /// Whether the copy of a plane stays in the cache.
+  static bool fits(const Pool2dShape& s) {
+    return s.in_h * padded_width(s) * static_cast<int64_t>(sizeof(T)) <= 1 << 20;
+  }
+
   explicit MaximumRows(const Pool2dShape& shape) : s(shape), oh(s.out_h()), ow(s.out_w()) {
-    const int64_t outputs = (ow + kWidth - 1) / kWidth * kWidth;
-    padded_w = std::max(s.in_w + 2 * s.p.padding[1],
-                        (outputs - 1) * kStride + (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
+    padded_w = padded_width(s);
     rows = scratch<T>(Scratch::kConvInput, s.in_h * padded_w);
+    const int64_t outputs = whole_vectors(ow);
     column = scratch<Index>(Scratch::kConvColumns, outputs);
     std::fill_n(rows, s.in_h * padded_w, static_cast<T>(-INFINITY));
     for (int64_t q = 0; q < outputs; ++q)
@@ -245,12 +254,11 @@ void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, 
 // Planes [begin, end) of all.
 template <class T>
 void maximum_planes(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
-  constexpr int64_t kMostBytes = 1 << 20;  // of a plane, which is copied with padding
   const int64_t in = s.in_h * s.in_w, out = s.out_h() * s.out_w();
-  const int64_t width = s.in_w + 2 * s.p.padding[1] + s.p.kernel[1] * s.p.dilation[1] + 4 * kLanes<T>;
-  const bool fits = s.in_h * width * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
-  if (fits && s.p.stride[1] == 1) return maximum_rows<T, 1>(s, begin, end, x, y, indices);
-  if (fits && s.p.stride[1] == 2 && !s.p.halves()) return maximum_rows<T, 2>(s, begin, end, x, y, indices);
+  if (s.p.stride[1] == 1 && MaximumRows<T, 1>::fits(s))
+    return maximum_rows<T, 1>(s, begin, end, x, y, indices);
+  if (s.p.stride[1] == 2 && !s.p.halves() && MaximumRows<T, 2>::fits(s))
+    return maximum_rows<T, 2>(s, begin, end, x, y, indices);
   const auto plane = s.p.halves() ? maximum_halves<T> : maximum_plane<T>;
   for (int64_t i = begin; i < end; ++i)
     plane(s, x + i * in, y + i * out, indices ? indices + i * out : nullptr);
