@@ -112,8 +112,8 @@ void SavedTensor::save(const Tensor& tensor) {
   Edge edge = tensor.requires_grad() ? gradient_edge(tensor) : Edge{};
   const bool leaf = edge.valid() && edge.node->is_accumulate();
   if (!leaf) edge_ = std::move(edge);
-  keep(tensor, leaf || !is_differentiable(tensor.dtype()),
-       leaf);  // other tensors are never written with history
+  // Leaves, and tensors without gradients, are never written with history.
+  keep(tensor, leaf || !is_differentiable(tensor.dtype()), leaf);
 }
 
 void SavedTensor::save_output(const Tensor& tensor, uint32_t output_nr) {
