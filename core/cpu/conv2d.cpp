@@ -7,8 +7,10 @@
 #include "tandem/core/cpu/conv2d_channels.h"
 #include "tandem/core/cpu/conv2d_columns.h"
 #include "tandem/core/cpu/conv2d_depthwise.h"
+#include "tandem/core/cpu/conv2d_direct.h"
 #include "tandem/core/cpu/conv2d_lanes.h"
 #include "tandem/core/cpu/conv2d_line.h"
+#include "tandem/core/cpu/conv2d_pointwise.h"
 #include "tandem/core/cpu/conv2d_shallow.h"
 #include "tandem/core/cpu/conv2d_weight.h"
 #include "tandem/core/cpu/gemm.h"
@@ -114,16 +116,22 @@ template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y);
   if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
-  if (channels_suit<T>(s)) return channels_forward(s, x, w, bias, y);
-  if (lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
+  if (pointwise_suits<T>(s)) return pointwise_forward(s, x, w, bias, y);
+  const bool few = channels_suit<T>(s);
+  if (!few && lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
+  if (direct_suits<T>(s)) return direct_forward(s, x, w, bias, y);
+  if (few) return channels_forward(s, x, w, bias, y);
   columns_forward(s, x, w, bias, y);
 }
 
 template <class T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (depthwise_backward_suits(s)) return depthwise_backward_input(s, dy, w, dx);
-  if (channels_backward_suit<T>(s)) return channels_backward_input(s, dy, w, dx);
-  if (lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
+  if (pointwise_suits<T>(s)) return pointwise_backward_input(s, dy, w, dx);
+  const bool few = channels_backward_suit<T>(s);
+  if (!few && lanes_suit<T>(s)) return lanes_backward_input(s, dy, w, dx);
+  if (direct_backward_suits<T>(s)) return direct_backward_input(s, dy, w, dx);
+  if (few) return channels_backward_input(s, dy, w, dx);
   if (columns_backward_suits(s)) return columns_backward_input(s, dy, w, dx);
   const int64_t plane = s.out_plane(), depth = s.depth();
   parallel_for(s.batch * s.p.groups, 1, [&](int64_t begin, int64_t end) {

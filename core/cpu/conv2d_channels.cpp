@@ -79,15 +79,6 @@ void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, co
   }
 }
 
-// to[c * ld + r] = from[r * ld_from + c] for r < rows, c < columns, and nothing else.
-template <class T>
-void transpose_exactly(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld) {
-  const int64_t whole = rows / kLanes<T> * kLanes<T>;
-  transpose(whole, columns, from, ld_from, to, ld);
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = whole; r < rows; ++r) to[c * ld + r] = from[r * ld_from + c];
-}
-
 // dx of some channels of one group, from the panels of `images` images; w and dx as in channels_backward_input.
 template <class T>
 void input_gradient_block(const Conv2dShape& s, int64_t images, const T* panels, int64_t group, int64_t first,

@@ -34,7 +34,17 @@ void transpose(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T*
   }
 }
 
+template <class T>
+void transpose_exactly(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld_to) {
+  const int64_t whole = rows / kLanes<T> * kLanes<T>;
+  transpose(whole, columns, from, ld_from, to, ld_to);
+  transpose_plain(rows - whole, columns, from + whole * ld_from, ld_from, to + whole, ld_to);
+}
+
 template void transpose<float>(int64_t, int64_t, const float*, int64_t, float*, int64_t);
 template void transpose<double>(int64_t, int64_t, const double*, int64_t, double*, int64_t);
+
+template void transpose_exactly<float>(int64_t, int64_t, const float*, int64_t, float*, int64_t);
+template void transpose_exactly<double>(int64_t, int64_t, const double*, int64_t, double*, int64_t);
 
 }  // namespace tandem::cpu

@@ -38,4 +38,8 @@ inline void transpose_lanes(Vec<T>* v) {
 template <class T>
 void transpose(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld_to);
 
+/// The same, and writes nothing else.
+template <class T>
+void transpose_exactly(int64_t rows, int64_t columns, const T* from, int64_t ld_from, T* to, int64_t ld_to);
+
 }  // namespace tandem::cpu

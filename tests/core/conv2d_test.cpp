@@ -129,6 +129,33 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with many channels", T, float, 
                  random);
 }
 
+// Many output channels and wide planes: 1 x 1 kernels read the input's planes, others strips of it.
+TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, double) {
+  std::mt19937 random(14);
+  for (int round = 0; round < 20; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2);
+    s.batch = pick(random, 1, 3);
+    s.in_channels = s.p.groups * pick(random, 16, 30);
+    s.out_channels = s.p.groups * pick(random, 16, 70);
+    s.in_w = s.p.dilation[1] * (s.kernel_w - 1) + pick(random, 6, 40);
+    if (round % 4 == 0)
+      s.kernel_h = s.kernel_w = 1, s.p.stride = {1, 1}, s.p.padding = {0, 0}, s.in_h = pick(random, 6, 20);
+    check_shape<T>(s, random);
+  }
+  // The strip of the whole image does not fit in its memory.
+  for (const int64_t stride : {1, 2})
+    check_shape<T>({.batch = 1,
+                    .in_channels = 40,
+                    .in_h = 48,
+                    .in_w = 45,
+                    .out_channels = 33,
+                    .kernel_h = 3,
+                    .kernel_w = 3,
+                    .p = {.stride = {stride, stride}, .padding = {1, 1}, .dilation = {2, 1}}},
+                   random);
+}
+
 TEST_CASE_TEMPLATE("conv2d: LeNet's layers, depthwise, pointwise, strided, one image", T, float, double) {
   std::mt19937 random(12);
   check_shape<T>({.batch = 18,

@@ -1,0 +1,285 @@
+// Convolution without columns (conv2d_direct.h).
+//
+// A task computes all output channels of a few output rows of one image. It copies the input rows that these need to a
+// strip [input row][channel][padded width], and the sums of a tile run over channels, kernel rows and kernel columns in the
+// order of the weights. The strip and the weights of one tile's channels stay in the L2 cache.
+#include "tandem/core/cpu/conv2d_direct.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kStripBytes = 256 << 10;
+constexpr int64_t kChunkPositions = 224;  // outputs that are transposed at once
+constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
+
+template <class T>
+constexpr int64_t kPanel = 2 * kLanes<T>;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+struct DirectTile {
+  const T* x;
+  const T* w;     // [channels][kernel_h][kernel_w][kPanel]
+  const T* bias;  // [kPanel]
+  T* out;         // [positions][kPanel]
+  int64_t channels, kernel_h, kernel_w;
+  int64_t channel_step, row_step, column_step;  // in x
+};
+template <class T>
+using DirectKernel = void (*)(const DirectTile<T>&);
+
+template <class T, int kPositions, int kStride>
+void run_tile(const DirectTile<T>& tile) {
+  Vec<T> sum[kPositions][2] = {};
+  const T* w = tile.w;
+  const T* plane = tile.x;
+  const int64_t column_step = tile.column_step;
+  for (int64_t c = tile.channels; c > 0; --c, plane += tile.channel_step) {
+    const T* row = plane;
+    for (int64_t r = tile.kernel_h; r > 0; --r, row += tile.row_step) {
+      const T* x = row;
+      for (int64_t q = tile.kernel_w; q > 0; --q, x += column_step, w += kPanel<T>) {
+        const Vec<T> first = load(w), second = load(w + kLanes<T>);
+#pragma GCC unroll 16
+        for (int p = 0; p < kPositions; ++p) {
+          sum[p][0] += x[p * kStride] * first;
+          sum[p][1] += x[p * kStride] * second;
+        }
+      }
+    }
+  }
+  const Vec<T> first = load(tile.bias), second = load(tile.bias + kLanes<T>);
+#pragma GCC unroll 16
+  for (int p = 0; p < kPositions; ++p) {
+    store(tile.out + p * kPanel<T>, sum[p][0] + first);
+    store(tile.out + p * kPanel<T> + kLanes<T>, sum[p][1] + second);
+  }
+}
+
+template <class T, int kStride, int... kPositions>
+DirectKernel<T> pick(int64_t positions, std::integer_sequence<int, kPositions...>) {
+  static constexpr DirectKernel<T> kernels[] = {run_tile<T, kPositions + 1, kStride>...};
+  return kernels[positions - 1];
+}
+template <class T>
+DirectKernel<T> direct_kernel(int64_t positions, int64_t stride) {
+  constexpr auto kAll = std::make_integer_sequence<int, kMaxPositions>{};
+  return stride == 1 ? pick<T, 1>(positions, kAll) : pick<T, 2>(positions, kAll);
+}
+
+template <class T>
+struct Plan {
+  const Conv2dShape& s;
+  const T* x;
+  int64_t out_h, out_w, padded_w, panels, tiles;
+  int64_t rows, blocks;  // output rows of a task, tasks per image and group
+  const T *weights, *bias;
+
+  Plan(const Conv2dShape& shape, const T* source)
+      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()) {
+    panels = ceil_div(s.group_out(), kPanel<T>);
+    tiles = ceil_div(out_w, kMaxPositions);
+    const int64_t row_bytes = s.group_in() * padded_w * static_cast<int64_t>(sizeof(T));
+    const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
+    const int64_t fit = (kStripBytes / row_bytes - extra) / s.p.stride[0] + 1;
+    rows = std::clamp<int64_t>(fit, 1, out_h);
+    blocks = ceil_div(out_h, rows);
+    rows = ceil_div(out_h, blocks);
+  }
+  int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
+};
+
+// Copies a row of `count` elements between zeros.
+template <class T>
+void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t i = 0; i < pad; ++i) to[i] = to[pad + count + i] = 0;
+  to += pad;
+  if (count < kWidth) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  for (int64_t i = 0; i < count - kWidth; i += kWidth) store(to + i, load(from + i));
+  store(to + count - kWidth, load(from + count - kWidth));
+}
+
+// strip[row][channel][padded_w] = the padded input from the first row that output row `first` needs. Reads each channel's
+// rows in order, which the processor prefetches.
+template <class T>
+void make_strip(const Plan<T>& plan, const T* image, int64_t first, T* strip) {
+  const Conv2dShape& s = plan.s;
+  const int64_t row = s.group_in() * plan.padded_w, top = first * s.p.stride[0] - s.p.padding[0],
+                begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
+                end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
+  std::fill_n(strip, begin * row, T(0));
+  std::fill(strip + end * row, strip + plan.strip_rows() * row, T(0));
+  for (int64_t c = 0; c < s.group_in(); ++c)
+    for (int64_t r = begin; r < end; ++r)
+      copy_padded(image + c * s.in_plane() + (top + r) * s.in_w, s.in_w, s.p.padding[1],
+                  strip + r * row + c * plan.padded_w);
+}
+
+// The outputs [first, first + count) rows of one image and group.
+template <class T>
+void multiply_strip(const Plan<T>& plan, int64_t group, const T* strip, int64_t first, int64_t count, T* sums,
+                    T* y) {
+  const Conv2dShape& s = plan.s;
+  const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w;
+  const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
+  const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
+  DirectTile<T> tile{.channels = s.group_in(),
+                     .kernel_h = s.kernel_h,
+                     .kernel_w = s.kernel_w,
+                     .channel_step = plan.padded_w,
+                     .row_step = s.p.dilation[0] * row,
+                     .column_step = s.p.dilation[1]};
+  for (int64_t panel = 0; panel < plan.panels; ++panel) {
+    const int64_t at = group * plan.panels + panel,
+                  channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
+    tile.bias = plan.bias + at * kPanel<T>;
+    for (int64_t h = 0; h < count; h += chunk) {
+      const int64_t here = std::min(chunk, count - h);
+      tile.out = sums;
+      for (int64_t i = h; i < h + here; ++i) {
+        int64_t q = 0;
+        for (int64_t t = 0; t < plan.tiles; ++t) {
+          const int64_t positions = base + (t < wider);
+          tile.w = plan.weights + at * s.depth() * kPanel<T>;
+          tile.x = strip + i * s.p.stride[0] * row + q * s.p.stride[1];
+          direct_kernel<T>(positions, s.p.stride[1])(tile);
+          tile.out += positions * kPanel<T>;
+          q += positions;
+        }
+      }
+      transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>,
+                        y + (group * s.group_out() + panel * kPanel<T>)*plane + (first + h) * plan.out_w,
+                        plane);
+    }
+  }
+}
+
+// Packs weights and bias. fill(group, first, channels, to) writes [depth][kPanel].
+template <class T, class F>
+void pack(Plan<T>& plan, const T* bias, T* packed, F fill) {
+  const Conv2dShape& s = plan.s;
+  const int64_t panel_size = s.depth() * kPanel<T>, panels = s.p.groups * plan.panels;
+  T* packed_bias = packed + panels * panel_size;
+  parallel_for(panels, std::max<int64_t>(1, 16384 / panel_size), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t group = t / plan.panels, first = t % plan.panels * kPanel<T>,
+                    channels = std::min(kPanel<T>, s.group_out() - first);
+      T* to = packed + t * panel_size;
+      if (channels < kPanel<T>) std::fill_n(to, panel_size, T(0));
+      fill(group, first, channels, to);
+      for (int64_t c = 0; c < kPanel<T>; ++c)
+        packed_bias[t * kPanel<T> + c] =
+            bias && c < channels ? bias[group * s.group_out() + first + c] : T(0);
+    }
+  });
+  plan.weights = packed;
+  plan.bias = packed_bias;
+}
+template <class T>
+int64_t packed_size(const Plan<T>& plan) {
+  return plan.s.p.groups * plan.panels * kPanel<T> * (plan.s.depth() + 1);
+}
+
+// to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
+template <class T>
+void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_end, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t c = 0; c < channels; c += kWidth, from += kWidth * taps, to += kWidth) {
+    int64_t tap = 0;
+    for (; tap < taps && c + kWidth <= channels && from + (kWidth - 1) * taps + tap + kWidth <= from_end;
+         tap += kWidth) {
+      Vec<T> v[kWidth];
+      for (int64_t i = 0; i < kWidth; ++i) v[i] = load(from + i * taps + tap);
+      transpose_lanes<T>(v);
+      for (int64_t i = 0; i < std::min(kWidth, taps - tap); ++i)
+        store(to + (taps - 1 - tap - i) * kPanel<T>, v[i]);
+    }
+    for (; tap < taps; ++tap)
+      for (int64_t i = 0; i < std::min(kWidth, channels - c); ++i)
+        to[(taps - 1 - tap) * kPanel<T> + i] = from[i * taps + tap];
+  }
+}
+
+template <class T>
+void run(const Plan<T>& plan, T* y) {
+  const Conv2dShape& s = plan.s;
+  const int64_t strip_size = plan.strip_rows() * s.group_in() * plan.padded_w;
+  parallel_for(s.batch * s.p.groups * plan.blocks, 1, [&](int64_t begin, int64_t end) {
+    T* strip = scratch<T>(Scratch::kConvColumns, strip_size);
+    T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t i = t / plan.blocks, group = i % s.p.groups, image = i / s.p.groups,
+                    first = t % plan.blocks * plan.rows;
+      make_strip(plan, plan.x + i * s.group_in() * s.in_plane(), first, strip);
+      multiply_strip(plan, group, strip, first, std::min(plan.rows, plan.out_h - first), sums,
+                     y + image * s.out_channels * s.out_plane());
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+bool direct_suits(const Conv2dShape& s) {
+  return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 &&
+         s.depth() >= 64;
+}
+
+template <class T>
+void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (s.batch == 0) return;
+  Plan<T> plan(s, x);
+  const Workspace<T> memory(packed_size(plan));
+  pack(plan, bias, memory.data(), [&](int64_t group, int64_t first, int64_t channels, T* to) {
+    transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
+  });
+  run(plan, y);
+}
+
+template <class T>
+bool direct_backward_suits(const Conv2dShape& s) {
+  // Rotating the weights takes as long as multiplying them with few positions.
+  return s.batch * s.out_plane() > 64 && s.turns() && s.in_plane() * 4 <= s.out_plane() * 5 &&
+         direct_suits<T>(s.turned());
+}
+
+template <class T>
+void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  if (s.batch == 0) return;
+  const Conv2dShape turned = s.turned();
+  Plan<T> plan(turned, dy);
+  const int64_t taps = s.kernel_size();
+  const T* w_end = w + s.out_channels * s.depth();
+  const Workspace<T> memory(packed_size(plan));
+  pack(plan, static_cast<const T*>(nullptr), memory.data(),
+       [&](int64_t group, int64_t first, int64_t channels, T* to) {
+         for (int64_t o = 0; o < s.group_out(); ++o) {
+           const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
+           rotate_taps(channels, taps, from, w_end, to + o * taps * kPanel<T>);
+         }
+       });
+  run(plan, dx);
+}
+
+#define TANDEM_INSTANTIATE(T)                                                            \
+  template bool direct_suits<T>(const Conv2dShape&);                                     \
+  template bool direct_backward_suits<T>(const Conv2dShape&);                            \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+  template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu

@@ -1,0 +1,123 @@
+// Convolution with a 1 x 1 kernel and stride 1 (conv2d_pointwise.h).
+#include "tandem/core/cpu/conv2d_pointwise.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tandem/core/cpu/microkernel.h"
+#include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/transpose.h"
+#include "tandem/core/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr int64_t kTaskWork = 1 << 20;  // minimum multiplications per task
+
+template <class T>
+constexpr int64_t kPanel = 2 * kLanes<T>;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// y[image][group][out][places] = weights[group][out][in] * x[image][group][in][places].
+template <class T>
+struct Product {
+  int64_t batch, groups, in, out, places;
+  const T *x, *bias;
+  T* y;
+  int64_t tiles = ceil_div(out, kMaxTileRows[2]);
+  int64_t tile_rows = ceil_div(out, tiles);
+  int64_t panels = ceil_div(places, kPanel<T>);  // per image
+};
+
+// One panel of positions of one image and group. The last panel of an image ends at its last position, and overlaps the
+// one before.
+template <class T>
+void multiply_panel(const Product<T>& p, int64_t i, int64_t panel, const T* weights, const T* bias, T* edge) {
+  const int64_t first = panel * kPanel<T>, place = std::min(first, p.places - kPanel<T>),
+                skip = first - place;
+  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(p.tile_rows), 2);
+  const T* x = p.x + i * p.in * p.places + place;
+  T* y = p.y + i * p.out * p.places + place;
+  for (int64_t tile = 0; tile < p.tiles; ++tile) {
+    const int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, p.out - row);
+    const TileSegment<T> segment{weights + row * p.in, x, p.in};
+    const T* tile_bias = bias == nullptr ? nullptr : bias + row;
+    T* to = y + row * p.places;
+    if (skip == 0 && rows == p.tile_rows) {
+      kernel({&segment, 1, p.places, to, p.places, T(1), false, tile_bias});
+      continue;
+    }
+    kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, to + r * p.places + skip);
+  }
+}
+
+// fill(group, first, rows, to) writes rows of the weights as [in][tile_rows].
+template <class T, class F>
+void run(const Product<T>& p, F fill) {
+  const int64_t tile_size = p.in * p.tile_rows, tiles = p.groups * p.tiles,
+                group_rows = p.tiles * p.tile_rows;
+  T* weights = scratch<T>(Scratch::kConvWeight, tiles * (tile_size + p.tile_rows));
+  T* bias = weights + tiles * tile_size;
+  parallel_for(tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t group = t / p.tiles, first = t % p.tiles * p.tile_rows,
+                    rows = std::min(p.tile_rows, p.out - first);
+      T* to = weights + t * tile_size;
+      if (rows < p.tile_rows) std::fill_n(to, tile_size, T(0));
+      fill(group, first, rows, to);
+      for (int64_t r = 0; r < p.tile_rows; ++r)
+        bias[t * p.tile_rows + r] = p.bias && r < rows ? p.bias[group * p.out + first + r] : T(0);
+    }
+  });
+  const int64_t work = p.in * p.out * kPanel<T>;
+  parallel_for(p.batch * p.groups * p.panels, std::max<int64_t>(1, kTaskWork / work),
+               [&](int64_t begin, int64_t end) {
+                 T* edge = scratch<T>(Scratch::kGemmTile, p.tile_rows * kPanel<T>);
+                 for (int64_t t = begin; t < end; ++t) {
+                   const int64_t i = t / p.panels, group = i % p.groups, panel = t % p.panels;
+                   multiply_panel(p, i, panel, weights + group * group_rows * p.in,
+                                  p.bias ? bias + group * group_rows : nullptr, edge);
+                 }
+               });
+}
+
+}  // namespace
+
+template <class T>
+bool pointwise_suits(const Conv2dShape& s) {
+  constexpr std::array<int64_t, 2> kOne{1, 1}, kZero{0, 0};
+  const int64_t places = s.in_plane(), panels = ceil_div(places, kPanel<T>);
+  return s.kernel_size() == 1 && s.p.stride == kOne && s.p.padding == kZero && s.group_in() >= 16 &&
+         s.group_out() >= 16 && places >= kPanel<T> && panels * kPanel<T> * 16 <= places * 17;
+}
+
+template <class T>
+void pointwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+  const int64_t in = s.group_in(), out = s.group_out();
+  const Product<T> p{s.batch, s.p.groups, in, out, s.in_plane(), x, bias, y};
+  run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
+    transpose(rows, in, w + (group * out + first) * in, in, to, p.tile_rows);
+  });
+}
+
+template <class T>
+void pointwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
+  const int64_t in = s.group_in(), out = s.group_out();
+  const Product<T> p{s.batch, s.p.groups, out, in, s.in_plane(), dy, nullptr, dx};
+  run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
+    for (int64_t o = 0; o < out; ++o)
+      std::copy_n(w + (group * out + o) * in + first, rows, to + o * p.tile_rows);
+  });
+}
+
+#define TANDEM_INSTANTIATE(T)                                                               \
+  template bool pointwise_suits<T>(const Conv2dShape&);                                     \
+  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+  template void pointwise_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
+TANDEM_INSTANTIATE(float)
+TANDEM_INSTANTIATE(double)
+
+}  // namespace tandem::cpu
