@@ -1,9 +1,11 @@
 // Batch normalisation on the CPU: one task per channel, so every sum has a fixed order.
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/cpu/layer_norm.h"
 #include "tandem/core/cpu/moments.h"
+#include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/parallel_for.h"
 
@@ -17,62 +19,58 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.ptr<T>() : nullptr;
 }
 
-// Calls run(begin, end) for runs of at most 4096 elements of channel c of [N, C, S].
-template <class Run>
-void for_channel_runs(const Tensor& input, int64_t c, Run&& run) {
-  const int64_t channels = input.size(1), inner = input.size(2);
-  for (int64_t n = 0; n < input.size(0); ++n) {
-    const int64_t start = (n * channels + c) * inner;
-    for (int64_t block = 0; block < inner; block += 4096)
-      run(start + block, start + std::min(inner, block + 4096));
-  }
+// Channels that one task takes together: their planes are contiguous in each image, which the processor prefetches. Further
+// passes over them find them in the L2 cache.
+constexpr int64_t kBlockBytes = 384 << 10, kMostChannels = 16;
+
+struct ChannelBlock {
+  int64_t begin, end;
+};
+
+// Calls body(block) for blocks of the channels of [N, C, S].
+template <class Body>
+void parallel_blocks(const Tensor& input, Body&& body) {
+  const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2)), channels = input.size(1);
+  const int64_t step =
+      std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMostChannels);
+  parallel_for((channels + step - 1) / step, std::max<int64_t>(1, 16384 / (elements * step)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t b = begin; b < end; ++b) body({b * step, std::min(channels, (b + 1) * step)});
+               });
 }
 
-// Sum of f(position) over channel c of [N, C, S]: in lanes within a run, in double across runs.
+// Calls plane(c, begin, end) for the planes of the block, image by image.
+template <class Plane>
+void for_planes(const Tensor& input, ChannelBlock block, Plane&& plane) {
+  const int64_t channels = input.size(1), inner = input.size(2);
+  for (int64_t n = 0; n < input.size(0); ++n)
+    for (int64_t c = block.begin; c < block.end; ++c) {
+      const int64_t start = (n * channels + c) * inner;
+      plane(c, start, start + inner);
+    }
+}
+
+// Calls run(index in the block, begin, end) for runs of at most 4096 elements. Each channel's runs come in order.
+template <class Run>
+void for_runs(const Tensor& input, ChannelBlock block, Run&& run) {
+  for_planes(input, block, [&](int64_t c, int64_t start, int64_t end) {
+    for (; start < end; start += 4096) run(c - block.begin, start, std::min(end, start + 4096));
+  });
+}
+
+// One number per channel of a block.
+using Totals = double[kMostChannels];
+
+// Adds the sum of f(position, index in the block) over each channel: in lanes within a run, in double across runs.
 template <class T, class F>
-double channel_sum(const Tensor& input, int64_t c, F&& f) {
-  double total = 0;
-  for_channel_runs(input, c, [&](int64_t i, int64_t end) {
+void channel_sums(const Tensor& input, ChannelBlock block, Totals& totals, F&& f) {
+  for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
     T lanes[kSums] = {}, rest = 0;
     for (; i + kSums <= end; i += kSums)
-      for (int k = 0; k < kSums; ++k) lanes[k] += f(i + k);
-    for (; i < end; ++i) rest += f(i);
-    for (int k = 0; k < kSums; ++k) total += static_cast<double>(lanes[k]);
-    total += static_cast<double>(rest);
-  });
-  return total;
-}
-
-struct Deviations {
-  double sum = 0, squares = 0;
-};
-// Sums of x - m and of its square, in the same way.
-template <class T>
-Deviations deviations(const Tensor& input, int64_t c, T m) {
-  Deviations total;
-  const T* x = input.ptr<T>();
-  for_channel_runs(input, c, [&](int64_t i, int64_t end) {
-    const folds::Moments<T> run = run_moments(x + i, end - i, m);
-    total.sum += static_cast<double>(run.sum);
-    total.squares += static_cast<double>(run.squares);
-  });
-  return total;
-}
-
-template <class F>
-void for_channel(const Tensor& input, int64_t c, F&& f) {
-  const int64_t inner = input.size(2);
-  for (int64_t n = 0; n < input.size(0); ++n) {
-    const int64_t start = (n * input.size(1) + c) * inner;
-    for (int64_t i = start; i < start + inner; ++i) f(i);
-  }
-}
-
-template <class F>
-void parallel_channels(const Tensor& input, F&& body) {
-  const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2));
-  parallel_for(input.size(1), std::max<int64_t>(1, 16384 / elements), [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) body(c);
+      for (int k = 0; k < kSums; ++k) lanes[k] += f(i + k, c);
+    for (; i < end; ++i) rest += f(i, c);
+    for (int k = 0; k < kSums; ++k) totals[c] += static_cast<double>(lanes[k]);
+    totals[c] += static_cast<double>(rest);
   });
 }
 
@@ -82,15 +80,25 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
   dispatch(input.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
     const T* x = input.ptr<T>();
     const double count = static_cast<double>(input.size(0) * input.size(2));
-    parallel_channels(input, [&](int64_t c) {
-      double sum = 0;
-      for_channel_runs(input, c,
-                       [&](int64_t i, int64_t end) { sum += static_cast<double>(run_sum(x + i, end - i)); });
-      const T m = static_cast<T>(sum / count);
-      const Deviations d = deviations(input, c, m);
-      const double off = d.sum / count, squares = d.squares / count, centred = squares - off * off;
-      mean.ptr<T>()[c] = static_cast<T>(static_cast<double>(m) + off);
-      variance.ptr<T>()[c] = static_cast<T>(centred < 0 ? 0 : centred == centred ? centred : squares);
+    parallel_blocks(input, [&](ChannelBlock block) {
+      Totals sums{}, offsets{}, squares{};
+      T rounded[kMostChannels];
+      for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
+        sums[c] += static_cast<double>(run_sum(x + i, end - i));
+      });
+      for (int64_t c = 0; c < block.end - block.begin; ++c) rounded[c] = static_cast<T>(sums[c] / count);
+      for_runs(input, block, [&](int64_t c, int64_t i, int64_t end) {
+        const folds::Moments<T> run = run_moments(x + i, end - i, rounded[c]);
+        offsets[c] += static_cast<double>(run.sum);
+        squares[c] += static_cast<double>(run.squares);
+      });
+      for (int64_t c = 0; c < block.end - block.begin; ++c) {
+        const double off = offsets[c] / count, square = squares[c] / count, centred = square - off * off;
+        mean.ptr<T>()[block.begin + c] = static_cast<T>(static_cast<double>(rounded[c]) + off);
+        variance.ptr<T>()[block.begin + c] = static_cast<T>(centred < 0          ? 0
+                                                            : centred == centred ? centred
+                                                                                 : square);
+      }
     });
   });
 }
@@ -100,11 +108,20 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
   dispatch(out.dtype(), FloatTypes{}, "batch_norm", [&]<class T>(Type<T>) {
     const T *x = input.ptr<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
     T* y = out.ptr<T>();
-    parallel_channels(input, [&](int64_t c) {
-      const T m = mean.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0),
-              scale = (w != nullptr ? w[c] : T(1)) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
-      for_channel(input, c, [=](int64_t i) { y[i] = (x[i] - m) * scale + shift; });
-    });
+    const int64_t channels = input.size(1), inner = input.size(2);
+    const Workspace<T> memory(channels);
+    T* scale = memory.data();
+    for (int64_t c = 0; c < channels; ++c)
+      scale[c] = (w != nullptr ? w[c] : T(1)) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
+    parallel_for(input.size(0) * channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t plane = begin; plane < end; ++plane) {
+                     const int64_t c = plane % channels;
+                     const T m = mean.ptr<T>()[c], shift = b != nullptr ? b[c] : T(0), factor = scale[c];
+                     for (int64_t i = plane * inner; i < (plane + 1) * inner; ++i)
+                       y[i] = (x[i] - m) * factor + shift;
+                   }
+                 });
   });
 }
 
@@ -116,20 +133,31 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
   dispatch(input.dtype(), FloatTypes{}, "batch_norm_backward", [&]<class T>(Type<T>) {
     const T *x = input.ptr<T>(), *g = grad_output.ptr<T>(), *w = data_or_null<T>(weight);
     const double count = static_cast<double>(input.size(0) * input.size(2));
-    parallel_channels(input, [&](int64_t c) {
-      const T m = mean.ptr<T>()[c], inverse = T(1) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
-      double dw = 0, db = 0;
+    parallel_blocks(input, [&](ChannelBlock block) {
+      Totals dw{}, db{};
+      T means[kMostChannels], inverses[kMostChannels];
+      for (int64_t c = block.begin; c < block.end; ++c) {
+        means[c - block.begin] = mean.ptr<T>()[c];
+        inverses[c - block.begin] = T(1) / std::sqrt(variance.ptr<T>()[c] + static_cast<T>(eps));
+      }
       if (of_batch || grad_weight.defined())
-        dw = channel_sum<T>(input, c, [=](int64_t i) { return g[i] * ((x[i] - m) * inverse); });
-      if (of_batch || grad_bias.defined()) db = channel_sum<T>(input, c, [=](int64_t i) { return g[i]; });
-      if (grad_weight.defined()) grad_weight.ptr<T>()[c] = static_cast<T>(dw);
-      if (grad_bias.defined()) grad_bias.ptr<T>()[c] = static_cast<T>(db);
+        channel_sums<T>(input, block, dw,
+                        [&](int64_t i, int64_t c) { return g[i] * ((x[i] - means[c]) * inverses[c]); });
+      if (of_batch || grad_bias.defined())
+        channel_sums<T>(input, block, db, [=](int64_t i, int64_t) { return g[i]; });
+      for (int64_t c = block.begin; c < block.end; ++c) {
+        if (grad_weight.defined()) grad_weight.ptr<T>()[c] = static_cast<T>(dw[c - block.begin]);
+        if (grad_bias.defined()) grad_bias.ptr<T>()[c] = static_cast<T>(db[c - block.begin]);
+      }
       if (!grad_input.defined()) return;
       T* out = grad_input.ptr<T>();
-      const T scale = (w != nullptr ? w[c] : T(1)) * inverse;
-      const T level = of_batch ? static_cast<T>(db / count) : T(0),
-              slope = of_batch ? static_cast<T>(dw / count) * inverse : T(0);
-      for_channel(input, c, [=](int64_t i) { out[i] = scale * (g[i] - level - (x[i] - m) * slope); });
+      for_planes(input, block, [&](int64_t c, int64_t i, int64_t end) {
+        const int64_t at = c - block.begin;
+        const T m = means[at], inverse = inverses[at], scale = (w != nullptr ? w[c] : T(1)) * inverse;
+        const T level = of_batch ? static_cast<T>(db[at] / count) : T(0),
+                slope = of_batch ? static_cast<T>(dw[at] / count) * inverse : T(0);
+        for (; i < end; ++i) out[i] = scale * (g[i] - level - (x[i] - m) * slope);
+      });
     });
   });
 }

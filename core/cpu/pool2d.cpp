@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/core/cpu/moments.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/parallel_for.h"
@@ -36,6 +37,21 @@ int64_t divisor(const Pool2dShape& s, const Window& h, const Window& w) {
   if (s.p.divisor_override != 0) return s.p.divisor_override;
   if (s.p.count_include_pad) return h.padded * w.padded;
   return (h.end - h.begin) * (w.end - w.begin);
+}
+
+// The sum of a window of a plane.
+template <class T>
+T window_sum(const T* x, int64_t in_w, const Window& h, const Window& w) {
+  T sum = 0;
+  if (w.begin == 0 && w.end == in_w) {
+    constexpr int64_t kRun = 4096;  // for accuracy
+    for (int64_t i = h.begin * in_w; i < h.end * in_w; i += kRun)
+      sum += run_sum(x + i, std::min(kRun, h.end * in_w - i));
+    return sum;
+  }
+  for (int64_t i = h.begin; i < h.end; ++i)
+    for (int64_t j = w.begin; j < w.end; ++j) sum += x[i * in_w + j];
+  return sum;
 }
 
 template <class T>
@@ -71,11 +87,8 @@ void average_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* x, T* 
     const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
       const Window w = window(s.p, 1, q, s.in_w);
-      T sum = 0;
-      for (int64_t i = h.begin; i < h.end; ++i)
-        for (int64_t j = w.begin; j < w.end; ++j) sum += x[i * s.in_w + j];
       const bool empty = h.begin >= h.end || w.begin >= w.end;
-      *y++ = empty ? T(0) : sum / static_cast<T>(divisor(s, h, w));
+      *y++ = empty ? T(0) : window_sum(x, s.in_w, h, w) / static_cast<T>(divisor(s, h, w));
     }
   }
 }
@@ -172,18 +185,67 @@ struct MaximumRows {
           std::min(first_inside(q * kStride - s.p.padding[1], s.p.dilation[1]), s.in_w - 1));
   }
 
+  /// Without indices: the maxima of the columns first, in rows[0], then those of the windows.
+  void plane_values(const T* x, T* y) {
+    T* line = rows + s.p.padding[1];
+    for (int64_t p = 0; p < oh; ++p, y += ow) {
+      const int64_t h0 = p * s.p.stride[0] - s.p.padding[0], top = first_inside(h0, s.p.dilation[0]);
+      const int64_t bottom = std::min(h0 + (s.p.kernel[0] - 1) * s.p.dilation[0] + 1, s.in_h);
+      if (s.in_w >= kWidth)
+        for (int64_t j = 0; j < s.in_w; j += kWidth) {
+          const int64_t at = std::min(j, s.in_w - kWidth);
+          store(line + at, column_maxima(top, bottom, [&](int64_t h) { return load(x + h * s.in_w + at); }));
+        }
+      else
+        for (int64_t j = 0; j < s.in_w; ++j)
+          line[j] = column_maxima(top, bottom, [&](int64_t h) { return x[h * s.in_w + j]; });
+      const int64_t room = (oh - p) * ow;
+      s.p.kernel[1] == 3   ? row_maxima<3>(room, y)
+      : s.p.kernel[1] == 2 ? row_maxima<2>(room, y)
+                           : row_maxima<0>(room, y);
+    }
+  }
+
+  // The maximum of value(h), T or Vec<T>, for the rows h of a window. A NaN is larger than any number.
+  template <class F>
+  auto column_maxima(int64_t top, int64_t bottom, F value) const {
+    auto best = decltype(value(top)){} + static_cast<T>(-INFINITY);
+    for (int64_t h = top; h < bottom; h += s.p.dilation[0]) {
+      const auto next = value(h);
+      best = next > best ? next : best;
+      best = next != next ? next : best;
+    }
+    return best;
+  }
+
+  // The maxima of one row of windows. May write to the rest of the `room` elements, which are written later.
+  template <int kTaps>
+  void row_maxima(int64_t room, T* y) const {
+    const int64_t taps = kTaps != 0 ? kTaps : s.p.kernel[1];
+    constexpr auto kAll = std::make_index_sequence<kLanes<T>>{};
+    for (int64_t q = 0; q < ow; q += kWidth) {
+      const T* from = rows + q * kStride;
+      Vec<T> best = load_strided<T, kStride>(from, kAll);
+#pragma GCC unroll 3
+      for (int64_t k = 1; k < taps; ++k) {
+        const Vec<T> value = load_strided<T, kStride>(from + k * s.p.dilation[1], kAll);
+        best = value > best ? value : best;
+        best = value != value ? value : best;
+      }
+      store_outputs(best, room - q, y + q);
+    }
+  }
+
   void plane(const T* x, T* y, int64_t* indices) {
+    if (indices == nullptr) return plane_values(x, y);
     for (int64_t h = 0; h < s.in_h; ++h)
       std::copy_n(x + h * s.in_w, s.in_w, rows + h * padded_w + s.p.padding[1]);
     for (int64_t p = 0; p < oh; ++p) {
       const int64_t h0 = p * s.p.stride[0] - s.p.padding[0], top = first_inside(h0, s.p.dilation[0]);
-      for (int64_t q = 0; q < ow; q += kWidth)
-        indices ? block<true>(h0, top, q, y + p * ow + q, indices + p * ow + q)
-                : block<false>(h0, top, q, y + p * ow + q, nullptr);
+      for (int64_t q = 0; q < ow; q += kWidth) block(h0, top, q, y + p * ow + q, indices + p * ow + q);
     }
   }
 
-  template <bool kWithIndices>
   void block(int64_t h0, int64_t top, int64_t q, T* y, int64_t* indices) {
     const int64_t bottom = std::min(h0 + (s.p.kernel[0] - 1) * s.p.dilation[0] + 1, s.in_h);
     Vec<T> best = broadcast<T>(static_cast<T>(-INFINITY));
@@ -198,17 +260,16 @@ struct MaximumRows {
         const Vec<T> value = load_strided<T, kStride>(from + shift, std::make_index_sequence<kLanes<T>>{});
         const auto take = (value > best) | (value != value);
         best = take ? value : best;
-        if constexpr (kWithIndices)
-          place = take ? step + static_cast<Index>(h * s.in_w + q * kStride + shift - s.p.padding[1]) : place;
+        place = take ? step + static_cast<Index>(h * s.in_w + q * kStride + shift - s.p.padding[1]) : place;
       }
     }
-    const int64_t count = std::min(kWidth, ow - q);
-    if (count == kWidth)
-      store(y, best);
-    else
-      for (int64_t i = 0; i < count; ++i) y[i] = best[i];
-    if constexpr (kWithIndices)
-      for (int64_t i = 0; i < count; ++i) indices[i] = place[i];
+    store_outputs(best, ow - q, y);
+    for (int64_t i = 0; i < std::min(kWidth, ow - q); ++i) indices[i] = place[i];
+  }
+
+  static void store_outputs(Vec<T> values, int64_t count, T* y) {
+    if (count >= kWidth) return store(y, values);
+    for (int64_t i = 0; i < count; ++i) y[i] = values[i];
   }
 };
 
@@ -331,10 +392,8 @@ void adaptive_avg_pool2d_forward(const AdaptivePool2dShape& s, const T* x, T* y)
   parallel_for(s.planes, plane_grain(in), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane)
       for_adaptive(s, [&](int64_t place, const Window& h, const Window& w) {
-        T sum = 0;
-        for (int64_t i = h.begin; i < h.end; ++i)
-          for (int64_t j = w.begin; j < w.end; ++j) sum += x[plane * in + i * s.in_w + j];
-        y[plane * out + place] = sum / static_cast<T>(h.padded * w.padded);
+        y[plane * out + place] =
+            window_sum(x + plane * in, s.in_w, h, w) / static_cast<T>(h.padded * w.padded);
       });
   });
 }
