@@ -12,6 +12,7 @@
 #include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/conv2d_pointwise.h"
 #include "tandem/core/cpu/conv2d_shallow.h"
+#include "tandem/core/cpu/conv2d_taps.h"
 #include "tandem/core/cpu/conv2d_weight.h"
 #include "tandem/core/cpu/gemm.h"
 #include "tandem/core/cpu/scratch.h"
@@ -160,6 +161,8 @@ void conv2d_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw
   if (shallow_suits<T>(s)) return shallow_backward_weight(s, x, dy, dw, db);
   if (depthwise_weight_suits(s))
     depthwise_backward_weight(s, x, dy, dw);
+  else if (taps_suit<T>(s))
+    taps_backward_weight(s, x, dy, dw);
   else if (channels_weight_suit<T>(s))
     channels_backward_weight(s, x, dy, dw);
   else if (!weight_rows_suit<T>(s))

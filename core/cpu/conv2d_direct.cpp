@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
@@ -97,20 +98,6 @@ struct Plan {
   }
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
 };
-
-// Copies a row of `count` elements between zeros.
-template <class T>
-void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
-  constexpr int64_t kWidth = kLanes<T>;
-  for (int64_t i = 0; i < pad; ++i) to[i] = to[pad + count + i] = 0;
-  to += pad;
-  if (count < kWidth) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-    return;
-  }
-  for (int64_t i = 0; i < count - kWidth; i += kWidth) store(to + i, load(from + i));
-  store(to + count - kWidth, load(from + count - kWidth));
-}
 
 // strip[row][channel][padded_w] = the padded input from the first row that output row `first` needs. Reads each channel's
 // rows in order, which the processor prefetches.

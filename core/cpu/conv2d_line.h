@@ -85,6 +85,20 @@ inline PlaceRange places_inside(int64_t shift, int64_t stride, int64_t in, int64
   return {std::min(begin, out), std::max(std::min(begin, out), std::min(end, out))};
 }
 
+/// Copies a row of `count` elements between `pad` zeros on each side.
+template <class T>
+void copy_padded(const T* from, int64_t count, int64_t pad, T* to) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t i = 0; i < pad; ++i) to[i] = to[pad + count + i] = 0;
+  to += pad;
+  if (count < kWidth) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  for (int64_t i = 0; i < count - kWidth; i += kWidth) store(to + i, load(from + i));
+  store(to + count - kWidth, load(from + count - kWidth));
+}
+
 /// Adds a row [out_plane] of the columns matrix, that of this tap, to its plane of dx.
 template <class T>
 void add_column(const Conv2dShape& s, int64_t tap, const T* column, T* plane) {

@@ -143,6 +143,18 @@ TEST_CASE_TEMPLATE("conv2d equals its definition with wide planes", T, float, do
       s.kernel_h = s.kernel_w = 1, s.p.stride = {1, 1}, s.p.padding = {0, 0}, s.in_h = pick(random, 6, 20);
     check_shape<T>(s, random);
   }
+  // Kernels of 3, 5 and 7 columns, whose taps are summed one by one, in tiles of several rows.
+  for (int round = 0; round < 12; ++round) {
+    Conv2dShape s = random_shape(random);
+    s.p.groups = pick(random, 1, 2), s.p.dilation[1] = 1;
+    s.batch = pick(random, 1, 3);
+    s.in_channels = s.p.groups * pick(random, 1, 19);
+    s.out_channels = s.p.groups * pick(random, 27, 40);
+    s.kernel_h = pick(random, 1, 7), s.kernel_w = 3 + round % 3 * 2;
+    s.in_h = s.p.dilation[0] * (s.kernel_h - 1) + pick(random, 20, 30);
+    s.in_w = s.kernel_w + pick(random, 20, 40);
+    check_shape<T>(s, random);
+  }
   // The strip of the whole image does not fit in its memory.
   for (const int64_t stride : {1, 2})
     check_shape<T>({.batch = 1,
