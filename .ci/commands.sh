@@ -1,4 +1,4 @@
-# The developer commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, fuzz, docs.
+# The developer commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, dispatch, fuzz, docs.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
@@ -131,6 +131,37 @@ do_clang() {
   with_clang build-clang
   configure -Dcuda=disabled
   run_tests --without processes "$@"
+}
+
+# Runs the tests once with each set of CPU kernels; the last line adds up their counts.
+do_dispatch() {
+  local set line passed=0 failed=0 skipped=0
+  need build "$packages" "$wished"
+  if [ "${1:-}" = --clang ]; then
+    shift
+    with_clang build-dispatch-clang
+  else
+    build=$root/build-dispatch
+    mkdir -p "$build"
+  fi
+  configure -Dcuda=disabled -Dcpu=dispatch
+  for set in avx2 avx512; do
+    echo "kernels: $set"
+    if [ $set = avx512 ] && ! grep -qw avx512vl /proc/cpuinfo; then
+      echo "[skipped] $set: this processor lacks it"
+      skipped=$((skipped + 1))
+      continue
+    fi
+    (export TANDEM_CPU=$set; run_tests --without processes "$@") | tee "$build/tests.log" || true
+    line=$(tail -1 "$build/tests.log")
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
+      passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2])) skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+    else
+      failed=$((failed + 1))
+    fi
+  done
+  echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+  [ "$failed" = 0 ]
 }
 
 # Runs every target in tests/fuzz for SECONDS, from its corpus in tests/fuzz/corpus/NAME; findings stay in build-asan.

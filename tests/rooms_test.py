@@ -27,6 +27,9 @@ OTHERS = {
         "gemv": "matrix-vector products on raw memory, for matmul",
         "moments": "sums of deviations, for reductions and batch_norm",
         "scratch": "working memory of a thread",
+        "kernel_sets": "chooses the set of kernels by the processor",
+        "kernel_plugin": "what a plugin of kernels exports",
+        "processor_check": "says what the processor lacks",
     },
     "cuda/ops": {},
 }

@@ -2,6 +2,8 @@
 // operations include the headers of the kernels they call. A backend that leaves out a family or a kernel
 // does not compile.
 #pragma once
+#include <atomic>
+
 #include "tandem/core/device.h"
 #include "tandem/core/tensor.h"
 
@@ -59,7 +61,16 @@ struct Backend {
   const DataKernels& data;
 };
 
-extern const Backend cpu_backend;
+namespace detail {
+extern std::atomic<const Backend*> chosen_cpu_backend;  // nullptr before the first call of cpu_backend()
+const Backend& choose_cpu_backend();
+}  // namespace detail
+/// The CPU table. A build for several instruction sets chooses one in the first call, as the environment
+/// variable TANDEM_CPU names it, or the best one that the processor has. Throws Error if that is impossible.
+inline const Backend& cpu_backend() {
+  const Backend* chosen = detail::chosen_cpu_backend.load(std::memory_order_acquire);
+  return chosen != nullptr ? *chosen : detail::choose_cpu_backend();
+}
 /// The CUDA table. nullptr in a build without CUDA, or if no device is usable: cuda_reason() says why.
 const Backend* cuda_backend();
 /// "built without CUDA", or "no CUDA device: <reason>".
@@ -69,7 +80,7 @@ const char* cuda_reason();
 /// The table for a device type. Throws Error with cuda_reason().
 inline const Backend& backend(DeviceType type) {
   if (type == DeviceType::CPU) [[likely]]
-    return cpu_backend;
+    return cpu_backend();
   const Backend* cuda = cuda_backend();
   if (cuda == nullptr) no_cuda();
   return *cuda;

@@ -1,8 +1,8 @@
-// The CPU's backend table.
+// The CPU's backend table, for one instruction set (kernel_sets.h).
 #include "tandem/core/cpu/tables.h"
 
-namespace tandem {
-constinit const Backend cpu_backend{
+namespace tandem::cpu {
+constinit const Backend kernels{
     .runtime = cpu::runtime_kernels,
     .unary = cpu::unary_kernels,
     .binary = cpu::binary_kernels,
@@ -28,4 +28,4 @@ constinit const Backend cpu_backend{
     .capture = cpu::capture_kernels,
     .data = cpu::data_kernels,
 };
-}  // namespace tandem
+}  // namespace tandem::cpu

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tandem/core/backend/runtime.h"
+#include "tandem/core/cpu/kernel_sets.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/parallel_for.h"
@@ -28,27 +29,20 @@ DeviceInfo device_info(int) {
           std::max(1, get_num_threads() / device_count()), ""};
 }
 
-// All kernels are compiled for the same instruction set as this file.
-const char* instruction_set() {
-#if defined(__AVX512F__)
-  return "AVX-512";
-#elif defined(__AVX2__)
-  return "AVX2";
-#elif defined(__AVX__)
-  return "AVX";
-#elif defined(__SSE2__)
-  return "SSE2";
-#elif defined(__aarch64__)
-  return "NEON";
-#else
-  return "the baseline instruction set";
-#endif
-}
-
+// "own kernels for AVX2", then what else the build has.
 std::vector<std::string> computes_with() {
+  std::vector<std::string> parts(1);
+  for (const KernelSet& set : kernel_sets()) {
+    if (set.chosen)
+      parts[0] = "own kernels for " + set.title;
+    else if (set.missing.empty())
+      parts.push_back(set.title + " available");
+    else
+      parts.push_back(concat(set.title, " not available (", set.missing, ")"));
+  }
   const int threads = get_num_threads();
-  return {concat("own kernels for ", instruction_set()),
-          concat(threads, threads == 1 ? " thread" : " threads")};
+  parts.push_back(concat(threads, threads == 1 ? " thread" : " threads"));
+  return parts;
 }
 
 using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// The CPU's kernel tables, one per family; backend.cpp combines them.
+// The CPU's kernel tables, one per family, and the table of all.
 #pragma once
 #include "tandem/core/backend/backend.h"
 
@@ -27,4 +27,6 @@ extern const BatchNormKernels batch_norm_kernels;
 extern const OptimKernels optim_kernels;
 extern const CaptureKernels capture_kernels;
 extern const DataKernels data_kernels;
+/// For the instruction set of the source that includes this.
+extern const Backend kernels;
 }  // namespace tandem::cpu

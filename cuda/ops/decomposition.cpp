@@ -36,7 +36,7 @@ Tensor on_host(const Tensor& t, const char* operation) {
   return host;
 }
 
-const DecompositionKernels& host_kernels() { return cpu_backend.decomposition; }
+const DecompositionKernels& host_kernels() { return cpu_backend().decomposition; }
 
 void lu_factor(const Tensor& lu, const Tensor& pivots, const Tensor& info, const Tensor& a) {
   const Result x(lu), y(pivots), z(info);

@@ -5,12 +5,12 @@
 
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "tandem/core/error.h"
 #include "tandem/core/fork.h"
+#include "tandem/core/library_folder.h"
 #include "tandem/core/suggest.h"
 #include "tandem/parallel/distributed/process_group.h"
 
@@ -35,16 +35,6 @@ const Known& known_backend(const std::string& backend) {
        did_you_mean(backend, names));
 }
 
-// The folder of the library, or of the program if the library is linked into it.
-std::string own_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&load_engine), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(info.dli_fname, nullptr), std::free);
-  const std::string path = real ? real.get() : info.dli_fname;
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 std::vector<std::string> folders(const std::string& backend) {
   std::vector<std::string> out;
   if (const char* given = std::getenv("TANDEM_ENGINES"); given != nullptr) {
@@ -55,7 +45,7 @@ std::vector<std::string> folders(const std::string& backend) {
       begin = end + 1;
     }
   }
-  if (const std::string own = own_folder(); !own.empty())
+  if (const std::string own = tandem::detail::library_folder(); !own.empty())
     for (const std::string& below :
          {std::string(), std::string("/tandem"), "/parallel/distributed/" + backend})
       out.push_back(own + below);

@@ -131,19 +131,19 @@ TEST_CASE("a training step: names, shapes, nesting") {
 }
 
 TEST_CASE("every kernel of the table has a name, except runtime functions") {
-  CHECK(cpu_backend.linalg.matmul.name() == std::string("matmul"));
-  CHECK(cpu_backend.optim.adagrad.name() == std::string("adagrad"));
-  CHECK(cpu_backend.reduce.min_index.name() == std::string("min"));
-  CHECK(cpu_backend.copy.fill.name() == std::string("fill"));
-  CHECK(cpu_backend.random.multinomial.name() == std::string("multinomial"));
-  CHECK(cpu_backend.runtime.copy_bytes.name() == std::string("copy_bytes"));
-  CHECK(cpu_backend.runtime.synchronize.name() == std::string("synchronize"));
-  CHECK(cpu_backend.runtime.synchronize_stream.name() == std::string("synchronize_stream"));
-  CHECK(cpu_backend.runtime.synchronize_event.name() == std::string("synchronize_event"));
-  CHECK(cpu_backend.runtime.allocate.name() == std::string());
-  CHECK(cpu_backend.runtime.elapsed_ms.name() == std::string());
-  CHECK(cpu_backend.unary.value.get<ops::Relu>().name() == std::string("relu"));
-  CHECK(cpu_backend.unary.gradient.get<ops::Relu>().name() == std::string("relu_backward"));
+  CHECK(cpu_backend().linalg.matmul.name() == std::string("matmul"));
+  CHECK(cpu_backend().optim.adagrad.name() == std::string("adagrad"));
+  CHECK(cpu_backend().reduce.min_index.name() == std::string("min"));
+  CHECK(cpu_backend().copy.fill.name() == std::string("fill"));
+  CHECK(cpu_backend().random.multinomial.name() == std::string("multinomial"));
+  CHECK(cpu_backend().runtime.copy_bytes.name() == std::string("copy_bytes"));
+  CHECK(cpu_backend().runtime.synchronize.name() == std::string("synchronize"));
+  CHECK(cpu_backend().runtime.synchronize_stream.name() == std::string("synchronize_stream"));
+  CHECK(cpu_backend().runtime.synchronize_event.name() == std::string("synchronize_event"));
+  CHECK(cpu_backend().runtime.allocate.name() == std::string());
+  CHECK(cpu_backend().runtime.elapsed_ms.name() == std::string());
+  CHECK(cpu_backend().unary.value.get<ops::Relu>().name() == std::string("relu"));
+  CHECK(cpu_backend().unary.gradient.get<ops::Relu>().name() == std::string("relu_backward"));
   profiler::detail::KernelArguments arguments;
   const Tensor x = ones({2});
   arguments.note(x);
@@ -290,7 +290,7 @@ struct FakeDevice {
   inline static int alive = 0, waits = 0;
   inline static bool broken = false;
   static RuntimeKernels table() {
-    RuntimeKernels t = cpu_backend.runtime;
+    RuntimeKernels t = cpu_backend().runtime;
     t.create_event = +[]() -> void* {
       ++alive;
       return new double(0);

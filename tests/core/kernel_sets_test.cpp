@@ -1,0 +1,38 @@
+// Which kernels the CPU backend uses, and that the sets of a build agree.
+#include "tandem/core/cpu/kernel_sets.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "tandem/core/backend/linalg.h"
+#include "tandem/core/cpu/tables.h"
+#include "tandem/tandem.h"
+
+using namespace tandem;
+
+TEST_CASE("kernel sets: one is chosen, as TANDEM_CPU names it") {
+  int chosen = 0;
+  const char* named = std::getenv("TANDEM_CPU");
+  for (const cpu::KernelSet& set : cpu::kernel_sets()) {
+    if (!set.chosen) continue;
+    ++chosen;
+    CHECK(set.missing == "");
+    if (named != nullptr && *named != '\0') CHECK(set.name == named);
+  }
+  CHECK(chosen == 1);
+}
+
+TEST_CASE("kernel sets: the chosen set agrees with the library's own") {
+  if (&cpu_backend() == &cpu::kernels) {
+    MESSAGE("skipped: the library's own set is chosen");
+    return;
+  }
+  // Different sets add in different orders, so sums agree up to rounding only.
+  const Tensor a = randn({67, 131}), b = randn({131, 45});
+  const Tensor own = empty({67, 45}), chosen = empty({67, 45});
+  cpu::kernels.linalg.matmul(own, a, b, 0, 1);
+  cpu_backend().linalg.matmul(chosen, a, b, 0, 1);
+  CHECK(allclose(own, mm(a.to(kDouble), b.to(kDouble)).to(kFloat), 1e-4, 1e-4));
+  CHECK(allclose(own, chosen, 1e-4, 1e-4));
+}
