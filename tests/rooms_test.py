@@ -13,8 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
-PARTS = set("""batch channels columns count depthwise direct extreme general index integer lanes ldl line loop matrix max_sum multinomial plan pointwise shallow
-    sort spectral table tables taps weight windows""".split())
+PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general index integer lanes ldl line loop
+    matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps weight windows""".split())
 OTHERS = {
     "core/cpu": {
         "backend": "combines the tables of all families",

@@ -1,5 +1,5 @@
-// Cholesky decompositions L Lᵀ = A. Gradient: with Φ = tril(Lᵀ gL) and half of its diagonal, gA is the symmetric part of
-// L⁻ᵀ Φ L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
+// Cholesky decompositions L Lᴴ = A. Gradient: with Φ = tril(Lᴴ gL) and half of its diagonal, gA is the Hermitian part of
+// L⁻ᴴ Φ L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/decomposition_op.h"
@@ -17,11 +17,11 @@ using namespace autograd;
 struct CholeskyBackward final : Node {
   const char* name() const override { return "CholeskyBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor factor = l.unpack(*this), product = matmul(factor.mT(), g[0]);
+    const Tensor factor = l.unpack(*this), adjoint = factor.mH(), product = matmul(adjoint, g[0]);
     const Tensor phi = (product.tril() + product.tril(-1)) * 0.5;
-    const Tensor left = linalg_solve_triangular(factor.mT(), phi, /*upper=*/true);
+    const Tensor left = linalg_solve_triangular(adjoint, phi, /*upper=*/true);
     const Tensor both = linalg_solve_triangular(factor, left, /*upper=*/false, /*left=*/false);
-    out[0] = (both + both.mT()) * 0.5;
+    out[0] = (both + both.mH()) * 0.5;
   }
   void release() override { l.release(); }
   SavedTensor l;
@@ -35,10 +35,10 @@ const char* const kNotPositive =
 std::tuple<Tensor, Tensor> factor_of(const char* operation, const Tensor& a, bool upper) {
   check_square(operation, a);
   Tensor l = empty_like_of(a, a.sizes()), info = no_info(a);
-  const Tensor lower = upper ? a.mT() : a;
+  const Tensor lower = upper ? a.mH() : a;
   if (a.numel() != 0) backend(a).decomposition.cholesky(l, info, lower.detach().contiguous());
   if (auto* node = record<CholeskyBackward>(l, lower)) node->l.save_output(l);
-  return {upper ? l.mT() : l, info};
+  return {upper ? l.mH() : l, info};
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ Tensor linalg_cholesky(const Tensor& self, bool upper) {
   return l;
 }
 
-// L Lᵀ X = B, or Uᵀ U X = B.
+// L Lᴴ X = B, or Uᴴ U X = B.
 Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
   check_square("cholesky_solve", input2);
   check_matrices("cholesky_solve", self);
   check_alike("cholesky_solve", "self  ", self, "input2", input2);
-  const Tensor l = upper ? input2.mT() : input2;
-  return linalg_solve_triangular(l.mT(), linalg_solve_triangular(l, self, false), true);
+  const Tensor l = upper ? input2.mH() : input2;
+  return linalg_solve_triangular(l.mH(), linalg_solve_triangular(l, self, false), true);
 }
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
   check_square("cholesky_inverse", self);

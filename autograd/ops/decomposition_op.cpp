@@ -5,11 +5,15 @@
 
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/unary.h"
 
 namespace tandem::autograd {
 
 void check_matrices(const char* operation, const Tensor& a) {
-  check(a.dtype() == kFloat || a.dtype() == kDouble, operation, ": expected float32 or float64, got ", a);
+  const ScalarType type = a.dtype();
+  check(type == kFloat || type == kDouble || type == kComplexFloat || type == kComplexDouble, operation,
+        ": expected float32, float64, complex64 or complex128, got ", a);
   check(a.dim() >= 2, operation, ": expected matrices, at least 2 dimensions, got ", a);
 }
 void check_square(const char* operation, const Tensor& a) {
@@ -30,9 +34,20 @@ Dims vector_sizes(IntArrayRef batch, int64_t n) {
   return sizes;
 }
 Tensor empty_like_of(const Tensor& a, IntArrayRef sizes) { return empty_raw(sizes, a.dtype(), a.device()); }
+Tensor empty_real_like_of(const Tensor& a, IntArrayRef sizes) {
+  return empty_raw(sizes, toRealValueType(a.dtype()), a.device());
+}
 Tensor no_info(const Tensor& a) { return zeros(batch_sizes(a), TensorOptions(kInt).device(a.device())); }
 Tensor identity(const Tensor& a, int64_t n, int64_t m) {
   return eye(n, m < 0 ? n : m, TensorOptions(a.dtype()).device(a.device()));
+}
+
+void check_phases(const char* operation, const char* vectors, const Tensor& phases) {
+  if (phases.numel() == 0) return;
+  const double largest = phases.detach().abs().amax().item<double>();
+  check(largest <= 1e-2, operation, ": the phase of ", vectors,
+        " is arbitrary, but the loss depends on it (its derivative is ", largest,
+        "); use a function of the vectors that does not change when they are multiplied by exp(i phi)");
 }
 
 void check_info(const char* operation, const Tensor& info, const char* reason) {

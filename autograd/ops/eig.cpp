@@ -21,17 +21,6 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-// Of every vector v the imaginary part of vᴴ gV is the derivative by its phase.
-void check_phases(const Tensor& phases) {
-  if (phases.numel() == 0) return;
-  const double largest = phases.detach().abs().amax().item<double>();
-  check(
-      largest <= 1e-2,
-      "linalg.eig: the phase of an eigenvector is arbitrary, but the loss depends on it (its derivative is ",
-      largest,
-      "); use a function of the vectors that does not change when they are multiplied by exp(i phi)");
-}
-
 struct EigBackward final : Node {
   const char* name() const override { return "EigBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
@@ -39,7 +28,8 @@ struct EigBackward final : Node {
     Tensor gradient;
     if (g[1].defined()) {
       const Tensor product = matmul(vh, g[1]), diagonal = product.diagonal(0, -2, -1);
-      check_phases(imag(diagonal));
+      // Of every vector v the imaginary part of vᴴ gV is the derivative by its phase.
+      check_phases("linalg.eig", "an eigenvector", imag(diagonal));
       const Tensor unit = identity(v, v.size(-1)), gap = conj(l.unsqueeze(-2) - l.unsqueeze(-1)) + unit;
       Tensor inner = (product - matmul(vh, v * real(diagonal).unsqueeze(-2))) / gap * (1 - unit);
       if (g[0].defined()) inner = inner + g[0].diag_embed();
@@ -58,9 +48,7 @@ struct EigBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, bool with_vectors) {
-  check(is_differentiable(a.scalar_type()) && a.scalar_type() != kHalf && a.scalar_type() != kBFloat16,
-        operation, ": expected float32, float64 or complex numbers, got ", a);
-  check(a.dim() >= 2 && a.size(-1) == a.size(-2), operation, ": expected square matrices, got ", a);
+  check_square(operation, a);
   const ScalarType type = toComplexType(a.scalar_type());
   Tensor values = empty_raw(vector_sizes(batch_sizes(a), a.size(-1)), type, a.device()), info = no_info(a);
   Tensor vectors = with_vectors || recording(a) ? empty_raw(a.sizes(), type, a.device()) : Tensor();

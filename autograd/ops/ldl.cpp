@@ -1,4 +1,4 @@
-// L D Lᵀ decompositions of symmetric matrices, and solutions with them. PyTorch defines no derivatives of them.
+// L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them. PyTorch defines no derivatives of them.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -16,12 +16,12 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-std::tuple<Tensor, Tensor, Tensor> factors_of(const char* operation, const Tensor& a) {
+std::tuple<Tensor, Tensor, Tensor> factors_of(const char* operation, const Tensor& a, bool hermitian) {
   check_square(operation, a);
   check(!recording(a), operation, ": has no gradient; detach the argument");
   Tensor ld = empty_like_of(a, a.sizes()), info = no_info(a);
   Tensor pivots = empty_raw(vector_sizes(batch_sizes(a), a.size(-1)), kInt, a.device());
-  if (a.numel() != 0) backend(a).decomposition.ldl_factor(ld, pivots, info, a.contiguous());
+  if (a.numel() != 0) backend(a).decomposition.ldl_factor(ld, pivots, info, a.contiguous(), hermitian);
   return {ld, pivots, info};
 }
 
@@ -29,20 +29,20 @@ const char* const kZeroBlock = "D[%,%] is zero and using it on ldl_solve would r
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool /*hermitian*/,
+std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian,
                                                         bool check_errors) {
-  const auto result = factors_of("linalg.ldl_factor_ex", self);
+  const auto result = factors_of("linalg.ldl_factor_ex", self, hermitian);
   if (check_errors) check_info("linalg.ldl_factor_ex", std::get<2>(result), kZeroBlock);
   return result;
 }
 
-std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool /*hermitian*/) {
-  const auto [ld, pivots, info] = factors_of("linalg.ldl_factor", self);
+std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian) {
+  const auto [ld, pivots, info] = factors_of("linalg.ldl_factor", self, hermitian);
   check_info("linalg.ldl_factor", info, kZeroBlock);
   return {ld, pivots};
 }
 
-Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool /*hermitian*/) {
+Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian) {
   check_square("linalg.ldl_solve", LD);
   check_matrices("linalg.ldl_solve", B);
   check_alike("linalg.ldl_solve", "LD", LD, "B ", B);
@@ -61,7 +61,7 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
         " and -1; use those of linalg_ldl_factor");
   backend(out).decomposition.ldl_solve(out, LD.expand(matrix_sizes(batch, n, n)).contiguous(),
                                        pivots.expand(vector_sizes(batch, n)).contiguous(),
-                                       B.expand(out.sizes()).contiguous());
+                                       B.expand(out.sizes()).contiguous(), hermitian);
   return out;
 }
 

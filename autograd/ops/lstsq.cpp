@@ -1,7 +1,7 @@
 // Pseudoinverses, least squares, ranks and condition numbers, by singular values.
 //
 // Gradient of P = A⁺ for a constant rank (Golub and Pereyra, "The differentiation of pseudo-inverses", 1973):
-// gA = -Pᵀ gP Pᵀ + (I - A P) gPᵀ P Pᵀ + Pᵀ P gPᵀ (I - P A).
+// gA = -Pᴴ gP Pᴴ + (I - A P) gPᴴ P Pᴴ + Pᴴ P gPᴴ (I - P A).
 #include <cmath>
 #include <limits>
 
@@ -26,9 +26,9 @@ using namespace autograd;
 struct PinvBackward final : Node {
   const char* name() const override { return "PinvBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor a = self.unpack(*this), p = result.unpack(*this), pt = p.mT(), gt = g[0].mT();
-    const Tensor b = matmul(gt, matmul(p, pt)), c = matmul(matmul(pt, p), gt);
-    out[0] = b - matmul(a, matmul(p, b)) + c - matmul(matmul(c, p), a) - matmul(pt, matmul(g[0], pt));
+    const Tensor a = self.unpack(*this), p = result.unpack(*this), ph = p.mH(), gh = g[0].mH();
+    const Tensor b = matmul(gh, matmul(p, ph)), c = matmul(matmul(ph, p), gh);
+    out[0] = b - matmul(a, matmul(p, b)) + c - matmul(matmul(c, p), a) - matmul(ph, matmul(g[0], ph));
   }
   void release() override {
     self.release();
@@ -38,8 +38,8 @@ struct PinvBackward final : Node {
 };
 
 double default_tolerance(const Tensor& a) {
-  const double epsilon =
-      a.dtype() == kFloat ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  const double epsilon = toRealValueType(a.dtype()) == kFloat ? std::numeric_limits<float>::epsilon()
+                                                              : std::numeric_limits<double>::epsilon();
   return epsilon * static_cast<double>(std::max(a.size(-2), a.size(-1)));
 }
 
@@ -56,7 +56,7 @@ Tensor bound(const Tensor& a, const Tensor& values, const optional<Tensor>& atol
 
 optional<Tensor> number(const Tensor& a, optional<double> value) {
   if (!value) return nullopt;
-  return full({}, *value, TensorOptions(a.dtype()).device(a.device()));
+  return full({}, *value, TensorOptions(toRealValueType(a.dtype())).device(a.device()));
 }
 
 // 1 / values where they exceed the bound, else 0.
@@ -72,11 +72,11 @@ Tensor pseudoinverse(const Tensor& a, const optional<Tensor>& atol, const option
     const auto [values, vectors] = linalg_eigh(a);
     const Tensor magnitudes = values.abs();
     const Tensor inverse = reciprocals(values, magnitudes, bound(a, magnitudes, atol, rtol));
-    return matmul(vectors * inverse.unsqueeze(-2), vectors.mT());
+    return matmul(vectors * inverse.unsqueeze(-2), vectors.mH());
   }
   const auto [u, s, vh] = linalg_svd(a, /*full_matrices=*/false);
   const Tensor inverse = reciprocals(s, s, bound(a, s, atol, rtol));
-  return matmul(vh.mT() * inverse.unsqueeze(-2), u.mT());
+  return matmul(vh.mH() * inverse.unsqueeze(-2), u.mH());
 }
 
 Tensor condition(const Tensor& a, const Tensor& norm_of_a, const Tensor& inverse_norm, const Tensor& info) {
@@ -88,7 +88,7 @@ Tensor condition(const Tensor& a, const Tensor& norm_of_a, const Tensor& inverse
 Tensor linalg_pinv(const Tensor& self, const optional<Tensor>& atol, const optional<Tensor>& rtol,
                    bool hermitian) {
   hermitian ? check_square("linalg.pinv", self) : check_matrices("linalg.pinv", self);
-  if (self.numel() == 0) return self.mT().clone();
+  if (self.numel() == 0) return self.mH().clone();
   const Tensor out = pseudoinverse(self, atol, rtol, hermitian);
   if (auto* node = record<PinvBackward>(out, self)) {
     node->self.save(self);
@@ -159,12 +159,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
   check(right.dim() >= 2 && right.size(-2) == m, "linalg.lstsq: B must have ", m, " rows\n  A ", self,
         "\n  B ", b);
   const double relative = rcond.value_or(default_tolerance(self));
-  const Tensor x = matmul(linalg_pinv(self, relative), right), nothing = empty_like_of(self, {0});
+  const Tensor x = matmul(linalg_pinv(self, relative), right), nothing = empty_real_like_of(self, {0});
   Tensor rank = empty_raw({0}, kLong, self.device()), values = nothing, residuals = nothing;
   if (method != "gels") rank = linalg_matrix_rank(self, optional<double>(0.0), optional<double>(relative));
   if (method == "gelsd" || method == "gelss") values = linalg_svdvals(self.detach());
   if (m > n && method != "gelsy" && (method == "gels" || (rank == n).all().item<bool>()))
-    residuals = (matmul(self, x) - right).square().sum({-2});
+    residuals = (matmul(self, x) - right).abs().square().sum({-2});
   return {vector ? x.squeeze(-1) : x, residuals, rank, values};
 }
 

@@ -1,7 +1,7 @@
 // LU decompositions P L U = A, and solutions with them.
 //
-// The gradient of A follows from dA = P (dL U + L dU), with Φ = tril(Lᵀ gL, -1) + triu(gU Uᵀ): gA = P L⁻ᵀ Φ U⁻ᵀ for square
-// matrices. With more columns, U = [U₁ U₂]: gA₂ = P L⁻ᵀ gU₂, and gU₂ U₂ᵀ is subtracted from Lᵀ gL. With more rows the
+// The gradient of A follows from dA = P (dL U + L dU), with Φ = tril(Lᴴ gL, -1) + triu(gU Uᴴ): gA = P L⁻ᴴ Φ U⁻ᴴ for square
+// matrices. With more columns, U = [U₁ U₂]: gA₂ = P L⁻ᴴ gU₂, and gU₂ U₂ᴴ is subtracted from Lᴴ gL. With more rows the
 // same holds for L₂ = B₂ U⁻¹, where Pᵀ A = [B₁; B₂].
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
@@ -35,8 +35,8 @@ Tensor solve_with_lu(const Tensor& lu, const Tensor& permutation, const Tensor& 
     const Tensor y = linalg_solve_triangular(lu, permute_rows(all, permutation), false, true, true);
     return linalg_solve_triangular(lu, y, true);
   }
-  const Tensor y = linalg_solve_triangular(lu.mT(), all, false);
-  return permute_rows(linalg_solve_triangular(lu.mT(), y, true, true, true),
+  const Tensor transposed = lu.mH(), y = linalg_solve_triangular(transposed, all, false);
+  return permute_rows(linalg_solve_triangular(transposed, y, true, true, true),
                       inverse_permutation(permutation));
 }
 
@@ -49,17 +49,17 @@ Tensor factor_gradient(const Tensor& lu, const Tensor& permutation, const Tensor
   const int64_t m = lu.size(-2), n = lu.size(-1), k = std::min(m, n);
   const Tensor square = lu.narrow(-2, 0, k).narrow(-1, 0, k);
   const Tensor g_square = g.narrow(-2, 0, k).narrow(-1, 0, k);
-  const Tensor l = square.tril(-1) + identity(lu, k), u = square.triu();
-  Tensor lower = matmul(l.mT(), g_square.tril(-1)), upper = matmul(g_square.triu(), u.mT());
-  if (m < n) lower = lower - matmul(g.narrow(-1, k, n - k), lu.narrow(-1, k, n - k).mT());
-  if (m > n) upper = upper - matmul(lu.narrow(-2, k, m - k).mT(), g.narrow(-2, k, m - k));
-  const Tensor inner = linalg_solve_triangular(l.mT(), lower.tril(-1) + upper.triu(), true, true, true);
-  Tensor out = linalg_solve_triangular(u.mT(), inner, false, /*left=*/false);
+  const Tensor lh = (square.tril(-1) + identity(lu, k)).mH(), uh = square.triu().mH();
+  Tensor lower = matmul(lh, g_square.tril(-1)), upper = matmul(g_square.triu(), uh);
+  if (m < n) lower = lower - matmul(g.narrow(-1, k, n - k), lu.narrow(-1, k, n - k).mH());
+  if (m > n) upper = upper - matmul(lu.narrow(-2, k, m - k).mH(), g.narrow(-2, k, m - k));
+  const Tensor inner = linalg_solve_triangular(lh, lower.tril(-1) + upper.triu(), true, true, true);
+  Tensor out = linalg_solve_triangular(uh, inner, false, /*left=*/false);
   if (m < n) {
-    const Tensor rest = linalg_solve_triangular(l.mT(), g.narrow(-1, k, n - k), true, true, true);
+    const Tensor rest = linalg_solve_triangular(lh, g.narrow(-1, k, n - k), true, true, true);
     out = cat({out, rest}, -1);
   } else if (m > n) {
-    const Tensor rest = linalg_solve_triangular(u.mT(), g.narrow(-2, k, m - k), false, false);
+    const Tensor rest = linalg_solve_triangular(uh, g.narrow(-2, k, m - k), false, false);
     out = cat({out, rest}, -2);
   }
   return permute_rows(out, inverse_permutation(permutation));
@@ -144,8 +144,8 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
   check(B.size(left ? -2 : -1) == LU.size(-1), "linalg.lu_solve: B must have ", LU.size(-1),
         left ? " rows" : " columns", "\n  LU ", LU, "\n  B  ", B);
   const Tensor permutation = permutation_of(pivots, LU.size(-1));
-  // X A = B is Aᵀ Xᵀ = Bᵀ.
-  if (!left) return solve_with_lu(LU, permutation, B.mT(), !adjoint).mT();
+  // X A = B is Aᴴ Xᴴ = Bᴴ.
+  if (!left) return solve_with_lu(LU, permutation, B.mH(), !adjoint).mH();
   return solve_with_lu(LU, permutation, B, adjoint);
 }
 

@@ -66,13 +66,13 @@ Tensor exponential(const Tensor& a) {
 }
 
 // The derivative of the exponential is a block of the exponential of a larger matrix (Mathias, "A chain rule for matrix
-// functions and applications", 1996): exp [Aᵀ G; 0 Aᵀ] = [… gA; 0 …].
+// functions and applications", 1996): exp [Aᴴ G; 0 Aᴴ] = [… gA; 0 …].
 struct MatrixExpBackward final : Node {
   const char* name() const override { return "MatrixExpBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor at = self.unpack(*this).mT();
-    const int64_t n = at.size(-1);
-    const Tensor block = cat({cat({at, g[0]}, -1), cat({zeros_like(at), at}, -1)}, -2);
+    const Tensor ah = self.unpack(*this).mH();
+    const int64_t n = ah.size(-1);
+    const Tensor block = cat({cat({ah, g[0]}, -1), cat({zeros_like(ah), ah}, -1)}, -2);
     out[0] = linalg_matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n);
   }
   void release() override { self.release(); }

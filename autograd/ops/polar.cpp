@@ -1,9 +1,9 @@
-// Polar decompositions U H = A and square roots X X = A of symmetric matrices. Their differentials satisfy Sylvester's
-// equation H Z + Z H = Y, whose symmetric H is H itself or X; the solution S(Y) is linear and its own adjoint.
+// Polar decompositions U H = A and square roots X X = A of Hermitian matrices. Their differentials satisfy Sylvester's
+// equation H Z + Z H = Y, whose Hermitian H is H itself or X; the solution S(Y) is linear and its own adjoint.
 //
-// dX = S(dA), so gA is the symmetric part of S(gX). From Uᵀ U = 1 and dA = dU H + U dH follow Uᵀ dU = S(Uᵀ dA - dAᵀ U),
-// dH = Uᵀ dA - Uᵀ dU H and, for the part orthogonal to U, dU = dA H⁻¹; so gA = U (Z - Zᵀ + gH) + (gU - U Uᵀ gU) H⁻¹ with
-// Z = S(Uᵀ gU - gH H).
+// dX = S(dA), so gA is the Hermitian part of S(gX). From Uᴴ U = 1 and dA = dU H + U dH follow Uᴴ dU = S(Uᴴ dA - dAᴴ U),
+// dH = Uᴴ dA - Uᴴ dU H and, for the part orthogonal to U, dU = dA H⁻¹; so gA = U (Z - Zᴴ + gH) + (gU - U Uᴴ gU) H⁻¹ with
+// Z = S(Uᴴ gU - gH H).
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -26,7 +26,7 @@ struct SylvesterBackward final : Node {
     const Tensor matrix = h.unpack(*this), gy = sylvester(matrix, g[0]);
     if (needs(0)) {
       const Tensor solution = z.unpack(*this);
-      out[0] = -(matmul(gy, solution.mT()) + matmul(solution.mT(), gy));
+      out[0] = -(matmul(gy, solution.mH()) + matmul(solution.mH(), gy));
     }
     out[1] = gy;
   }
@@ -37,14 +37,14 @@ struct SylvesterBackward final : Node {
   SavedTensor h, z;
 };
 
-/// Z with H Z + Z H = Y for symmetric H without eigenvalues λ and -λ.
+/// Z with H Z + Z H = Y for Hermitian H without eigenvalues λ and -λ.
 Tensor sylvester(const Tensor& h, const Tensor& y) {
   Tensor z;
   {
     NoGradGuard no_grad;
     const auto [values, vectors] = linalg_eigh(h);
-    const Tensor inner = matmul(vectors.mT(), matmul(y, vectors));
-    z = matmul(vectors, matmul(inner / (values.unsqueeze(-1) + values.unsqueeze(-2)), vectors.mT()));
+    const Tensor inner = matmul(vectors.mH(), matmul(y, vectors));
+    z = matmul(vectors, matmul(inner / (values.unsqueeze(-1) + values.unsqueeze(-2)), vectors.mH()));
   }
   if (auto* node = record<SylvesterBackward>(z, h, y)) {
     node->h.save(h);
@@ -57,7 +57,7 @@ struct MatrixSqrthBackward final : Node {
   const char* name() const override { return "MatrixSqrthBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor z = sylvester(root.unpack(*this), g[0]);
-    out[0] = (z + z.mT()) * 0.5;
+    out[0] = (z + z.mH()) * 0.5;
   }
   void release() override { root.release(); }
   SavedTensor root;
@@ -68,14 +68,14 @@ struct PolarBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor uu = u.unpack(*this), hh = h.unpack(*this);
     Tensor inner;
-    if (g[0].defined()) inner = matmul(uu.mT(), g[0]);
+    if (g[0].defined()) inner = matmul(uu.mH(), g[0]);
     if (g[1].defined()) inner = inner.defined() ? inner - matmul(g[1], hh) : -matmul(g[1], hh);
     const Tensor z = sylvester(hh, inner);
-    Tensor square = z - z.mT();
+    Tensor square = z - z.mH();
     if (g[1].defined()) square = square + g[1];
     out[0] = matmul(uu, square);
     if (!g[0].defined() || uu.size(-2) == uu.size(-1)) return;
-    const Tensor outside = g[0] - matmul(uu, matmul(uu.mT(), g[0]));
+    const Tensor outside = g[0] - matmul(uu, matmul(uu.mH(), g[0]));
     out[0] = out[0] + linalg_solve(hh, outside, /*left=*/false);
   }
   void release() override {
@@ -93,7 +93,7 @@ Tensor linalg_matrix_sqrth(const Tensor& self) {
   {
     NoGradGuard no_grad;
     const auto [values, vectors] = linalg_eigh(self);
-    root = matmul(vectors * values.clamp_min(0).sqrt().unsqueeze(-2), vectors.mT());
+    root = matmul(vectors * values.clamp_min(0).sqrt().unsqueeze(-2), vectors.mH());
   }
   if (auto* node = record<MatrixSqrthBackward>(root, self)) node->root.save_output(root);
   return root;
@@ -107,7 +107,7 @@ std::tuple<Tensor, Tensor> linalg_polar(const Tensor& A) {
     NoGradGuard no_grad;
     const auto [left, values, right] = linalg_svd(A, /*full_matrices=*/false);
     u = matmul(left, right);
-    h = matmul(right.mT() * values.unsqueeze(-2), right);
+    h = matmul(right.mH() * values.unsqueeze(-2), right);
   }
   if (auto* node = record_list<PolarBackward>({u, h}, {A})) {
     node->u.save_output(u, 0);

@@ -1,8 +1,9 @@
 // QR decompositions by Householder reflectors.
 //
 // Gradient for Q R = A with linearly independent first columns (Roberts and Roberts, "QR and LQ decomposition matrix
-// backpropagation algorithms", 2020): with M = R gRᵀ - gQᵀ Q and the symmetric S of M's lower triangle,
-// gA = (gQ + Q S) R⁻ᵀ. If A = [X Y] has more columns, Q R₁ = X and R₂ = Qᵀ Y: gQ gains Y gR₂ᵀ, and gY = Q gR₂.
+// backpropagation algorithms", 2020): with M = R gRᴴ - gQᴴ Q and the Hermitian S of M's lower triangle, of whose diagonal
+// only the real part counts, because R's is real, gA = (gQ + Q S) R⁻ᴴ. If A = [X Y] has more columns, Q R₁ = X and
+// R₂ = Qᴴ Y: gQ gains Y gR₂ᴴ, and gY = Q gR₂.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
@@ -21,9 +22,9 @@ using namespace autograd;
 
 // Of a square R, or of the first columns.
 Tensor square_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const Tensor& gr) {
-  const Tensor m = matmul(r, gr.mT()) - matmul(gq.mT(), q);
-  const Tensor symmetric = m.tril() + m.tril(-1).mT();
-  return linalg_solve_triangular(r.mT(), gq + matmul(q, symmetric), /*upper=*/false, /*left=*/false);
+  const Tensor m = matmul(r, gr.mH()) - matmul(gq.mH(), q);
+  const Tensor half = (m.tril() + m.tril(-1)) * 0.5;
+  return linalg_solve_triangular(r.mH(), gq + matmul(q, half + half.mH()), /*upper=*/false, /*left=*/false);
 }
 
 struct QrBackward final : Node {
@@ -39,7 +40,7 @@ struct QrBackward final : Node {
     }
     const Tensor y = a.unpack(*this).narrow(-1, m, n - m), gr2 = gr.narrow(-1, m, n - m);
     const Tensor first =
-        square_gradient(qs, rs.narrow(-1, 0, m), gq + matmul(y, gr2.mT()), gr.narrow(-1, 0, m));
+        square_gradient(qs, rs.narrow(-1, 0, m), gq + matmul(y, gr2.mH()), gr.narrow(-1, 0, m));
     out[0] = cat({first, matmul(qs, gr2)}, -1);
   }
   void release() override {
@@ -76,7 +77,7 @@ Tensor product_of(const Tensor& input, const Tensor& tau, int64_t columns) {
   Tensor q = identity(input, m, columns);
   for (int64_t i = k; i-- > 0;) {
     const Tensor v = below.narrow(-1, i, 1) + unit.narrow(-1, i, 1);
-    q = q - tau.narrow(-1, i, 1).unsqueeze(-1) * matmul(v, matmul(v.mT(), q));
+    q = q - tau.narrow(-1, i, 1).unsqueeze(-1) * matmul(v, matmul(v.mH(), q));
   }
   return q.expand(matrix_sizes(batch_sizes(input), m, columns));
 }
@@ -137,7 +138,7 @@ Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, boo
         left ? " rows" : " columns", "\n  self  ", self, "\n  other ", input3);
   check(input2.dim() + 1 == self.dim() && input2.size(-1) <= std::min(m, self.size(-1)),
         "ormqr: expected tau [batch, k], k at most the sizes of self\n  self ", self, "\n  tau  ", input2);
-  const Tensor q = product_of(self, input2, m), factor = transpose ? q.mT() : q;
+  const Tensor q = product_of(self, input2, m), factor = transpose ? q.mH() : q;
   return left ? matmul(factor, input3) : matmul(input3, factor);
 }
 

@@ -1,11 +1,11 @@
 // Systems of linear equations, inverses and determinants, by LU decompositions.
 //
-// Gradients: X = A⁻¹ B: gB = A⁻ᵀ gX, gA = -gB Xᵀ. X = A⁻¹: gA = -Xᵀ gX Xᵀ. det A: gA = g det(A) A⁻ᵀ.
-// log |det A|: gA = g A⁻ᵀ.
+// Gradients: X = A⁻¹ B: gB = A⁻ᴴ gX, gA = -gB Xᴴ. X = A⁻¹: gA = -Xᴴ gX Xᴴ. det A: gA = g conj(det A) A⁻ᴴ. The logarithm of
+// the determinant has the differential tr(A⁻¹ dA): its real part is that of log |det A|, its imaginary part the change of
+// the sign's phase. So gA = (g - i Im(conj(h) sign)) A⁻ᴴ for the gradients g of log |det A| and h of the sign.
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
@@ -29,10 +29,10 @@ struct SolveBackward final : Node {
   const char* name() const override { return "SolveBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Recorded, the solution must depend on A; else the decomposition is used again.
-    const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mT(), g[0]))
+    const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
                                              : solve_with_lu(lu, permutation, g[0], /*adjoint=*/true);
     if (needs(1)) out[1] = sum_to_size(gb, b_sizes);
-    if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mT()).neg(), a_sizes);
+    if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mH()).neg(), a_sizes);
   }
   void release() override {
     a.release();
@@ -43,22 +43,8 @@ struct SolveBackward final : Node {
   Dims a_sizes, b_sizes;
 };
 
-// Unlike the decompositions, systems and inverses may be complex.
-void check_system(const char* operation, const Tensor& a) {
-  check_square(operation, a.is_complex() ? real(a.detach()) : a);
-}
-
-// [re(z), -im(z); im(z), re(z)], which multiplies the parts of vectors, one below the other, as z does.
-Tensor as_real_matrix(const Tensor& z) {
-  return cat({cat({real(z), -imag(z)}, -1), cat({imag(z), real(z)}, -1)}, -2);
-}
-
 // A X = B for matrices B.
 Tensor solve_matrices(const Tensor& a, const Tensor& b, Tensor& info) {
-  if (a.is_complex()) {
-    const Tensor x = solve_matrices(as_real_matrix(a), cat({real(b), imag(b)}, -2), info);
-    return complex(x.narrow(-2, 0, a.size(-1)), x.narrow(-2, a.size(-1), a.size(-1)));
-  }
   const LuFactors f = lu_factors(a);
   info = f.info;
   const Tensor permutation = permutation_of(f.pivots, a.size(-1));
@@ -84,7 +70,7 @@ bool is_vector(const Tensor& a, const Tensor& b) {
 }
 
 Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool left, Tensor& info) {
-  check_system(operation, a);
+  check_square(operation, a);
   check_alike(operation, "A", a, "B", b);
   const bool vector = is_vector(a, b);
   check(left || !vector, operation, ": B of vectors needs left = true\n  A ", a, "\n  B ", b);
@@ -100,7 +86,7 @@ Tensor solve_any(const char* operation, const Tensor& a, const Tensor& b, bool l
 struct InverseBackward final : Node {
   const char* name() const override { return "InverseBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor xt = conj(x.unpack(*this).mT());
+    const Tensor xt = x.unpack(*this).mH();
     out[0] = matmul(xt, matmul(g[0], xt)).neg();
   }
   void release() override { x.release(); }
@@ -108,7 +94,7 @@ struct InverseBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> inverse_of(const char* operation, const Tensor& a) {
-  check_system(operation, a);
+  check_square(operation, a);
   Tensor x, info;
   {
     const NoGradGuard no_grad;
@@ -142,19 +128,19 @@ struct DetBackward final : Node {
       // Singular matrices get the gradient 0, as in PyTorch: their right-hand side is 0.
       const Tensor value = det.unpack(*this), singular = (value == 0).unsqueeze(-1).unsqueeze(-1);
       const Tensor regular = where(singular, identity(matrix, matrix.size(-1)), matrix);
-      out[0] = std::get<0>(linalg_solve_ex(regular.mT(), scaled_identity(g[0] * value, matrix)));
+      out[0] = std::get<0>(linalg_solve_ex(regular.mH(), scaled_identity(g[0] * conj(value), matrix)));
       return;
     }
     // The adjugate is continuous: a pivot of 0 is replaced by a number near it.
-    const double epsilon = matrix.dtype() == kFloat ? std::numeric_limits<float>::epsilon()
-                                                    : std::numeric_limits<double>::epsilon();
+    const double epsilon = toRealValueType(matrix.dtype()) == kFloat ? std::numeric_limits<float>::epsilon()
+                                                                     : std::numeric_limits<double>::epsilon();
     const Tensor zero = main_diagonal(factors.lu) == 0, shift = zero.to(matrix.dtype()) * epsilon;
     const Tensor lu = factors.lu + shift.diag_embed();
     // With two of them, the adjugate is 0.
     const Tensor value = where(zero.sum({-1}) > 1, Scalar(0.0),
                                main_diagonal(lu).prod(-1) * parity(factors.pivots, matrix.dtype()));
     out[0] = solve_with_lu(lu, permutation_of(factors.pivots, matrix.size(-1)),
-                           scaled_identity(g[0] * value, matrix),
+                           scaled_identity(g[0] * conj(value), matrix),
                            /*adjoint=*/true);
   }
   void release() override {
@@ -168,16 +154,26 @@ struct DetBackward final : Node {
 struct SlogdetBackward final : Node {
   const char* name() const override { return "SlogdetBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    if (!g[0].defined()) return;
-    const Tensor matrix = a.unpack(*this), scaled = scaled_identity(g[0], matrix);
+    // Of a real matrix, only the logarithm is recorded.
+    Tensor factor = of_complex ? g[1] : g[0];
+    if (of_complex && g[0].defined()) {
+      const Tensor phase = -imag(conj(g[0]) * sign.unpack(*this));
+      factor = complex(factor.defined() ? factor : zeros_like(phase), phase);
+    }
+    if (!factor.defined()) return;
+    const Tensor matrix = a.unpack(*this), scaled = scaled_identity(factor.to(matrix.dtype()), matrix);
     out[0] = GradMode::is_enabled()
-                 ? std::get<0>(linalg_solve_ex(matrix.mT(), scaled))
+                 ? std::get<0>(linalg_solve_ex(matrix.mH(), scaled))
                  : solve_with_lu(factors.lu, permutation_of(factors.pivots, matrix.size(-1)), scaled,
                                  /*adjoint=*/true);
   }
-  void release() override { a.release(); }
-  SavedTensor a;
+  void release() override {
+    a.release();
+    sign.release();
+  }
+  SavedTensor a, sign;
   LuFactors factors;
+  bool of_complex = false;
 };
 
 }  // namespace
@@ -222,17 +218,24 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   check_square("linalg.slogdet", A);
   const LuFactors f = lu_factors(A);
   const Tensor pivots = main_diagonal(f.lu);
-  const Tensor sign = pivots.sign().prod(-1) * parity(f.pivots, A.dtype()),
-               logarithm = pivots.abs().log().sum({-1});
-  if (auto* node = record<SlogdetBackward>(logarithm, A)) {
+  Tensor sign = sgn(pivots).prod(-1) * parity(f.pivots, A.dtype()), logarithm = pivots.abs().log().sum({-1});
+  const auto save = [&](SlogdetBackward* node) {
+    if (node == nullptr) return;
     node->a.save(A);
     node->factors = f;
-  }
+    node->of_complex = A.is_complex();
+    if (node->of_complex) node->sign.save_output(sign, 0);
+  };
+  if (A.is_complex())
+    save(record_list<SlogdetBackward>({sign, logarithm}, {A}));
+  else
+    save(record<SlogdetBackward>(logarithm, A));
   return {sign, logarithm};
 }
 
 Tensor logdet(const Tensor& self) {
   const auto [sign, logarithm] = linalg_slogdet(self);
+  if (self.is_complex()) return sign.log() + logarithm;
   return where(sign < 0, Scalar(std::numeric_limits<double>::quiet_NaN()), logarithm);
 }
 

@@ -1,4 +1,4 @@
-// solve_triangular: A X = B for a triangular A. Gradients: gB = A⁻ᵀ gX; gA = -gB Xᵀ, in the triangle that is read.
+// solve_triangular: A X = B for a triangular A. Gradients: gB = A⁻ᴴ gX; gA = -gB Xᴴ, in the triangle that is read.
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/decomposition_op.h"
@@ -16,10 +16,10 @@ using namespace autograd;
 struct SolveTriangularBackward final : Node {
   const char* name() const override { return "SolveTriangularBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor gb = linalg_solve_triangular(a.unpack(*this).mT(), g[0], !upper, /*left=*/true, unit);
+    const Tensor gb = linalg_solve_triangular(a.unpack(*this).mH(), g[0], !upper, /*left=*/true, unit);
     if (needs(1)) out[1] = gb;
     if (!needs(0)) return;
-    const Tensor product = matmul(gb, x.unpack(*this).mT()).neg();
+    const Tensor product = matmul(gb, x.unpack(*this).mH()).neg();
     out[0] = upper ? product.triu(unit ? 1 : 0) : product.tril(unit ? -1 : 0);
   }
   void release() override {

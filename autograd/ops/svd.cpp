@@ -1,7 +1,11 @@
-// Singular values and vectors, U diag(S) Vᵀ = A. Gradient (Townsend, "Differentiating the singular value decomposition",
-// 2016): with skew(X) = X - Xᵀ and E = Sⱼ² - Sᵢ² off the diagonal,
-// gA = U (skew(Uᵀ gU) / E S + S skew(Vᵀ gV) / E + diag(gS)) Vᵀ + (I - U Uᵀ) gU S⁻¹ Vᵀ + U S⁻¹ gVᵀ (I - V Vᵀ).
+// Singular values and vectors, U diag(S) Vᴴ = A. Gradient (Townsend, "Differentiating the singular value decomposition",
+// 2016): with skew(X) = X - Xᴴ and E = Sⱼ² - Sᵢ² off the diagonal,
+// gA = U (skew(Uᴴ gU) / E S + S skew(Vᴴ gV) / E + diag(gS) + D) Vᴴ + (I - U Uᴴ) gU S⁻¹ Vᴴ + U S⁻¹ gVᴴ (I - V Vᴴ),
+// where the quotients are 0 on the diagonal. D is 0 for real matrices. For complex ones, uᵢ and vᵢ have a common phase that
+// is arbitrary; of the difference of their phases, the change is Im(uᵢᴴ dA vᵢ) / Sᵢ. With half of it for each vector,
+// D = i Im diag(Uᴴ gU - Vᴴ gV) / 2S, and the loss does not depend on the common phase if Im diag(Uᴴ gU + Vᴴ gV) = 0.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/diag.h"
 #include "tandem/autograd/ops/factories.h"
@@ -17,7 +21,17 @@ namespace tandem {
 namespace {
 using namespace autograd;
 
-Tensor skew(const Tensor& x) { return x - x.mT(); }
+Tensor skew(const Tensor& x) { return x - x.mH(); }
+
+// D of both products, of which one may be undefined.
+Tensor phase_gradient(const Tensor& uu, const Tensor& vv, const Tensor& s) {
+  const auto phases = [](const Tensor& x) { return imag(x.diagonal(0, -2, -1)); };
+  const Tensor of_u = uu.defined() ? phases(uu) : zeros_like(s),
+               of_v = vv.defined() ? phases(vv) : zeros_like(s);
+  check_phases("linalg.svd", "a pair of singular vectors", of_u + of_v);
+  const Tensor difference = (of_u - of_v) / (s * 2);
+  return complex(zeros_like(s), difference).diag_embed();
+}
 
 struct SvdBackward final : Node {
   const char* name() const override { return "SvdBackward"; }
@@ -25,28 +39,31 @@ struct SvdBackward final : Node {
     const Tensor s = values.unpack(*this);
     const int64_t k = s.size(-1);
     const Tensor us = u.unpack(*this).narrow(-1, 0, k), vt = vh.unpack(*this).narrow(-2, 0, k);
-    Tensor inner =
-        g[1].defined() ? g[1].diag_embed() : zeros(matrix_sizes(batch_sizes(us), k, k), s.options());
+    Tensor inner = g[1].defined() ? g[1].diag_embed().to(us.dtype())
+                                  : zeros(matrix_sizes(batch_sizes(us), k, k), us.options());
     const Tensor square = s.square(), unit = identity(s, k);
-    const Tensor gap = square.unsqueeze(-2) - square.unsqueeze(-1) + unit;
-    Tensor result;
+    const Tensor gap = square.unsqueeze(-2) - square.unsqueeze(-1) + unit, off = 1 - unit;
+    Tensor result, uu, vv;
     if (g[0].defined()) {
       const Tensor gu = g[0].narrow(-1, 0, k);
-      inner = inner + skew(matmul(us.mT(), gu)) / gap * s.unsqueeze(-2);
+      uu = matmul(us.mH(), gu);
+      inner = inner + skew(uu) * off / gap * s.unsqueeze(-2);
       if (us.size(-2) > k) {
         const Tensor scaled = gu / s.unsqueeze(-2);
-        result = matmul(scaled - matmul(us, matmul(us.mT(), scaled)), vt);
+        result = matmul(scaled - matmul(us, matmul(us.mH(), scaled)), vt);
       }
     }
     if (g[2].defined()) {
       const Tensor gvt = g[2].narrow(-2, 0, k);
-      inner = inner + s.unsqueeze(-1) * (skew(matmul(vt, gvt.mT())) / gap);
+      vv = matmul(vt, gvt.mH());
+      inner = inner + s.unsqueeze(-1) * (skew(vv) * off / gap);
       if (vt.size(-1) > k) {
         const Tensor scaled = gvt / s.unsqueeze(-1);
-        const Tensor rest = matmul(us, scaled - matmul(matmul(scaled, vt.mT()), vt));
+        const Tensor rest = matmul(us, scaled - matmul(matmul(scaled, vt.mH()), vt));
         result = result.defined() ? result + rest : rest;
       }
     }
+    if (us.is_complex() && (uu.defined() || vv.defined())) inner = inner + phase_gradient(uu, vv, s);
     const Tensor main = matmul(us, matmul(inner, vt));
     out[0] = result.defined() ? main + result : main;
   }
@@ -63,7 +80,7 @@ std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor
   check_matrices(operation, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const Dims batch = batch_sizes(a);
-  Tensor s = empty_like_of(a, vector_sizes(batch, k)), info = no_info(a), u, vh;
+  Tensor s = empty_real_like_of(a, vector_sizes(batch, k)), info = no_info(a), u, vh;
   if (with_vectors || recording(a)) {
     u = empty_like_of(a, matrix_sizes(batch, m, full ? m : k));
     vh = empty_like_of(a, matrix_sizes(batch, full ? n : k, n));
@@ -108,7 +125,7 @@ std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compu
             zeros(matrix_sizes(batch, n, n), self.options())};
   }
   const auto [u, s, vh] = decompose("svd", self, !some, true);
-  return {u, s, vh.mT()};
+  return {u, s, vh.mH()};
 }
 
 }  // namespace tandem

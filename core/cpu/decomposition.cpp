@@ -1,6 +1,6 @@
 // LU, Cholesky and QR decompositions and triangular solutions on the CPU, by Eigen. The internal functions of Eigen
 // used here also report the position at which a decomposition fails, and decompose matrices that are not square.
-#include "tandem/core/cpu/decomposition.h"
+#include "tandem/core/cpu/decomposition_complex.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
@@ -12,6 +12,7 @@ namespace tandem::cpu {
 namespace {
 
 void lu_factor(const Tensor& lu, const Tensor& pivots, const Tensor& info, const Tensor& a) {
+  if (a.is_complex()) return complex_lu_factor(lu, pivots, info, a);
   for_matrices(a, "lu_factor", [&]<class T>(Type<T>, int64_t i) {
     ColumnMatrix<T> work = matrix_at<T>(a, i);
     auto exchanged = vector_at<int32_t>(pivots, i);
@@ -26,6 +27,7 @@ void lu_factor(const Tensor& lu, const Tensor& pivots, const Tensor& info, const
 }
 
 void cholesky(const Tensor& l, const Tensor& info, const Tensor& a) {
+  if (a.is_complex()) return complex_cholesky(l, info, a);
   for_matrices(a, "cholesky", [&]<class T>(Type<T>, int64_t i) {
     ColumnMatrix<T> work = matrix_at<T>(a, i).template triangularView<Eigen::Lower>();
     Eigen::Index failed = Eigen::internal::llt_inplace<T, Eigen::Lower>::blocked(work) + 1;
@@ -37,6 +39,7 @@ void cholesky(const Tensor& l, const Tensor& info, const Tensor& a) {
 }
 
 void geqrf(const Tensor& qr, const Tensor& tau, const Tensor& a) {
+  if (a.is_complex()) return complex_geqrf(qr, tau, a);
   for_matrices(a, "geqrf", [&]<class T>(Type<T>, int64_t i) {
     const Eigen::HouseholderQR<ColumnMatrix<T>> reflectors{ColumnMatrix<T>(matrix_at<T>(a, i))};
     matrix_at<T>(qr, i) = reflectors.matrixQR();
@@ -45,6 +48,7 @@ void geqrf(const Tensor& qr, const Tensor& tau, const Tensor& a) {
 }
 
 void householder_product(const Tensor& q, const Tensor& a, const Tensor& tau) {
+  if (a.is_complex()) return complex_householder_product(q, a, tau);
   for_matrices(q, "householder_product", [&]<class T>(Type<T>, int64_t i) {
     const ColumnMatrix<T> vectors = matrix_at<T>(a, i);
     const Vector<T> factors = vector_at<T>(tau, i);
@@ -55,6 +59,7 @@ void householder_product(const Tensor& q, const Tensor& a, const Tensor& tau) {
 }
 
 void solve_triangular(const Tensor& x, const Tensor& a, const Tensor& b, bool upper, bool unit) {
+  if (a.is_complex()) return complex_solve_triangular(x, a, b, upper, unit);
   for_matrices(b, "solve_triangular", [&]<class T>(Type<T>, int64_t i) {
     const auto factor = matrix_at<T>(a, i);
     ColumnMatrix<T> work = matrix_at<T>(b, i);

@@ -29,7 +29,7 @@ Eigen::Map<Vector<T>> vector_at(const Tensor& t, int64_t i) {
   return {t.ptr<T>() + i * n, n};
 }
 
-/// Calls body(Type<T>, i) for every matrix of a. Each is the work of one thread, so results do not depend on their
+/// Calls body(Type<T>, i) for every matrix of a real tensor. Each is the work of one thread, so results do not depend on their
 /// number.
 template <class Body>
 void for_matrices(const Tensor& a, const char* name, Body body) {
@@ -42,8 +42,8 @@ void for_matrices(const Tensor& a, const char* name, Body body) {
   });
 }
 
-void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a);
-void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b);
+void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a, bool hermitian);
+void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian);
 void eigh(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a);
 void eig(const Tensor& values, const Tensor& vectors, const Tensor& info, const Tensor& a);
 void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info, const Tensor& a);

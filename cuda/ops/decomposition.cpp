@@ -81,16 +81,16 @@ void svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& info,
   for (const Result* r : {&w, &x, &y, &z}) r->deliver();
 }
 
-void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a) {
+void ldl_factor(const Tensor& ld, const Tensor& pivots, const Tensor& info, const Tensor& a, bool hermitian) {
   const Result x(ld), y(pivots), z(info);
-  host_kernels().ldl_factor(x.host, y.host, z.host, on_host(a, "ldl_factor"));
+  host_kernels().ldl_factor(x.host, y.host, z.host, on_host(a, "ldl_factor"), hermitian);
   for (const Result* r : {&x, &y, &z}) r->deliver();
 }
 
-void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b) {
+void ldl_solve(const Tensor& x, const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   const Result result(x);
   host_kernels().ldl_solve(result.host, on_host(ld, "ldl_solve"), on_host(pivots, "ldl_solve"),
-                           on_host(b, "ldl_solve"));
+                           on_host(b, "ldl_solve"), hermitian);
   result.deliver();
 }
 

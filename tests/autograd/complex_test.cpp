@@ -335,3 +335,24 @@ TEST_CASE("random complex numbers have both parts, of variance 1 together") {
   CHECK(view_as_real(u).min().item<float>() >= 0);
   CHECK(imag(u).max().item<float>() > 0.5f);
 }
+
+TEST_CASE("decompositions of very large and very small complex matrices") {
+  const Tensor a = numbers({{1, 2}, {-3, 0.5}, {0.25, -1}, {2, 0}}).reshape({2, 2});
+  for (const double scale : {1e-200, 1.0, 1e200}) {
+    CAPTURE(scale);
+    const auto [u, s, vh] = linalg_svd(a * scale, false);
+    CHECK(testing::close(matmul(u * (s / scale).unsqueeze(-2), vh), a, 1e-13));
+    const Tensor hermitian = a + a.mH();
+    const auto [values, vectors] = linalg_eigh(hermitian * scale);
+    CHECK(testing::close(matmul(vectors * (values / scale).unsqueeze(-2), vectors.mH()), hermitian, 1e-13));
+  }
+}
+
+TEST_CASE("Hermitian matrices are decomposed from one triangle and the real diagonal") {
+  const Tensor whole = numbers({{5, 0}, {1, -2}, {1, 2}, {6, 0}}).reshape({2, 2});
+  const Tensor lower = numbers({{5, 7}, {NAN, 0}, {1, 2}, {6, -7}}).reshape({2, 2});
+  CHECK(testing::close(linalg_cholesky(lower), linalg_cholesky(whole), 1e-14));
+  CHECK(testing::close(linalg_cholesky(lower.mH(), true), linalg_cholesky(whole).mH(), 1e-14));
+  CHECK(testing::close(linalg_eigvalsh(lower), linalg_eigvalsh(whole), 1e-14));
+  CHECK(testing::close(linalg_eigvalsh(lower.mH(), "U"), linalg_eigvalsh(whole), 1e-14));
+}

@@ -213,7 +213,8 @@ std::vector<Operation> complex_operations() {
       {OPERATION(angle, T(CT)), .examples = {{"angle", "x0", {{distinct({3, 4})}}}}},
       {OPERATION(sgn, T(CT)), .examples = {{"sgn", "x0", {{distinct({3, 4})}}}}},
       {OPERATION(isreal, T(CT)), .examples = {{"isreal", "x0", {{constant({3, 4})}}, false}}},
-      {OPERATION(adjoint, T(CT)), .examples = {{"adjoint", "x0", {{tandem::testing::real({2, 3, 4})}}}}},
+      {OPERATION(adjoint, T(CT)), .examples = {{"adjoint", "x0", {{tandem::testing::real({2, 3, 4})}}}},
+       .tests = complex_linalg_tests()},
   };
 }
 

@@ -36,6 +36,7 @@ std::vector<Operation> reduction_operations();
 std::vector<Operation> view_operations();
 std::vector<Operation> index_operations();
 std::vector<Operation> complex_operations();
+std::vector<OpTest> complex_linalg_tests();  ///< of complex_operations()
 std::vector<Operation> composite_operations();
 std::vector<Operation> linalg_operations();
 std::vector<Operation> decomposition_operations();

@@ -50,7 +50,7 @@ def unit(x):
 
 
 def spd(x):
-    return x @ x.mT + unit(x) * 2
+    return x @ x.mH + unit(x) * 2
 
 
 def far(x):
@@ -58,7 +58,7 @@ def far(x):
 
 
 def sym(x):
-    return x + x.mT
+    return x + x.mH
 
 
 def indefinite(x):
@@ -91,13 +91,17 @@ def parts(w):
     return torch.view_as_real(w.resolve_conj()) if w.is_complex() else w
 
 
+def all_parts(w):
+    return tuple(map(parts, w)) if isinstance(w, (tuple, list)) else parts(w)
+
+
 def eig_exp(x):
     values, vectors = torch.linalg.eig(x)
     return vectors * values.exp().unsqueeze(-2) @ torch.linalg.inv(vectors)
 
 
 # What expressions may call.
-HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts, eig_exp)}
+HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts, all_parts, eig_exp)}
 
 
 def evaluate(key, expression, tensors, results):
