@@ -1,8 +1,8 @@
 // Convolution without columns (conv2d_direct.h).
 //
-// A task computes all output channels of a few output rows of one image. It copies the input rows that these need to a
-// strip [input row][channel][padded width], and the sums of a tile run over channels, kernel rows and kernel columns in the
-// order of the weights. The strip and the weights of one tile's channels stay in the L2 cache.
+// The input rows that a few output rows of one image need are copied to a strip [input row][channel][padded width], the weights
+// of two vectors of output channels to a panel. The sums of a tile run over channels, kernel rows and kernel columns in the
+// order of the weights. A strip and a panel stay in the L2 cache.
 #include "tandem/core/cpu/conv2d_direct.h"
 
 #include <algorithm>
@@ -18,6 +18,8 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kStripBytes = 256 << 10;
+constexpr int64_t kKeptBytes = 2 << 20;  // of strips of all images
+constexpr int64_t kEnoughPanels = 8;
 constexpr int64_t kChunkPositions = 224;  // outputs that are transposed at once
 constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
 
@@ -82,8 +84,8 @@ struct Plan {
   const Conv2dShape& s;
   const T* x;
   int64_t out_h, out_w, padded_w, panels, tiles;
-  int64_t rows, blocks;  // output rows of a task, tasks per image and group
-  const T *weights, *bias;
+  int64_t rows, blocks;  // output rows of a strip, strips per image and group
+  int64_t strip_size, panel_size;
 
   Plan(const Conv2dShape& shape, const T* source)
       : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()) {
@@ -95,16 +97,21 @@ struct Plan {
     rows = std::clamp<int64_t>(fit, 1, out_h);
     blocks = ceil_div(out_h, rows);
     rows = ceil_div(out_h, blocks);
+    strip_size = strip_rows() * s.group_in() * padded_w;
+    panel_size = (s.depth() + 1) * kPanel<T>;
   }
+  int64_t strips() const { return s.batch * s.p.groups * blocks; }
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
 };
 
-// strip[row][channel][padded_w] = the padded input from the first row that output row `first` needs. Reads each channel's
-// rows in order, which the processor prefetches.
+// Strip i of [image][group][block]: [row][channel][padded_w], from the first row of the padded input that the block's outputs
+// need. Reads each channel's rows in order, which the processor prefetches.
 template <class T>
-void make_strip(const Plan<T>& plan, const T* image, int64_t first, T* strip) {
+void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
   const Conv2dShape& s = plan.s;
-  const int64_t row = s.group_in() * plan.padded_w, top = first * s.p.stride[0] - s.p.padding[0],
+  const T* image = plan.x + i / plan.blocks * s.group_in() * s.in_plane();
+  const int64_t row = s.group_in() * plan.padded_w,
+                top = i % plan.blocks * plan.rows * s.p.stride[0] - s.p.padding[0],
                 begin = std::clamp<int64_t>(-top, 0, plan.strip_rows()),
                 end = std::clamp<int64_t>(s.in_h - top, begin, plan.strip_rows());
   std::fill_n(strip, begin * row, T(0));
@@ -115,69 +122,100 @@ void make_strip(const Plan<T>& plan, const T* image, int64_t first, T* strip) {
                   strip + r * row + c * plan.padded_w);
 }
 
-// The outputs [first, first + count) rows of one image and group.
+// The outputs of strip i in the channels of one panel of its group. `weights` is that panel.
 template <class T>
-void multiply_strip(const Plan<T>& plan, int64_t group, const T* strip, int64_t first, int64_t count, T* sums,
-                    T* y) {
+void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, T* y) {
   const Conv2dShape& s = plan.s;
-  const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w;
+  const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w,
+                first = i % plan.blocks * plan.rows, count = std::min(plan.rows, plan.out_h - first),
+                channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
   const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
-  DirectTile<T> tile{.channels = s.group_in(),
+  T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
+  y += (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
+  DirectTile<T> tile{.w = weights,
+                     .bias = weights + s.depth() * kPanel<T>,
+                     .channels = s.group_in(),
                      .kernel_h = s.kernel_h,
                      .kernel_w = s.kernel_w,
                      .channel_step = plan.padded_w,
                      .row_step = s.p.dilation[0] * row,
                      .column_step = s.p.dilation[1]};
-  for (int64_t panel = 0; panel < plan.panels; ++panel) {
-    const int64_t at = group * plan.panels + panel,
-                  channels = std::min(kPanel<T>, s.group_out() - panel * kPanel<T>);
-    tile.bias = plan.bias + at * kPanel<T>;
-    for (int64_t h = 0; h < count; h += chunk) {
-      const int64_t here = std::min(chunk, count - h);
-      tile.out = sums;
-      for (int64_t i = h; i < h + here; ++i) {
-        int64_t q = 0;
-        for (int64_t t = 0; t < plan.tiles; ++t) {
-          const int64_t positions = base + (t < wider);
-          tile.w = plan.weights + at * s.depth() * kPanel<T>;
-          tile.x = strip + i * s.p.stride[0] * row + q * s.p.stride[1];
-          direct_kernel<T>(positions, s.p.stride[1])(tile);
-          tile.out += positions * kPanel<T>;
-          q += positions;
-        }
+  for (int64_t h = 0; h < count; h += chunk) {
+    const int64_t here = std::min(chunk, count - h);
+    tile.out = sums;
+    for (int64_t r = h; r < h + here; ++r) {
+      int64_t q = 0;
+      for (int64_t t = 0; t < plan.tiles; ++t) {
+        const int64_t positions = base + (t < wider);
+        tile.x = strip + r * s.p.stride[0] * row + q * s.p.stride[1];
+        direct_kernel<T>(positions, s.p.stride[1])(tile);
+        tile.out += positions * kPanel<T>;
+        q += positions;
       }
-      transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>,
-                        y + (group * s.group_out() + panel * kPanel<T>)*plane + (first + h) * plan.out_w,
-                        plane);
     }
+    transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + h * plan.out_w, plane);
   }
 }
 
-// Packs weights and bias. fill(group, first, channels, to) writes [depth][kPanel].
+// Panel i of [group][panel]: the weights [depth][kPanel], then the bias. `fill(group, first, channels, to)` writes the weights
+// of some channels.
 template <class T, class F>
-void pack(Plan<T>& plan, const T* bias, T* packed, F fill) {
+void make_panel(const Plan<T>& plan, int64_t i, const T* bias, F& fill, T* to) {
   const Conv2dShape& s = plan.s;
-  const int64_t panel_size = s.depth() * kPanel<T>, panels = s.p.groups * plan.panels;
-  T* packed_bias = packed + panels * panel_size;
-  parallel_for(panels, std::max<int64_t>(1, 16384 / panel_size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t group = t / plan.panels, first = t % plan.panels * kPanel<T>,
-                    channels = std::min(kPanel<T>, s.group_out() - first);
-      T* to = packed + t * panel_size;
-      if (channels < kPanel<T>) std::fill_n(to, panel_size, T(0));
-      fill(group, first, channels, to);
-      for (int64_t c = 0; c < kPanel<T>; ++c)
-        packed_bias[t * kPanel<T> + c] =
-            bias && c < channels ? bias[group * s.group_out() + first + c] : T(0);
+  const int64_t group = i / plan.panels, first = i % plan.panels * kPanel<T>,
+                channels = std::min(kPanel<T>, s.group_out() - first);
+  if (channels < kPanel<T>) std::fill_n(to, s.depth() * kPanel<T>, T(0));
+  fill(group, first, channels, to);
+  to += s.depth() * kPanel<T>;
+  for (int64_t c = 0; c < kPanel<T>; ++c)
+    to[c] = bias && c < channels ? bias[group * s.group_out() + first + c] : T(0);
+}
+
+// For little input and many weights: keeps all strips, and uses each panel where it has just been packed.
+template <class T, class F>
+void run_panels(const Plan<T>& plan, const T* bias, F& fill, T* y) {
+  const Workspace<T> memory(plan.strips() * plan.strip_size);
+  T* strips = memory.data();
+  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) make_strip(plan, i, strips + i * plan.strip_size);
+  });
+  parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    T* packed = scratch<T>(Scratch::kConvWeight, plan.panel_size);
+    for (int64_t p = begin; p < end; ++p) {
+      make_panel(plan, p, bias, fill, packed);
+      for (int64_t i = 0; i < plan.strips(); ++i)
+        if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
+          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, packed, y);
     }
   });
-  plan.weights = packed;
-  plan.bias = packed_bias;
 }
-template <class T>
-int64_t packed_size(const Plan<T>& plan) {
-  return plan.s.p.groups * plan.panels * kPanel<T> * (plan.s.depth() + 1);
+
+// Otherwise: keeps all panels, and makes each strip where it is used.
+template <class T, class F>
+void run_strips(const Plan<T>& plan, const T* bias, F& fill, T* y) {
+  const int64_t panels = plan.s.p.groups * plan.panels;
+  const Workspace<T> memory(panels * plan.panel_size);
+  T* packed = memory.data();
+  parallel_for(panels, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, bias, fill, packed + p * plan.panel_size);
+  });
+  parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    T* strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
+    for (int64_t i = begin; i < end; ++i) {
+      make_strip(plan, i, strip);
+      const T* group = packed + i / plan.blocks % plan.s.p.groups * plan.panels * plan.panel_size;
+      for (int64_t panel = 0; panel < plan.panels; ++panel)
+        multiply_strip(plan, i, strip, panel, group + panel * plan.panel_size, y);
+    }
+  });
+}
+
+template <class T, class F>
+void run(const Plan<T>& plan, const T* bias, F fill, T* y) {
+  const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
+  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, bias, fill, y);
+  run_strips(plan, bias, fill, y);
 }
 
 // to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
@@ -200,23 +238,6 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
   }
 }
 
-template <class T>
-void run(const Plan<T>& plan, T* y) {
-  const Conv2dShape& s = plan.s;
-  const int64_t strip_size = plan.strip_rows() * s.group_in() * plan.padded_w;
-  parallel_for(s.batch * s.p.groups * plan.blocks, 1, [&](int64_t begin, int64_t end) {
-    T* strip = scratch<T>(Scratch::kConvColumns, strip_size);
-    T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t i = t / plan.blocks, group = i % s.p.groups, image = i / s.p.groups,
-                    first = t % plan.blocks * plan.rows;
-      make_strip(plan, plan.x + i * s.group_in() * s.in_plane(), first, strip);
-      multiply_strip(plan, group, strip, first, std::min(plan.rows, plan.out_h - first), sums,
-                     y + image * s.out_channels * s.out_plane());
-    }
-  });
-}
-
 }  // namespace
 
 template <class T>
@@ -228,12 +249,13 @@ bool direct_suits(const Conv2dShape& s) {
 template <class T>
 void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.batch == 0) return;
-  Plan<T> plan(s, x);
-  const Workspace<T> memory(packed_size(plan));
-  pack(plan, bias, memory.data(), [&](int64_t group, int64_t first, int64_t channels, T* to) {
-    transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to, kPanel<T>);
-  });
-  run(plan, y);
+  run(
+      Plan<T>(s, x), bias,
+      [&](int64_t group, int64_t first, int64_t channels, T* to) {
+        transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to,
+                  kPanel<T>);
+      },
+      y);
 }
 
 template <class T>
@@ -247,18 +269,17 @@ template <class T>
 void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   if (s.batch == 0) return;
   const Conv2dShape turned = s.turned();
-  Plan<T> plan(turned, dy);
   const int64_t taps = s.kernel_size();
   const T* w_end = w + s.out_channels * s.depth();
-  const Workspace<T> memory(packed_size(plan));
-  pack(plan, static_cast<const T*>(nullptr), memory.data(),
-       [&](int64_t group, int64_t first, int64_t channels, T* to) {
-         for (int64_t o = 0; o < s.group_out(); ++o) {
-           const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
-           rotate_taps(channels, taps, from, w_end, to + o * taps * kPanel<T>);
-         }
-       });
-  run(plan, dx);
+  run(
+      Plan<T>(turned, dy), static_cast<const T*>(nullptr),
+      [&](int64_t group, int64_t first, int64_t channels, T* to) {
+        for (int64_t o = 0; o < s.group_out(); ++o) {
+          const T* from = w + ((group * s.group_out() + o) * s.group_in() + first) * taps;
+          rotate_taps(channels, taps, from, w_end, to + o * taps * kPanel<T>);
+        }
+      },
+      dx);
 }
 
 #define TANDEM_INSTANTIATE(T)                                                            \
