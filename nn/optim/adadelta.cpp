@@ -40,10 +40,11 @@ std::vector<Field> AdadeltaParamState::fields() {
 }
 
 Tensor Adadelta::step(LossClosure closure) {
-  return composed_step<AdadeltaOptions>("Adadelta::step", name(), param_groups_, closure,
-                                        [&](const Tensor& p, const AdadeltaOptions& options) {
-                                          update(p, options, state_of<AdadeltaParamState>(p));
-                                        });
+  return composed_step<AdadeltaOptions>(
+      "Adadelta::step", name(), param_groups_, closure,
+      [&](const Tensor& p, const Tensor& owner, const AdadeltaOptions& options) {
+        update(p, options, state_of<AdadeltaParamState>(owner));
+      });
 }
 
 }  // namespace tandem::optim

@@ -43,7 +43,8 @@ Tensor Adagrad::step(LossClosure closure) {
           ++state.step();
           const bool fresh = !state.sum().defined();
           ensure_state(state.sum(), p);
-          if (fresh) fill_raw(state.sum(), o.initial_accumulator_value());
+          if (fresh)
+            fill_raw(p.is_complex() ? parts_raw(state.sum()) : state.sum(), o.initial_accumulator_value());
           lists.first.push_back(state.sum());
         },
         [&](const UpdateLists& lists) {

@@ -44,10 +44,11 @@ std::vector<Field> AdamaxParamState::fields() {
 }
 
 Tensor Adamax::step(LossClosure closure) {
-  return composed_step<AdamaxOptions>("Adamax::step", name(), param_groups_, closure,
-                                      [&](const Tensor& p, const AdamaxOptions& options) {
-                                        update(p, options, state_of<AdamaxParamState>(p));
-                                      });
+  return composed_step<AdamaxOptions>(
+      "Adamax::step", name(), param_groups_, closure,
+      [&](const Tensor& p, const Tensor& owner, const AdamaxOptions& options) {
+        update(p, options, state_of<AdamaxParamState>(owner));
+      });
 }
 
 }  // namespace tandem::optim

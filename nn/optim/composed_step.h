@@ -28,7 +28,16 @@ void update_averages(State& state, const Tensor& gradient, double beta1, double 
   state.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
 }
 
-/// A step: calls update(parameter, options) for each parameter with a gradient. Returns the closure's loss.
+/// A complex parameter as the real parts of it and of its gradient, any other as itself.
+inline Tensor as_parts(const Tensor& p) {
+  if (!p.is_complex()) return p;
+  Tensor parts = view_as_real(p.detach());
+  parts.mutable_grad() = view_as_real(p.grad().detach());
+  return parts;
+}
+
+/// A step: calls update(p, owner, options) for each parameter `owner` with a gradient, p being the same or, as in PyTorch,
+/// the parts of a complex one. Returns the closure's loss.
 template <class Options, class Update>
 Tensor composed_step(const char* span, const char* optimizer, std::vector<OptimizerParamGroup>& groups,
                      const LossClosure& closure, const Update& update) {
@@ -38,7 +47,7 @@ Tensor composed_step(const char* span, const char* optimizer, std::vector<Optimi
   for (auto& group : groups) {
     const auto& options = static_cast<const Options&>(group.options());
     for (const Tensor& p : group.params())
-      if (has_gradient(optimizer, p)) update(p, options);
+      if (has_gradient(optimizer, p)) update(as_parts(p), p, options);
   }
   return loss;
 }

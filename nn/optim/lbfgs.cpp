@@ -106,16 +106,23 @@ LBFGS::LBFGS(const std::vector<OptimizerParamGroup>& groups, LBFGSOptions defaul
   static_cast<LBFGSOptions&>(*defaults_).max_eval(*options.max_eval());
 }
 
+namespace {
+// What is optimized of a complex parameter, as in PyTorch: its parts.
+Tensor parts_of(const Tensor& t) { return t.is_complex() ? view_as_real(t.detach()) : t; }
+}  // namespace
+
 Tensor LBFGS::flat_gradient() const {
-  std::vector<Tensor> parts;
+  std::vector<Tensor> all;
   for (const Tensor& p : own())
-    parts.push_back(p.grad().defined() ? p.grad().detach().reshape({-1}) : zeros({p.numel()}, p.options()));
-  return cat(parts, 0);
+    all.push_back(
+        parts_of(p.grad().defined() ? p.grad().detach() : zeros(p.sizes(), p.options())).reshape({-1}));
+  return cat(all, 0);
 }
 
 void LBFGS::move(double length, const Tensor& direction) const {
   int64_t at = 0;
-  for (Tensor p : own()) {
+  for (const Tensor& whole : own()) {
+    Tensor p = parts_of(whole);
     p.add_(direction.narrow(0, at, p.numel()).view(p.sizes()), length);
     at += p.numel();
   }
@@ -250,7 +257,7 @@ Tensor LBFGS::step(LossClosure closure) {
   ++state.func_evals();
   Tensor gradient = flat_gradient();
   if (largest(gradient) <= options.tolerance_grad()) return loss;
-  match(state, gradient, numel);
+  match(state, gradient, gradient.numel());
   Run{*this, closure, options, state, number(loss), std::move(gradient)}.iterate();
   return loss;
 }

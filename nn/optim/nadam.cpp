@@ -53,8 +53,8 @@ std::vector<Field> NAdamParamState::fields() {
 
 Tensor NAdam::step(LossClosure closure) {
   return composed_step<NAdamOptions>("NAdam::step", name(), param_groups_, closure,
-                                     [&](const Tensor& p, const NAdamOptions& options) {
-                                       update(p, options, state_of<NAdamParamState>(p));
+                                     [&](const Tensor& p, const Tensor& owner, const NAdamOptions& options) {
+                                       update(p, options, state_of<NAdamParamState>(owner));
                                      });
 }
 

@@ -101,7 +101,9 @@ void Optimizer::step_with(const FlatGradients& gradients) {
     check(other.defined() && other.is_contiguous() && other.sizes() == own.sizes() &&
               other.dtype() == own.dtype() && other.device() == own.device(),
           name(), ".step_with: flat gradients differ in size, dtype or device\n  ", own, "\n  ", other);
-  const std::size_t count = gradients.others.size(), most = sums_gradients() ? Gradients::kMostOthers : 0;
+  // Steps see complex gradients as real ones of twice the size.
+  const bool sums = sums_gradients() && !own.is_complex();
+  const std::size_t count = gradients.others.size(), most = sums ? Gradients::kMostOthers : 0;
   const auto rest = gradients.others.begin() + static_cast<std::ptrdiff_t>(count - std::min(count, most));
   NoGradGuard no_grad;
   for (auto other = gradients.others.begin(); other != rest; ++other) own.add_(*other);

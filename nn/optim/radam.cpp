@@ -54,8 +54,8 @@ std::vector<Field> RAdamParamState::fields() {
 
 Tensor RAdam::step(LossClosure closure) {
   return composed_step<RAdamOptions>("RAdam::step", name(), param_groups_, closure,
-                                     [&](const Tensor& p, const RAdamOptions& options) {
-                                       update(p, options, state_of<RAdamParamState>(p));
+                                     [&](const Tensor& p, const Tensor& owner, const RAdamOptions& options) {
+                                       update(p, options, state_of<RAdamParamState>(owner));
                                      });
 }
 

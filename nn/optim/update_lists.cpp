@@ -30,6 +30,8 @@ bool has_gradient(const char* optimizer, const Tensor& p) {
 void ensure_state(Tensor& state, const Tensor& p) {
   if (!state.defined())
     state = zeros(p.sizes(), p.options());
+  else if (state.is_complex() && !p.is_complex())
+    state = parts_raw(state.contiguous()).to(p.device(), p.dtype());
   else if (state.device() != p.device() || state.dtype() != p.dtype())
     state = state.to(p.device(), p.dtype());
 }
@@ -40,12 +42,17 @@ void add(UpdateLists& lists, const Tensor& p) {
   lists.grads.push_back(grad.is_contiguous() ? grad : grad.detach().contiguous());
 }
 
+void view_last_as_real(UpdateLists& lists) {
+  for (auto* list : {&lists.params, &lists.grads, &lists.first, &lists.second, &lists.third})
+    if (!list->empty() && list->back().is_complex()) list->back() = parts_raw(list->back());
+}
+
 void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t count, const char* optimizer) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& p = originals[i];
     if (!p.defined() || !p.grad().defined()) continue;
-    if (!p.is_contiguous()) copy_raw(p, lists.params[at]);
+    if (!p.is_contiguous()) copy_raw(p.is_complex() ? parts_raw(p) : p, lists.params[at]);
     autograd::wrote(p, optimizer);
     if (lists.flat != nullptr) autograd::wrote(p.grad(), optimizer);
     ++at;

@@ -30,10 +30,14 @@ UpdateLists& thread_lists();
 
 /// Whether `p` has a gradient to use. Throws Error when its shape, dtype or device differs from p's.
 bool has_gradient(const char* optimizer, const Tensor& p);
-/// Creates the state of p as zeros if undefined, otherwise converts it to p's device and dtype.
+/// Creates the state of p as zeros if undefined, otherwise converts it to p's device and dtype; a complex state of the
+/// parts of a parameter becomes its parts.
 void ensure_state(Tensor& state, const Tensor& p);
 /// Adds p and its gradient: the tensors themselves, or contiguous copies, which put_back writes back.
 void add(UpdateLists& lists, const Tensor& p);
+/// Replaces the last tensor of each list by its real parts if it is complex: as in PyTorch, a complex parameter is stepped
+/// as twice as many real ones.
+void view_last_as_real(UpdateLists& lists);
 /// After the kernel: copies back the parameters that were copied, and bumps the version of all.
 void put_back(const UpdateLists& lists, const Tensor* originals, std::size_t count, const char* optimizer);
 
@@ -67,6 +71,7 @@ void for_update_lists(const StepCall& call, const std::vector<Tensor>& params, c
     lists.device = p.device().type();
     add(lists, p);
     prepare(p, lists);
+    if (p.is_complex()) view_last_as_real(lists);
   }
   flush(params.size());
 }

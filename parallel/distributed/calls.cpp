@@ -205,7 +205,16 @@ void compare_splits(GroupState& group, const CallRecord& call, const std::vector
 
 // ---- reductions
 
-WorkPtr ProcessGroup::all_reduce(const Tensor& tensor, ReduceOp op, int bucket) {
+// What is summed of a complex tensor: its parts, as in PyTorch. Other tensors as they are.
+Tensor summed(const char* operation, const Tensor& tensor, ReduceOp op) {
+  if (!tensor.defined() || !tensor.is_complex()) return tensor;
+  check(op == ReduceOp::SUM || op == ReduceOp::AVG, operation, ": ", tensor.dtype(), " has no ", name(op),
+        "; use sum or avg");
+  return view_as_real(tensor.detach());
+}
+
+WorkPtr ProcessGroup::all_reduce(const Tensor& whole, ReduceOp op, int bucket) {
+  const Tensor tensor = summed("all_reduce", whole, op);
   Arguments arguments(*impl_->state, Operation::ALL_REDUCE);
   arguments.write("tensor", tensor);
   arguments.reduces(tensor, op);
@@ -220,7 +229,8 @@ WorkPtr ProcessGroup::all_reduce(const Tensor& tensor, ReduceOp op, int bucket) 
   return impl_->state->submit(arguments.call, run);
 }
 
-WorkPtr ProcessGroup::reduce(const Tensor& tensor, int root, ReduceOp op) {
+WorkPtr ProcessGroup::reduce(const Tensor& whole, int root, ReduceOp op) {
+  const Tensor tensor = summed("reduce", whole, op);
   Arguments arguments(*impl_->state, Operation::REDUCE);
   arguments.root(root);
   arguments.write("tensor", tensor);
@@ -236,7 +246,8 @@ WorkPtr ProcessGroup::reduce(const Tensor& tensor, int root, ReduceOp op) {
   return impl_->state->submit(arguments.call, run);
 }
 
-WorkPtr ProcessGroup::reduce_scatter(const Tensor& output, const Tensor& input, ReduceOp op) {
+WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, ReduceOp op) {
+  const Tensor output = summed("reduce_scatter", whole, op), input = summed("reduce_scatter", blocks, op);
   Arguments arguments(*impl_->state, Operation::REDUCE_SCATTER);
   arguments.write("output", output);
   arguments.use("input", input);

@@ -71,8 +71,8 @@ class ProcessGroup : public std::enable_shared_from_this<ProcessGroup> {
 
   /// Tensors must be contiguous and on device(), with the same shape and dtype on every rank; throws Error otherwise.
   /// `bucket` labels the call in messages (-1: none). Reductions accept every dtype that has the operation, including
-  /// integers and bool (logical or/and), except those that the backend lacks: NCCL has no int16 and bit operations only
-  /// on bool; all ranks then throw Error. On the CPU, float16 and bfloat16 are added in float32 and rounded after each
+  /// integers, bool (logical or/and) and complex numbers (sum, avg), except those that the backend lacks: NCCL has no int16
+  /// and bit operations only on bool; all ranks then throw Error. On the CPU, float16 and bfloat16 are added in float32 and rounded after each
   /// addition. The order of summation depends on the backend, the size and the number of ranks.
   WorkPtr all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, int bucket = -1);
   /// Only rank `root` receives the result; the other ranks' tensors are undefined afterwards.

@@ -112,6 +112,27 @@ TEST_CASE("all_reduce and reduce of every dtype with every operation") {
   }
 }
 
+TEST_CASE("complex tensors are summed as their parts") {
+  if (!available()) return;
+  const auto errors = run_ranks(2, [&](ProcessGroup& group) {
+    for (const ScalarType dtype : {kComplexFloat, kComplexDouble}) {
+      const Tensor x = complex(arange(6, kDouble), arange(6, kDouble).mul(-2)).to(dtype);
+      const Tensor sum = x.clone(), mean = x.mul(group.rank() + 1), one = x.clone();
+      group.all_reduce(sum)->wait();
+      CHECK(equal(sum, x * 2));
+      group.all_reduce(mean, ReduceOp::AVG)->wait();
+      CHECK(equal(mean, x * 1.5));
+      group.reduce(one, 1)->wait();
+      if (group.rank() == 1) CHECK(equal(one, x * 2));
+      const Tensor half = empty({3}, dtype);
+      group.reduce_scatter(half, x)->wait();
+      CHECK(equal(half, x.narrow(0, 3 * group.rank(), 3) * 2));
+      CHECK_THROWS_WITH_AS(group.all_reduce(sum, ReduceOp::MAX), doctest::Contains("has no max"), Error);
+    }
+  });
+  check_none(errors);
+}
+
 TEST_CASE("large sums, which Gloo cuts into segments") {
   if (!available()) return;
   const auto errors = run_ranks(3, [&](ProcessGroup& group) {

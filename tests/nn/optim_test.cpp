@@ -79,6 +79,44 @@ TEST_CASE("non-contiguous parameters, and parameters without a gradient") {
   CHECK(unused.data_ptr<float>()[0] == 1);
 }
 
+namespace {
+// A complex parameter takes the same steps as its parts do.
+template <class Optimizer, class Options>
+void expect_steps_of_parts(const Options& options) {
+  const Tensor parts = tensor({{1.0, -2.0}, {0.5, 3.0}}, kDouble).requires_grad_();
+  const Tensor z = view_as_complex(parts.detach().clone()).t().requires_grad_();
+  Optimizer of_z({z}, options), of_parts({parts}, options);
+  const auto loss = [](const Tensor& x) { return (x - 0.25).square().mul(x + 1).sum(); };
+  for (int k = 0; k < 4; ++k) {
+    const auto step = [&](Optimizer& optimizer, const auto& value) {
+      optimizer.step([&] {
+        optimizer.zero_grad();
+        Tensor out = loss(value());
+        out.backward();
+        return out;
+      });
+    };
+    step(of_parts, [&] { return parts; });
+    step(of_z, [&] { return view_as_real(z); });
+  }
+  CHECK(equal(view_as_real(z.detach()), parts.detach()));
+  CHECK_FALSE(equal(parts.detach(), tensor({{1.0, -2.0}, {0.5, 3.0}}, kDouble)));
+}
+}  // namespace
+
+TEST_CASE("complex parameters are stepped as their parts") {
+  expect_steps_of_parts<optim::SGD>(optim::SGDOptions(0.01).momentum(0.9).weight_decay(0.1));
+  expect_steps_of_parts<optim::Adam>(optim::AdamOptions(0.01).amsgrad(true));
+  expect_steps_of_parts<optim::AdamW>(optim::AdamWOptions(0.01));
+  expect_steps_of_parts<optim::RMSprop>(optim::RMSpropOptions(0.01).momentum(0.9).centered(true));
+  expect_steps_of_parts<optim::Adagrad>(optim::AdagradOptions(0.01).initial_accumulator_value(0.5));
+  expect_steps_of_parts<optim::Adadelta>(optim::AdadeltaOptions(0.1));
+  expect_steps_of_parts<optim::Adamax>(optim::AdamaxOptions(0.01));
+  expect_steps_of_parts<optim::NAdam>(optim::NAdamOptions(0.01));
+  expect_steps_of_parts<optim::RAdam>(optim::RAdamOptions(0.01));
+  expect_steps_of_parts<optim::LBFGS>(optim::LBFGSOptions(0.1).max_iter(3));
+}
+
 TEST_CASE("a step counts as a write") {
   const Tensor p = ones({2}, requires_grad());
   const Tensor loss = (p * p).sum();
