@@ -16,7 +16,9 @@ void check_bounds(const Scalar& min, const Scalar& max) {
 Tensor log_sigmoid(const Tensor& self) { return unary<ops::LogSigmoid>(self); }
 Tensor silu(const Tensor& self) { return unary<ops::Silu>(self); }
 Tensor mish(const Tensor& self) { return unary<ops::Mish>(self); }
-Tensor softsign(const Tensor& self) { return unary<ops::Softsign>(self); }
+Tensor softsign(const Tensor& self) {
+  return self.is_complex() ? self / (abs(self) + 1) : unary<ops::Softsign>(self);
+}
 Tensor hardsigmoid(const Tensor& self) { return unary<ops::Hardsigmoid>(self); }
 Tensor hardswish(const Tensor& self) { return unary<ops::Hardswish>(self); }
 Tensor gelu(const Tensor& self, std::string_view approximate) {

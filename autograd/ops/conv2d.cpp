@@ -3,6 +3,7 @@
 // the gradients of `input` are conv(dd, w) and weight(g, dd); those of `weight` are conv(x, dd) and input(g, dd).
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/complex_bilinear.h"
 
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"
@@ -153,6 +154,12 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   check_conv2d(input, weight, bias, groups);
+  if (input.is_complex()) {
+    const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
+      return conv2d(x, w, {}, stride, padding, dilation, groups);
+    });
+    return bias.defined() ? out + bias.reshape({bias.size(0), 1, 1}) : out;
+  }
   const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
   const Tensor b = bias.defined() ? bias.contiguous() : bias;
   if (input.dim() == 4) return conv2d_forward(input.contiguous(), weight.contiguous(), b, p);

@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/complex_bilinear.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -37,6 +38,12 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
   check_conv_transpose2d(input, weight, bias, groups);
+  if (input.is_complex()) {
+    const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
+      return conv_transpose2d(x, w, {}, stride, padding, output_padding, groups, dilation);
+    });
+    return bias.defined() ? out + bias.reshape({bias.size(0), 1, 1}) : out;
+  }
   const Conv2dParameters p = conv2d_parameters("conv_transpose2d", stride, padding, dilation, groups);
   std::array<int64_t, 2> extra;
   set_pair("conv_transpose2d", "output_padding", output_padding, 0, extra);

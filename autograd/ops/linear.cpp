@@ -1,4 +1,5 @@
 // linear: y = x Wᵀ + b. Gradients: dx = g W, dW = gᵀ x, db = the sum of g over all rows.
+#include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -50,6 +51,10 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   check_linear(input, weight, bias);
+  if (input.is_complex()) {
+    const Tensor out = matmul(input, weight.t());
+    return bias.defined() ? out + bias : out;
+  }
   Dims sizes(input.sizes());
   sizes.back() = weight.size(0);
   Tensor out = empty_raw(sizes, input.dtype(), input.device());

@@ -1,6 +1,8 @@
 // linspace, logspace, eye. Computed in float64 on the host, then converted and moved.
 #include <cmath>
 
+#include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/promotion.h"
 
@@ -38,13 +40,23 @@ Tensor evenly(const char* operation, const Scalar& start, const Scalar& end, int
   return deliver(host, options);
 }
 
+// Of complex numbers, the parts separately; in complex128.
+Tensor complex_linspace(const Scalar& start, const Scalar& end, int64_t steps) {
+  const Complex<double> first = start.toComplexDouble(), last = end.toComplexDouble();
+  const TensorOptions host = TensorOptions(kDouble).device(Device(kCPU, 0));
+  return complex(linspace(first.re, last.re, steps, host), linspace(first.im, last.im, steps, host));
+}
+
 }  // namespace
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  if (is_complex(options.dtype())) return deliver(complex_linspace(start, end, steps), options);
   return evenly("linspace", start, end, steps, options, [](double x) { return x; });
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
                 const TensorOptions& options) {
+  if (is_complex(options.dtype()))
+    return deliver(pow(Scalar(base), complex_linspace(start, end, steps)), options);
   return evenly("logspace", start, end, steps, options, [base](double x) { return std::pow(base, x); });
 }
 

@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -35,9 +36,14 @@ struct LogAddExpBackward final : Node {
 
 Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char* operation) {
   const ScalarType type = result_type(self, other);
-  check(is_floating_point(type), operation, ": expected floating point, got ", type);
+  check(is_floating_point(type) || (is_complex(type) && !binary), operation,
+        ": expected floating point, got ", type);
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), operation);
   const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
+  if (is_complex(type)) {
+    const Tensor first = real(a.detach()) >= real(b.detach()), larger = where(first, a, b);
+    return larger + exp(where(first, b, a) - larger).log1p();
+  }
   const Tensor x = a.detach(), y = b.detach();
   // The difference of equal infinities is NaN.
   const Tensor near = where(x == y, 0, -(x - y).abs());

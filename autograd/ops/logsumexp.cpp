@@ -1,8 +1,11 @@
 // logsumexp. Gradient: g exp(x - result).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
 
@@ -23,10 +26,18 @@ struct LogsumexpBackward final : Node {
   Reduced reduced;
 };
 
+// Relative to the largest real part, since |exp(z)| is exp of it.
+Tensor complex_logsumexp(const Tensor& z, IntArrayRef dim, bool keepdim) {
+  const Tensor largest = real(z.detach()).amax(dim, true),
+               shift = where(largest.isfinite(), largest, Scalar(0.0));
+  return exp(z - shift).sum(dim, keepdim).log() + drop_dims(shift, dim_mask(dim, z.dim()), keepdim);
+}
+
 }  // namespace
 
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   const Tensor x = as_float(self);
+  if (x.is_complex()) return complex_logsumexp(x, dim, keepdim);
   const uint32_t mask = dim_mask(dim, x.dim());
   const Dims sizes = reduced_sizes(x.sizes(), mask, true);
   Tensor max = empty_raw(sizes, x.dtype(), x.device());

@@ -1,6 +1,5 @@
 // Slices scaled down to a largest norm.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -10,7 +9,7 @@ namespace tandem {
 using namespace autograd;
 
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
-  check_floating_point("renorm", self);
+  check(is_differentiable(self.dtype()), "renorm: expected a floating point or complex tensor, got ", self);
   check(self.dim() >= 2, "renorm: expected at least 2 dimensions, got ", self);
   check(p.toDouble() > 0, "renorm: p must be positive, got ", p);
   check(maxnorm.toDouble() >= 0, "renorm: maxnorm must not be negative, got ", maxnorm);

@@ -14,11 +14,13 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor&
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
         "rms_norm: the last dimensions must be ", normalized_shape, "\n  input ", input);
-  check(input.is_floating_point(), "rms_norm: expected floating point, got ", input);
+  check(is_differentiable(input.dtype()), "rms_norm: expected a floating point or complex tensor, got ",
+        input);
   Dims dims;
   for (std::size_t d = n - k; d < n; ++d) dims.push_back(static_cast<int64_t>(d));
-  const double least = input.dtype() == kDouble ? std::numeric_limits<double>::epsilon()
-                                                : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double least = toRealValueType(input.dtype()) == kDouble
+                           ? std::numeric_limits<double>::epsilon()
+                           : static_cast<double>(std::numeric_limits<float>::epsilon());
   const Tensor scaled = input * ((input * input).mean(dims, true) + eps.value_or(least)).rsqrt();
   if (!weight.defined()) return scaled;
   check(weight.sizes() == normalized_shape, "rms_norm: weight must be ", normalized_shape, "\n  weight ",

@@ -22,7 +22,8 @@ Tensor softshrink(const Tensor& self, const Scalar& lambda) {
   return where(inside, 0, where(self > l, self - l, self + l));  // NaN stays
 }
 Tensor tanhshrink(const Tensor& self) {
-  check_floating_point("tanhshrink", self);
+  check(is_differentiable(self.dtype()), "tanhshrink: expected a floating point or complex tensor, got ",
+        self);
   return self - self.tanh();
 }
 

@@ -1,5 +1,6 @@
 // Statistics, composed of sort, gather, cumsum and reductions.
 #include "tandem/autograd/ops/statistics.h"
+#include "tandem/autograd/ops/complex.h"
 
 #include <cmath>
 #include <limits>
@@ -184,14 +185,15 @@ Tensor cov(const Tensor& self, int64_t correction) {
   const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
   const Tensor d = x - x.mean(IntArrayRef(1), true);
   const double count = std::max(static_cast<double>(x.size(1)) - static_cast<double>(correction), 0.0);
-  return (d.matmul(d.t()) / count).squeeze();
+  return (d.matmul(d.mH()) / count).squeeze();
 }
 
 Tensor corrcoef(const Tensor& self) {
   const Tensor c = cov(self);
   if (c.dim() == 0) return c / c;
-  const Tensor s = c.diagonal().sqrt();
-  return (c / s.unsqueeze(1) / s.unsqueeze(0)).clamp(Scalar(-1), Scalar(1));
+  const Tensor s = real(c.diagonal()).sqrt(), r = c / s.unsqueeze(1) / s.unsqueeze(0);
+  const auto bounded = [](const Tensor& x) { return x.clamp(Scalar(-1), Scalar(1)); };
+  return r.is_complex() ? complex(bounded(real(r)), bounded(imag(r))) : bounded(r);
 }
 
 Tensor Tensor::nansum(IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) const {

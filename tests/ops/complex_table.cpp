@@ -143,6 +143,60 @@ std::vector<OpTest> function_tests() {
   return list;
 }
 
+// Reductions and layers.
+std::vector<OpTest> other_tests() {
+  const std::vector<std::vector<InputSpec>> image = {{real({2, 4, 5, 3, 2}), real({2, 2, 3, 2, 2}),
+                                                      real({2, 2})}},
+                                            spread = {{real({4, 3, 2}, -1, 1)}};
+  return {
+      of_complex("cov", "torch.cov(z(x0))", [](const Tensors& z) { return cov(z[0]); }, {{real({3, 4, 2})}}),
+      of_complex("corrcoef", "torch.corrcoef(z(x0))", [](const Tensors& z) { return corrcoef(z[0]); },
+                 {{real({3, 4, 2})}}),
+      of_complex(
+          "logsumexp", "torch.logsumexp(z(x0), 1)", [](const Tensors& z) { return logsumexp(z[0], 1); },
+          spread),
+      of_complex("logaddexp", "torch.logaddexp(z(x0), z(x1))",
+                 [](const Tensors& z) { return logaddexp(z[0], z[1]); },
+                 {{real({3, 4, 2}, -1, 1), real({4, 2}, -1, 1)}}),
+      of_complex(
+          "softsign", "F.softsign(z(x0))", [](const Tensors& z) { return softsign(z[0]); }, kOne),
+      of_complex(
+          "tanhshrink", "F.tanhshrink(z(x0))", [](const Tensors& z) { return tanhshrink(z[0]); }, kOne),
+      of_complex("renorm", "torch.renorm(z(x0), 2, 0, 1)",
+                 [](const Tensors& z) { return renorm(z[0], 2, 0, 1); }, {{real({3, 4, 2})}}),
+      of_complex("rms_norm", "F.rms_norm(z(x0), (4,))", [](const Tensors& z) { return rms_norm(z[0], {4}); },
+                 {{real({3, 4, 2})}}),
+      of_complex("linear", "F.linear(z(x0), z(x1), z(x2))",
+                 [](const Tensors& z) { return linear(z[0], z[1], z[2]); },
+                 {{real({2, 3, 4, 2}), real({2, 4, 2}), real({2, 2})}}),
+      of_complex(
+          "conv2d", "F.conv2d(z(x0), z(x1), z(x2), (2, 1), (1, 0), 1, 2)",
+          [](const Tensors& z) {
+            return conv2d(z[0], z[1], z[2], {2, 1}, {1, 0}, {1, 1}, 2);
+          },
+          image),
+      of_complex("conv_transpose2d", "F.conv_transpose2d(z(x0), z(x1), z(x2), 2)",
+                 [](const Tensors& z) {
+                   return conv_transpose2d(z[0], z[1], z[2], {2, 2});
+                 },
+                 {{real({2, 2, 2, 2}), real({2, 2, 2, 2, 2}), real({2, 2})}}),
+      of_complex(
+          "linspace", "z(x0) * torch.linspace(1-1j, 2+3j, 5, dtype=z(x0).dtype)",
+          [](const Tensors& z) {
+            return z[0] *
+                   linspace(Complex<double>(1, -1), Complex<double>(2, 3), 5, z[0].dtype()).to(z[0].device());
+          },
+          {{real({5, 2})}}),
+      of_complex("logspace", "z(x0) * torch.logspace(1-1j, 0.5+1j, 5, 3.0, dtype=z(x0).dtype)",
+                 [](const Tensors& z) {
+                   return z[0] *
+                          logspace(Complex<double>(1, -1), Complex<double>(0.5, 1), 5, 3.0, z[0].dtype())
+                              .to(z[0].device());
+                 },
+                 {{real({5, 2})}}),
+  };
+}
+
 std::vector<OpTest> matrix_tests() {
   const std::vector<std::vector<InputSpec>> matrices = {{real({3, 4, 2}), real({4, 2, 2})}},
                                             vectors = {{real({4, 2}), real({4, 2})}},
@@ -209,7 +263,7 @@ std::vector<Operation> complex_operations() {
                                             }},
       {OPERATION(resolve_conj, T(CT))},
       {OPERATION(resolve_neg, T(CT))},
-      {OPERATION(imag, T(CT))},
+      {OPERATION(imag, T(CT)), .tests = other_tests()},
       {OPERATION(angle, T(CT)), .examples = {{"angle", "x0", {{distinct({3, 4})}}}}},
       {OPERATION(sgn, T(CT)), .examples = {{"sgn", "x0", {{distinct({3, 4})}}}}},
       {OPERATION(isreal, T(CT)), .examples = {{"isreal", "x0", {{constant({3, 4})}}, false}}},
