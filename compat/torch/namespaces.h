@@ -1208,6 +1208,30 @@ using tandem::data::transforms::TensorLambda;
 using tandem::data::transforms::TensorTransform;
 using tandem::data::transforms::Transform;
 }  // namespace torch::data::transforms
+namespace torch::fft {
+using tandem::fft::fft;
+using tandem::fft::fft2;
+using tandem::fft::fftfreq;
+using tandem::fft::fftn;
+using tandem::fft::fftshift;
+using tandem::fft::hfft;
+using tandem::fft::hfft2;
+using tandem::fft::hfftn;
+using tandem::fft::ifft;
+using tandem::fft::ifft2;
+using tandem::fft::ifftn;
+using tandem::fft::ifftshift;
+using tandem::fft::ihfft;
+using tandem::fft::ihfft2;
+using tandem::fft::ihfftn;
+using tandem::fft::irfft;
+using tandem::fft::irfft2;
+using tandem::fft::irfftn;
+using tandem::fft::rfft;
+using tandem::fft::rfft2;
+using tandem::fft::rfftfreq;
+using tandem::fft::rfftn;
+}  // namespace torch::fft
 namespace torch::indexing {
 using tandem::indexing::Ellipsis;
 using tandem::indexing::EllipsisIndexType;

@@ -98,6 +98,10 @@ using tandem::data::example::NoTarget;
 using datasets::BatchDataset;
 using datasets::Dataset;
 }  // namespace torch::data
+// torch/linalg.h, which LibTorch 2.0 has and later versions do not.
+namespace torch::linalg {
+using namespace tandem::linalg;
+}
 namespace torch::nn {
 using tandem::nn::ParameterDict;
 using tandem::nn::ParameterDictImpl;

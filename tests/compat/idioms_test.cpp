@@ -112,3 +112,13 @@ TEST_CASE("record_stream takes a stream of the tensor's device") {
   x.record_stream(torch::Stream::current(x.device()));
   CHECK_THROWS_AS(torch::Tensor().record_stream(torch::Stream::current(x.device())), c10::Error);
 }
+
+TEST_CASE("the namespaces fft and linalg, with complex tensors") {
+  const torch::Tensor x = torch::randn({4, 4}, torch::kComplexDouble).requires_grad_();
+  const torch::Tensor spectrum = torch::fft::ifft(torch::fft::fft(x));
+  CHECK(torch::allclose(spectrum, x));
+  const auto [u, s, vh] = torch::linalg::svd(x, false);
+  CHECK(torch::allclose(torch::matmul(u * s.unsqueeze(-2), vh), x));
+  torch::linalg::det(x).abs().backward();
+  CHECK(x.grad().is_complex());
+}

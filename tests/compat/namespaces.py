@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 # Namespaces that both libraries have.
-NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "indexing", "nn",
+NESTED = ["autograd", "cuda", "data", "data::datasets", "data::samplers", "data::transforms", "fft", "indexing", "nn",
           "nn::functional", "nn::init", "nn::parallel", "nn::utils", "optim", "serialize", "special"]
 # LibTorch's names that torch/torch.h does not bring.
 MORE = {"autograd": {"Gather", "Scatter"}, "nn::parallel": {"data_parallel", "parallel_apply", "replicate"}}
