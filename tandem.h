@@ -4,6 +4,7 @@
 #pragma once
 #include <cmath>  // LibTorch's headers provide it, so programs rely on it
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/dlpack.h"
 #include "tandem/autograd/engine.h"

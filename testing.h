@@ -65,6 +65,8 @@ struct OpTest {
   bool noncontiguous = true;  ///< false if fn depends on strides by contract
   double tolerance32 = 1e-5;  ///< |difference| <= tolerance (1 + |expected|)
   double tolerance64 = 1e-11;
+  /// In units of the last place of float16 and bfloat16; 0: refuses them with an Error.
+  double half_units = 8;
   std::vector<Refusal> refusals = {};
 };
 
@@ -80,7 +82,7 @@ struct Report {
 using References = std::function<Tensor(const std::string& key)>;
 
 /// Runs every mode: values and gradients against `references` (where available) in float32 and float64,
-/// float32 against float64, non-contiguous inputs, 1 thread against 3 threads bit for bit, gradcheck,
+/// float32, float16 and bfloat16 against float64, non-contiguous inputs, 1 thread against 3 threads bit for bit, gradcheck,
 /// gradgradcheck, every available device against cpu:0, and refusals.
 Report run(const OpTest& test, const References& references = {});
 

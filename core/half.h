@@ -1,4 +1,4 @@
-// float16 (IEEE 754 binary16) and bfloat16: storage and conversion only; the CPU does not compute with them.
+// float16 (IEEE 754 binary16) and bfloat16: computed in float32 and rounded to nearest even.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -117,7 +117,9 @@ void check_input(const Tensor& input, const Tensor& weight, const Tensor& bias, 
         ", ...], got ", input);
   check(input.is_floating_point(), "SyncBatchNorm: expected floating point, got ", input);
   for (const Tensor* t : {&weight, &bias})
-    check(!t->defined() || (t->dtype() == input.dtype() && t->device() == input.device()),
+    check(!t->defined() || ((t->dtype() == input.dtype() ||
+                             (t->dtype() == kFloat && isReducedFloatingType(input.dtype()))) &&
+                            t->device() == input.device()),
           "SyncBatchNorm: input and parameters differ in dtype or device\n  input     ", input,
           "\n  parameter ", *t);
 }
@@ -125,6 +127,10 @@ void check_input(const Tensor& input, const Tensor& weight, const Tensor& bias, 
 // Of a training batch; stores what it used in `of`.
 Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double eps, const Group& group,
                  Statistics& of) {
+  if (const ScalarType type = self.dtype(); isReducedFloatingType(type)) {
+    const auto wide = [](const Tensor& t) { return t.defined() ? t.to(kFloat) : t; };
+    return normalize(wide(self), wide(w), wide(b), eps, group, of).to(type);
+  }
   const Tensor input = self.contiguous(), weight = w.defined() ? w.contiguous() : w;
   const Tensor x = as_channels(input);
   of = statistics_of(x, *group);

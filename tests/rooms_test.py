@@ -25,6 +25,7 @@ OTHERS = {
         "microkernel": "register tiles of matrix products and convolutions",
         "gemm": "matrix products on raw memory, for matmul and conv2d",
         "gemv": "matrix-vector products on raw memory, for matmul",
+        "half_loops": "conversions of half types for copies and elementwise loops",
         "moments": "sums of deviations, for reductions and batch_norm",
         "scratch": "working memory of a thread",
         "kernel_sets": "chooses the set of kernels by the processor",

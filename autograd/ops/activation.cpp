@@ -1,6 +1,7 @@
 // Activation functions; values and derivatives are in core/formulas/unary_ops.h.
 #include "tandem/autograd/ops/activation.h"
 
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/unary_op.h"
 
 namespace tandem {
@@ -27,6 +28,8 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
   return approximate == "none" ? unary<ops::Gelu>(self) : unary<ops::GeluTanh>(self);
 }
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& t1) { return softplus(t1, beta, threshold); }, self);
   return unary<ops::Softplus>(self, {beta, threshold});
 }
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {

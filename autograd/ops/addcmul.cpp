@@ -1,5 +1,6 @@
 // addcmul: self + value a b; addcdiv: self + value a / b; lerp: self + weight (end - self).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/ternary_op.h"
 #include "tandem/autograd/ops/unary.h"
@@ -85,6 +86,10 @@ void store(const Tensor& self, const Tensor& out, const char* operation) {
 }  // namespace
 
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
+  if (autocast::is_on_cuda(self))
+    return autocast::promoted(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcmul(t1, t2, t3, value); },
+        self, a, b);
   const ScalarType type = addcmul_type(self, a, b, value);
   if (is_complex(type)) return self + a * b * value;
   Tensor out = ternary_raw<ops::Addcmul>(self, a, b, type, value);
@@ -96,6 +101,10 @@ Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return out;
 }
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
+  if (autocast::is_on_cuda(self))
+    return autocast::promoted(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addcdiv(t1, t2, t3, value); },
+        self, a, b);
   const ScalarType type = addcdiv_type(self, a, b);
   if (is_complex(type)) return self + a / b * value;
   Tensor out = ternary_raw<ops::Addcdiv>(self, a, b, type, value);

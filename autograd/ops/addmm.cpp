@@ -1,6 +1,7 @@
 // addmm and baddbmm: beta S + alpha A B. Gradients: beta G (summed by the engine to S's shape), alpha G Bᵀ,
 // alpha Aᵀ G.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -71,11 +72,19 @@ Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b, const S
 }  // namespace
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmm(t1, t2, t3, beta, alpha); },
+        self, a, b);
   return add_product(self, a, b, beta, alpha, check_product("addmm", 2, self, a, b, beta, alpha));
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2,
+                                         const Tensor& t3) { return baddbmm(t1, t2, t3, beta, alpha); },
+                                     self, a, b);
   return add_product(self, a, b, beta, alpha, check_product("baddbmm", 3, self, a, b, beta, alpha));
 }
 

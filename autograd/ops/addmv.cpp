@@ -1,5 +1,6 @@
 // addmv and addr: beta self + alpha product, where the product is mat vec or a bᵀ.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
 
@@ -20,9 +21,17 @@ Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& bet
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addmv(t1, t2, t3, beta, alpha); },
+        self, mat, vec);
   return weighted_sum(self, mv(mat, vec), beta, alpha, "addmv");
 }
 Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addr(t1, t2, t3, beta, alpha); },
+        self, a, b);
   return weighted_sum(self, outer(a, b), beta, alpha, "addr");
 }
 

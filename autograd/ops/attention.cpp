@@ -7,10 +7,12 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/dropout.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/other_names.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -75,7 +77,7 @@ struct AttentionBackward final : Node {
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor q = query.unpack(*this), k = key.unpack(*this), v = value.unpack(*this),
                  o = output.unpack(*this);
-    if (GradMode::is_enabled()) return composed(g[0], q, k, v, out);
+    if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
     const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()),
                  dv = empty_ordered(v, v.sizes());
     backend(q).softmax.attention_backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse, mask, scale,
@@ -86,7 +88,7 @@ struct AttentionBackward final : Node {
   }
   void composed(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v,
                 std::span<Tensor> out) const {
-    const Tensor p = weights(q, k, mask, scale, causal), gp = matmul(g, v.transpose(-2, -1));
+    const Tensor p = weights(q, k, widened(mask), scale, causal), gp = matmul(g, v.transpose(-2, -1));
     const Tensor ds = p * (gp - (p * gp).sum(IntArrayRef(-1), true)) * scale;
     if (needs(0)) out[0] = matmul(ds, k);
     if (needs(1)) out[1] = matmul(ds.transpose(-2, -1), q);
@@ -109,7 +111,7 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, co
                  double scale, bool causal) {
   const Tensor q = unit_stride(query), k = unit_stride(key), v = unit_stride(value);
   const Tensor out = empty_ordered(q, {q.size(0), q.size(1), q.size(2), v.size(3)});
-  const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, q.dtype(), q.device());
+  const Tensor lse = empty_raw({q.size(0), q.size(1), q.size(2)}, toOpMathType(q.dtype()), q.device());
   const Tensor added = mask.defined() ? mask.expand({q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
   backend(q).softmax.attention(out, lse, q, k, v, added, scale, causal);
   if (auto* node = record<AttentionBackward>(out, q, k, v)) {
@@ -142,8 +144,8 @@ Tensor four_of_mask(Tensor mask, int64_t dim) {
 bool fits_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   const auto batch = [](const Tensor& t) { return t.sizes().slice(0, t.sizes().size() - 2); };
   return q.device().is_cpu() && q.dim() <= 4 && q.numel() > 0 && k.numel() > 0 && v.numel() > 0 &&
-         (q.dtype() == kFloat || q.dtype() == kDouble) && q.dim() == k.dim() && q.dim() == v.dim() &&
-         IntArrayRef(batch(q)) == IntArrayRef(batch(k)) && IntArrayRef(batch(q)) == IntArrayRef(batch(v)) &&
+         q.dim() == k.dim() && q.dim() == v.dim() && IntArrayRef(batch(q)) == IntArrayRef(batch(k)) &&
+         IntArrayRef(batch(q)) == IntArrayRef(batch(v)) &&
          (!mask.defined() || (!mask.requires_grad() && mask.dim() <= q.dim()));
 }
 
@@ -180,6 +182,12 @@ Tensor shared_heads(const Tensor& t, const Tensor& query) {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal,
                                     optional<double> scale, bool enable_gqa) {
+  if (autocast::is_on(query))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
+          return scaled_dot_product_attention(t1, t2, t3, t4, dropout_p, is_causal, scale, enable_gqa);
+        },
+        query, key, value, attn_mask);
   check_attention(query, key, value, attn_mask, dropout_p, is_causal);
   const Tensor k = enable_gqa ? shared_heads(key, query) : key,
                v = enable_gqa ? shared_heads(value, query) : value;
@@ -191,7 +199,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         blockwise(four(query), four(k), four(v), four_of_mask(mask, query.dim()), factor, is_causal);
     return query.dim() == 4 ? out : query.dim() == 3 ? out.squeeze(1) : out.squeeze(0).squeeze(0);
   }
-  return matmul(dropout(weights(query, k, mask, factor, is_causal), dropout_p, true), v);
+  const Tensor p = weights(widened(query), widened(k), widened(mask), factor, is_causal);
+  return matmul(dropout(p, dropout_p, true), widened(v)).to(query.dtype());
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/unary.h"
@@ -29,9 +30,9 @@ struct BatchNormBackward final : Node {
   const char* name() const override { return "BatchNormBackward"; }
   void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
     const Tensor g = grads[0].contiguous(), x = input.unpack(*this), w = weight.unpack(*this);
-    if (GradMode::is_enabled()) return differentiable(g, x, w, out);
+    if (GradMode::is_enabled()) return differentiable(widened(g), widened(x), widened(w), out);
     const auto wanted = [&](std::size_t j, IntArrayRef sizes) {
-      return needs(j) ? empty_raw(sizes, x.dtype(), x.device()) : Tensor();
+      return needs(j) ? empty_raw(sizes, j == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     out[0] = wanted(0, x.sizes());
     out[1] = wanted(1, {x.size(1)});
@@ -52,8 +53,9 @@ struct BatchNormBackward final : Node {
     Dims dims{0}, row(x.sizes().size(), 1);
     for (int64_t d = 2; d < x.dim(); ++d) dims.push_back(d);
     row[1] = x.size(1);
-    const Tensor center = of_batch ? x.mean(dims, true) : mean.unpack(*this).view(row), far = x - center,
-                 var = of_batch ? biased_var(x, center, dims) : variance.unpack(*this).view(row),
+    const Tensor center = of_batch ? x.mean(dims, true) : widened(mean.unpack(*this)).view(row),
+                 far = x - center,
+                 var = of_batch ? biased_var(x, center, dims) : widened(variance.unpack(*this)).view(row),
                  inverse = (var + eps).rsqrt(), h = far * inverse;
     if (needs(1)) out[1] = (g * h).sum(dims);
     if (needs(2)) out[2] = g.sum(dims);
@@ -77,7 +79,7 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
     if (!t.defined()) return;
     check(t.dim() == 1 && t.size(0) == input.size(1), "batch_norm: ", what, " must be [", input.size(1),
           "]\n  input  ", input, "\n  ", what, " ", t);
-    check_alike("batch_norm", "input", input, what, t);
+    check_parameter("batch_norm", input, what, t);
   };
   fits("weight", weight);
   fits("bias", bias);
@@ -104,8 +106,8 @@ Tensor normalize_channels(const Tensor& self, const Tensor& weight, const Tensor
   const Tensor x = as_channels(input);
   Tensor mean, variance;
   if (of_batch) {
-    mean = empty_raw({x.size(1)}, x.dtype(), x.device());
-    variance = empty_raw({x.size(1)}, x.dtype(), x.device());
+    mean = empty_raw({x.size(1)}, toOpMathType(x.dtype()), x.device());
+    variance = empty_raw(mean.sizes(), mean.dtype(), x.device());
     backend(x).batch_norm.batch_statistics(mean, variance, x);
   } else {
     // Copies, because a later training step may overwrite the running statistics before backward.

@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/binary_op.h"
 
 #include "tandem/autograd/ops/complex_unary.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/binary.h"
 
@@ -26,6 +27,9 @@ void add_parts(const Tensor& out, const Operand& a, const Operand& b, const Scal
   binary.get<ops::Mul>()(product, tensor_of(b, out), factor, 0);
   binary.get<ops::Add>()(parts_raw(out), parts_of(a, out), parts_raw(product), 1);
 }
+Operand rounded(const Operand& operand, ScalarType half) {
+  return operand.tensor != nullptr ? operand : Operand(rounded_number(operand.scalar, half));
+}
 }  // namespace
 
 void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Operand& b,
@@ -34,6 +38,11 @@ void run_binary(std::size_t op, const Tensor& out, const Operand& a, const Opera
     return add_parts(out, a, b, parameter);
   if (is_complex(out.dtype()) && op == index_of<ops::Pow, ops::BinaryOps>) [[unlikely]]
     return copy_raw(out, complex_pow(tensor_of(a, out), tensor_of(b, out)));
+  // As in PyTorch, numbers take part unrounded only in products and quotients.
+  if (isReducedFloatingType(out.dtype()) && op != index_of<ops::Mul, ops::BinaryOps> &&
+      op != index_of<ops::Div, ops::BinaryOps>) [[unlikely]]
+    return backend(out).binary.value[op](out, rounded(a, out.dtype()), rounded(b, out.dtype()),
+                                         rounded_number(parameter, out.dtype()));
   backend(out).binary.value[op](out, a, b, parameter);
 }
 

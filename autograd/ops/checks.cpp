@@ -11,6 +11,11 @@ void check_alike(const char* operation, const char* first_name, const Tensor& fi
         second_name, " ", second, "\n  move one with .to(device)");
 }
 
+void check_parameter(const char* operation, const Tensor& input, const char* name, const Tensor& parameter) {
+  const bool wider = isReducedFloatingType(input.dtype()) && parameter.dtype() == kFloat;
+  if (!wider || input.device() != parameter.device()) check_alike(operation, "input", input, name, parameter);
+}
+
 void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,
               std::array<int64_t, 2>& pair) {
   check(value.size() == 1 || value.size() == 2, operation, ": ", what, " takes one or two numbers, got ",

@@ -9,6 +9,8 @@ namespace tandem::autograd {
 /// Throws Error naming both tensors unless dtypes and devices are equal.
 void check_alike(const char* operation, const char* first_name, const Tensor& first, const char* second_name,
                  const Tensor& second);
+/// The same for a parameter of a normalisation, which may also be float32 for an input of a half type.
+void check_parameter(const char* operation, const Tensor& input, const char* name, const Tensor& parameter);
 /// Sets `pair` from `value`: one number for both, or two with the height first. Throws Error unless value has one or
 /// two numbers, each from `least` to INT32_MAX.
 void set_pair(const char* operation, const char* what, IntArrayRef value, int64_t least,

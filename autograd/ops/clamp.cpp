@@ -40,7 +40,7 @@ struct ClampTensorsBackward final : Node {
 Parameters bounds(const optional<Scalar>& min, const optional<Scalar>& max, ScalarType type) {
   check(min.has_value() || max.has_value(), "clamp: at least one of min and max must be given");
   Parameters p;
-  dispatch(type, NumericTypes{}, "clamp", [&]<class T>(Type<T>) {
+  dispatch(toOpMathType(type), NumericTypes{}, "clamp", [&]<class T>(Type<T>) {
     using Limits = std::numeric_limits<T>;
     p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
     p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());

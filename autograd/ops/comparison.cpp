@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/comparison.h"
 
 #include "tandem/autograd/ops/binary_op.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/comparison.h"
 
@@ -54,7 +55,7 @@ Tensor compare(const Tensor& a, const Scalar& b) {
     return compare_complex<Op>(x.tensor(), number);
   }
   Tensor out = empty_raw(a.sizes(), kBool, a.device());
-  backend(a).comparison.value.get<Op>()(out, x, b);
+  backend(a).comparison.value.get<Op>()(out, x, rounded_number(b, type));
   return out;
 }
 

@@ -2,6 +2,7 @@
 // y = conv(x, w), dx = input(g, w), dw = weight(g, x), where g has the shape of y. With the incoming gradient dd,
 // the gradients of `input` are conv(dd, w) and weight(g, dd); those of `weight` are conv(x, dd) and input(g, dd).
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex_bilinear.h"
 
@@ -153,6 +154,12 @@ Tensor conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, In
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv2d(t1, t2, t3, stride, padding, dilation, groups);
+        },
+        input, weight, bias);
   check_conv2d(input, weight, bias, groups);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
@@ -170,6 +177,12 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv1d(t1, t2, t3, stride, padding, dilation, groups);
+        },
+        input, weight, bias);
   check((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
         "conv1d: expected input [N, C, L] or [C, L] and weight [O, C / groups, length]\n  input  ", input,
         "\n  weight ", weight);

@@ -6,9 +6,11 @@
 #include <array>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/triple.h"
 #include "tandem/autograd/ops/view.h"
@@ -129,6 +131,16 @@ int64_t single(const char* what, IntArrayRef value) {
 
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv3d(t1, t2, t3, stride, padding, dilation, groups);
+        },
+        input, weight, bias);
+  if (const auto half = autograd::half_result(input, weight, bias))
+    return conv3d(autograd::widened(input), autograd::widened(weight), autograd::widened(bias), stride,
+                  padding, dilation, groups)
+        .to(*half);
   check_arguments("conv3d", input, weight, bias, groups, false);
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
   return input.dim() == 5 ? convolve(input, weight, bias, p)
@@ -138,6 +150,16 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
 Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv_transpose3d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
+        },
+        input, weight, bias);
+  if (const auto half = autograd::half_result(input, weight, bias))
+    return conv_transpose3d(autograd::widened(input), autograd::widened(weight), autograd::widened(bias),
+                            stride, padding, output_padding, groups, dilation)
+        .to(*half);
   check_arguments("conv_transpose3d", input, weight, bias, groups, true);
   const Parameters p = parameters("conv_transpose3d", stride, padding, dilation, groups);
   const Triple extra = triple("conv_transpose3d", "output_padding", output_padding, 0);
@@ -148,6 +170,12 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv_transpose1d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
+        },
+        input, weight, bias);
   check((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
         "conv_transpose1d: expected input [N, C, L] or [C, L] and weight [C, O / groups, length]\n  input  ",
         input, "\n  weight ", weight);
@@ -161,6 +189,12 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return convolution(t1, t2, t3, stride, padding, dilation, transposed, output_padding, groups);
+        },
+        input, weight, bias);
   const int64_t rank = weight.dim() - 2;
   check(rank >= 1 && rank <= 3, "convolution: expected a weight with 3, 4 or 5 dimensions, got ", weight);
   if (!transposed)

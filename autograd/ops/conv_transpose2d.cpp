@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex_bilinear.h"
 #include "tandem/autograd/ops/conv2d.h"
@@ -37,6 +38,12 @@ void check_conv_transpose2d(const Tensor& input, const Tensor& weight, const Ten
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv_transpose2d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
+        },
+        input, weight, bias);
   check_conv_transpose2d(input, weight, bias, groups);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops/inplace_of.h"
@@ -56,6 +57,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
 Tensor diagflat(const Tensor& self, int64_t offset) { return diag(self.reshape({-1}), offset); }
 
 Tensor trace(const Tensor& self) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& t1) { return trace(t1); }, self);
   check(self.dim() == 2, "trace: expected a matrix, got ", self);
   return self.diagonal().sum();
 }

@@ -2,12 +2,14 @@
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
 using namespace autograd;
 
 Tensor glu(const Tensor& self, int64_t dim) {
+  if (const auto half = autograd::half_result(self)) return glu(autograd::widened(self), dim).to(*half);
   check_floating_point("glu", self);
   check(self.dim() > 0, "glu: expected at least one dimension, got ", self);
   dim = wrap_dim(dim, self.dim());

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
@@ -124,6 +126,16 @@ void check_arguments(const char* operation, const Tensor& input, const Tensor& g
 
 Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank,
               int64_t interpolation, int64_t padding, bool align_corners) {
+  if (autocast::is_on(input))
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2) {
+          return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
+        },
+        input, grid);
+  if (const auto half = autograd::half_result(input, grid))
+    return sample(operation, autograd::widened(input), autograd::widened(grid), rank, interpolation, padding,
+                  align_corners)
+        .to(*half);
   check_arguments(operation, input, grid, rank, interpolation, padding);
   Dims sizes(grid.sizes());
   sizes.pop_back();
@@ -169,6 +181,8 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners) {
+  if (const auto half = autograd::half_result(theta))
+    return affine_grid_generator(autograd::widened(theta), size, align_corners).to(*half);
   check(size.size() == 4 || size.size() == 5,
         "affine_grid_generator: expected [N, C, H, W] or [N, C, D, H, W], got ", size);
   const auto rank = static_cast<int64_t>(size.size()) - 2;

@@ -93,6 +93,11 @@ Tensor as_rows(const Tensor& values, const Layout& layout, const char* operation
 
 void write(const Tensor& out, const AdvancedIndex& at, const Tensor& given, bool accumulate) {
   NoGradGuard no_grad;
+  if (accumulate && isReducedFloatingType(out.dtype())) {  // summed in float32, rounded once
+    const Tensor sum = out.detach().to(kFloat);
+    write(sum, at, given.to(kFloat), true);
+    return copy_raw(out, sum);
+  }
   const Layout layout = layout_of(out, at);
   Tensor values = given.detach();
   if (values.storage() == out.storage()) values = values.clone();

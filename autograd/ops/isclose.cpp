@@ -53,9 +53,11 @@ Tensor nan_to_num(const Tensor& self, optional<double> nan, optional<double> pos
   if (self.is_complex())
     return on_parts(self, [&](const Tensor& parts) { return nan_to_num(parts, nan, posinf, neginf); });
   if (!self.is_floating_point()) return self.clone();
-  double largest = 0;
-  dispatch(self.dtype(), FloatTypes{}, "nan_to_num",
-           [&]<class T>(Type<T>) { largest = static_cast<double>(std::numeric_limits<T>::max()); });
+  const ScalarType type = self.dtype();
+  const double largest = type == kHalf       ? 65504
+                         : type == kBFloat16 ? 0x1.fep127
+                         : type == kFloat    ? std::numeric_limits<float>::max()
+                                             : std::numeric_limits<double>::max();
   const Tensor a = where(isnan(self), nan.value_or(0), self);
   const Tensor b = where(a == kInfinity, posinf.value_or(largest), a);
   return where(b == -kInfinity, neginf.value_or(-largest), b);

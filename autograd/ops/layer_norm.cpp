@@ -1,7 +1,9 @@
 // layer_norm and group_norm, composed of differentiable operations; layer_norm on the CPU in one pass. Its gradients, with
 // h the normalised input, s the factor and u = g weight: dx = s (u - mean(u) - h mean(u h)), dweight = Σ g h, dbias = Σ g.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/sum_to.h"
@@ -33,9 +35,10 @@ struct LayerNormBackward final : autograd::Node {
   const char* name() const override { return "LayerNormBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor x = input.unpack(*this), w = weight.defined() ? weight.unpack(*this) : Tensor();
-    if (GradMode::is_enabled()) return composed(g[0], x, w, out);
+    if (GradMode::is_enabled())
+      return composed(autograd::widened(g[0]), autograd::widened(x), autograd::widened(w), out);
     const auto gradient = [&](std::size_t i, const Dims& sizes) {
-      return needs(i) ? empty_raw(sizes, x.dtype(), x.device()) : Tensor();
+      return needs(i) ? empty_raw(sizes, i == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     const Tensor dx = gradient(0, rows), dw = gradient(1, {rows[1]}), db = gradient(2, {rows[1]});
     backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics,
@@ -64,16 +67,14 @@ struct LayerNormBackward final : autograd::Node {
   double eps = 0;
 };
 
-bool has_kernel(const Tensor& x) {
-  return x.device().is_cpu() && (x.dtype() == kFloat || x.dtype() == kDouble) && x.numel() > 0;
-}
+bool has_kernel(const Tensor& x) { return x.device().is_cpu() && x.is_floating_point() && x.numel() > 0; }
 
 Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, const Tensor& weight,
                        const Tensor& bias, double eps) {
   const int64_t n = checked_numel(shape);
   const Dims rows{x.numel() / n, n};
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
-  const Tensor statistics = empty_raw({rows[0], 3}, x.dtype(), x.device());
+  const Tensor statistics = empty_raw({rows[0], 3}, toOpMathType(x.dtype()), x.device());
   {
     NoGradGuard no_grad;
     const auto packed = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
@@ -96,6 +97,12 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  if (autocast::is_on_cuda(input))
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return layer_norm(t1, normalized_shape, t2, t3, eps);
+        },
+        input, weight, bias);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
         "layer_norm: the last dimensions must be ", normalized_shape, "\n  input ", input);
@@ -105,16 +112,28 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     if (!t.defined()) return;
     check(t.sizes() == normalized_shape, "layer_norm: ", what, " must be ", normalized_shape, "\n  ", what,
           " ", t);
-    autograd::check_alike("layer_norm", "input", input, what, t);
+    autograd::check_parameter("layer_norm", input, what, t);
   };
   fits("weight", weight);
   fits("bias", bias);
   if (has_kernel(input)) return layer_norm_rows(input, normalized_shape, dims, weight, bias, eps);
+  if (const auto half = autograd::half_result(input))
+    return layer_norm(autograd::widened(input), normalized_shape, autograd::widened(weight),
+                      autograd::widened(bias), eps)
+        .to(*half);
   return affine(normalized(input, dims, eps), weight, bias);
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  if (autocast::is_on_cuda(input))
+    return autocast::full_precision([&](const Tensor& t1, const Tensor& t2,
+                                        const Tensor& t3) { return group_norm(t1, num_groups, t2, t3, eps); },
+                                    input, weight, bias);
+  if (const auto half = autograd::half_result(input))
+    return group_norm(autograd::widened(input), num_groups, autograd::widened(weight),
+                      autograd::widened(bias), eps)
+        .to(*half);
   check(input.dim() >= 2, "group_norm: expected input [N, C, ...], got ", input);
   const int64_t channels = input.size(1);
   check(num_groups >= 1 && channels % num_groups == 0, "group_norm: ", num_groups,
@@ -125,7 +144,7 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
     if (!t.defined()) return t;
     check(t.dim() == 1 && t.size(0) == channels, "group_norm: ", what, " must be [", channels, "]\n  ", what,
           " ", t);
-    autograd::check_alike("group_norm", "input", input, what, t);
+    autograd::check_parameter("group_norm", input, what, t);
     return t.reshape(row);
   };
   const Tensor w = per_channel("weight", weight), b = per_channel("bias", bias);

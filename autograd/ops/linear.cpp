@@ -1,5 +1,6 @@
 // linear: y = x Wᵀ + b. Gradients: dx = g W, dW = gᵀ x, db = the sum of g over all rows.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -50,6 +51,10 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
 }  // namespace
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return linear(t1, t2, t3); }, input,
+        weight, bias);
   check_linear(input, weight, bias);
   if (input.is_complex()) {
     const Tensor out = matmul(input, weight.t());

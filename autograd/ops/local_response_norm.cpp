@@ -1,5 +1,6 @@
 // local_response_norm.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/reduce.h"
@@ -8,6 +9,8 @@
 namespace tandem {
 
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
+  if (const auto half = autograd::half_result(input))
+    return local_response_norm(autograd::widened(input), size, alpha, beta, k).to(*half);
   check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
   check(size > 0, "local_response_norm: size must be positive, got ", size);
   Dims pad(static_cast<std::size_t>(2 * (input.dim() - 1)), 0);

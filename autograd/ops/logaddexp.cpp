@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -35,6 +36,8 @@ struct LogAddExpBackward final : Node {
 };
 
 Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char* operation) {
+  if (const auto half = autograd::half_result(self, other))
+    return log_sum(autograd::widened(self), autograd::widened(other), binary, operation).to(*half);
   const ScalarType type = result_type(self, other);
   check(is_floating_point(type) || (is_complex(type) && !binary), operation,
         ": expected floating point, got ", type);

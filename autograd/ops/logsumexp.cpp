@@ -1,6 +1,8 @@
 // logsumexp. Gradient: g exp(x - result).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/reduce_op.h"
@@ -36,6 +38,10 @@ Tensor complex_logsumexp(const Tensor& z, IntArrayRef dim, bool keepdim) {
 }  // namespace
 
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self);
+  if (const auto half = autograd::half_result(self))
+    return logsumexp(autograd::widened(self), dim, keepdim).to(*half);
   const Tensor x = as_float(self);
   if (x.is_complex()) return complex_logsumexp(x, dim, keepdim);
   const uint32_t mask = dim_mask(dim, x.dim());

@@ -1,6 +1,7 @@
 // matmul, mv, dot, outer: reshaped to mm or bmm. A batch on the left of a single matrix is folded into rows;
 // a broadcast batch is an expanded view, so a single matrix serves the whole batch without a copy.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -42,6 +43,9 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return matmul(t1, t2); }, self,
+                                     other);
   const int64_t n = self.dim(), m = other.dim();
   check(n > 0 && m > 0, "matmul: both operands must have at least one dimension\n  self  ", self,
         "\n  other ", other);
@@ -63,6 +67,9 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); }, self,
+                                     vec);
   check(self.dim() == 2 && vec.dim() == 1, "mv: expected a matrix and a vector\n  self ", self, "\n  vec  ",
         vec);
   check(self.size(1) == vec.size(0), "mv: inner sizes differ: ", self.size(1), " and ", vec.size(0),
@@ -72,6 +79,8 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::promoted([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self, other);
   check(self.dim() == 1 && other.dim() == 1, "dot: expected two vectors\n  self  ", self, "\n  other ",
         other);
   check(self.size(0) == other.size(0), "dot: sizes differ: ", self.size(0), " and ", other.size(0),

@@ -1,4 +1,5 @@
 // mm and bmm: C = A B. Gradients: dA = G Bᴴ, dB = Aᴴ G, batch by batch.
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -69,6 +70,9 @@ Tensor product(const Tensor& self, const Tensor& other, IntArrayRef sizes) {
 }  // namespace
 
 Tensor mm(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return mm(t1, t2); }, self,
+                                     other);
   check(self.dim() == 2 && other.dim() == 2, "mm: expected two matrices\n  self  ", self, "\n  other ",
         other);
   check(self.size(1) == other.size(0), "mm: inner sizes differ: ", self.size(1), " and ", other.size(0),
@@ -78,6 +82,9 @@ Tensor mm(const Tensor& self, const Tensor& other) {
 }
 
 Tensor bmm(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on(self))
+    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return bmm(t1, t2); }, self,
+                                     other);
   check(self.dim() == 3 && other.dim() == 3, "bmm: expected two batches of matrices\n  self  ", self,
         "\n  other ", other);
   check(self.size(0) == other.size(0), "bmm: batch sizes differ: ", self.size(0), " and ", other.size(0),

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/where.h"
@@ -56,6 +58,10 @@ struct NormBackward final : Node {
 
 Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool keepdim,
             optional<ScalarType> dtype) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& t1) { return norm(t1, p, dim, keepdim, dtype); }, self);
+  if (const auto half = autograd::half_result(self); half && !dtype)
+    return norm(autograd::widened(self), p, dim, keepdim, dtype).to(*half);
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   if (x.is_complex()) return tandem::norm(x.abs(), p, dim, keepdim);
   check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");

@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex_unary.h"
 #include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend/backend.h"
@@ -81,7 +82,7 @@ void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
   else if (exponent.equal(1))
     copy_raw(out, x);
   else
-    kernels.binary.value.get<ops::Pow>()(out, x, exponent, 0);
+    kernels.binary.value.get<ops::Pow>()(out, x, autograd::rounded_number(exponent, x.dtype()), 0);
 }
 
 }  // namespace

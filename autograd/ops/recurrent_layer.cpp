@@ -5,6 +5,7 @@
 // Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and what
 // a row contains after its last step is its final state.
 #include "tandem/autograd/ops/recurrent_layer.h"
+#include "tandem/autograd/ops/half.h"
 
 #include <algorithm>
 
@@ -292,6 +293,15 @@ RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const 
                                const Steps& steps, bool reverse, const Tensor& h, const Tensor& c,
                                const RecurrentWeights& w) {
   check_layer(operation, kind, input, h, c, w);
+  if (const auto half = half_result(input)) {
+    const RecurrentWeights wide{widened(w.w_ih), widened(w.w_hh), widened(w.b_ih), widened(w.b_hh),
+                                widened(w.w_hr)};
+    RecurrentState s =
+        recurrent_layer(operation, kind, widened(input), steps, reverse, widened(h), widened(c), wide);
+    for (Tensor* t : {&s.out, &s.h, &s.c})
+      if (t->defined()) *t = t->to(*half);
+    return s;
+  }
   const bool computed = input.dtype() == kFloat || input.dtype() == kDouble;
   const bool fused = computed && !w.w_hr.defined() && input.size(0) > 0 && h.numel() > 0;
   return (fused ? fused_layer : composed_layer)(kind, input, steps, reverse, h, c, w);

@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
@@ -11,6 +12,8 @@ namespace tandem {
 
 Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight,
                 optional<double> eps) {
+  if (const auto half = autograd::half_result(input))
+    return rms_norm(autograd::widened(input), normalized_shape, autograd::widened(weight), eps).to(*half);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
         "rms_norm: the last dimensions must be ", normalized_shape, "\n  input ", input);
@@ -25,7 +28,7 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor&
   if (!weight.defined()) return scaled;
   check(weight.sizes() == normalized_shape, "rms_norm: weight must be ", normalized_shape, "\n  weight ",
         weight);
-  autograd::check_alike("rms_norm", "input", input, "weight", weight);
+  autograd::check_parameter("rms_norm", input, "weight", weight);
   return scaled * weight;
 }
 

@@ -5,6 +5,8 @@
 // prod: g times the product of all other elements. y = linear_recurrence(a, b):
 //   db = L, da_k = L_k y_(k-1), L_k = g_k + a_(k+1) L_(k+1).
 #include "tandem/autograd/ops/scan.h"
+#include "tandem/autograd/ops/autocast_lists.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/inplace_of.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -170,20 +172,27 @@ struct ProdBackward final : Node {
 Tensor cumulative(const Tensor& self, int64_t dim, optional<ScalarType> dtype,
                   Tensor (*scan)(const Tensor&, int64_t, bool)) {
   const ScalarType type = dtype.value_or(is_integral(self.dtype(), true) ? kLong : self.dtype());
-  const Tensor x = is_integral(type, true) ? as_type(as_type(self, type), kLong) : as_type(self, type);
+  const Tensor x =
+      is_integral(type, true) ? as_type(as_type(self, type), kLong) : widened(as_type(self, type));
   return as_type(scan(x, wrap_dim(dim, x.dim()), false), type);
 }
 
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& t1) { return cumsum(t1, dim, dtype); }, self);
   return cumulative(self, dim, dtype, running_sum);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, optional<ScalarType> dtype) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& t1) { return cumprod(t1, dim, dtype); }, self);
   return cumulative(self, dim, dtype, running_product);
 }
 
 Tensor prod(const Tensor& self, int64_t dim, bool keepdim, optional<ScalarType> dtype) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& t1) { return prod(t1, dim, keepdim, dtype); }, self);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
   if (is_integral(type, true) && type != kLong)

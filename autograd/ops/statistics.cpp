@@ -1,6 +1,8 @@
 // Statistics, composed of sort, gather, cumsum and reductions.
 #include "tandem/autograd/ops/statistics.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/half.h"
 
 #include <cmath>
 #include <limits>
@@ -48,6 +50,12 @@ Tensor interpolated(const char* operation, std::string_view mode, const Tensor& 
 
 Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim,
                  bool keepdim, std::string_view interpolation, bool skip_nan) {
+  if (autocast::is_on(self))
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2) {
+          return quantiles(operation, t1, t2, dim, keepdim, interpolation, skip_nan);
+        },
+        self, q);
   check_quantiles(operation, self, q);
   const Tensor whole = dim && self.dim() > 0 ? self : self.reshape({-1});
   const Tensor x = whole.movedim(dim ? wrap_dim(*dim, whole.dim()) : 0, -1);
@@ -181,6 +189,8 @@ std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {
 }
 
 Tensor cov(const Tensor& self, int64_t correction) {
+  if (const auto half = autograd::half_result(self))
+    return cov(autograd::widened(self), correction).to(*half);
   check(self.dim() <= 2, "cov: expected at most 2 dimensions, got ", self);
   const Tensor x = as_float(self.dim() < 2 ? self.reshape({1, -1}) : self);
   const Tensor d = x - x.mean(IntArrayRef(1), true);
@@ -189,6 +199,7 @@ Tensor cov(const Tensor& self, int64_t correction) {
 }
 
 Tensor corrcoef(const Tensor& self) {
+  if (const auto half = autograd::half_result(self)) return corrcoef(autograd::widened(self)).to(*half);
   const Tensor c = cov(self);
   if (c.dim() == 0) return c / c;
   const Tensor s = real(c.diagonal()).sqrt(), r = c / s.unsqueeze(1) / s.unsqueeze(0);

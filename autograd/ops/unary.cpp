@@ -1,5 +1,6 @@
 // Unary functions without parameters. Values and derivatives are in core/formulas/unary_ops.h.
 #include "tandem/autograd/ops/unary.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 
 #include <cmath>
 
@@ -13,6 +14,14 @@ using namespace autograd;
 const Tensor& not_bool(const Tensor& x, const char* operation) {
   check(x.dtype() != kBool, operation, ": not defined for bool; use logical_not or ~");
   return x;
+}
+
+// Those that autocast computes in float32 on CUDA.
+template <class Op>
+Tensor unary_in_range(const Tensor& x) {
+  if (autocast::is_on_cuda(x))
+    return autocast::full_precision([](const Tensor& t) { return unary_float<Op>(t); }, x);
+  return unary_float<Op>(x);
 }
 
 // Integers need no rounding.
@@ -81,10 +90,10 @@ Tensor& Tensor::square_() const { return unary_<ops::Square>(*this); }
 Tensor sqrt(const Tensor& self) { return unary_float<ops::Sqrt>(self); }
 Tensor Tensor::sqrt() const { return tandem::sqrt(*this); }
 Tensor& Tensor::sqrt_() const { return unary_float_<ops::Sqrt>(*this); }
-Tensor rsqrt(const Tensor& self) { return unary_float<ops::Rsqrt>(self); }
+Tensor rsqrt(const Tensor& self) { return unary_in_range<ops::Rsqrt>(self); }
 Tensor Tensor::rsqrt() const { return tandem::rsqrt(*this); }
 Tensor& Tensor::rsqrt_() const { return unary_float_<ops::Rsqrt>(*this); }
-Tensor reciprocal(const Tensor& self) { return unary_float<ops::Reciprocal>(self); }
+Tensor reciprocal(const Tensor& self) { return unary_in_range<ops::Reciprocal>(self); }
 Tensor Tensor::reciprocal() const { return tandem::reciprocal(*this); }
 Tensor& Tensor::reciprocal_() const { return unary_float_<ops::Reciprocal>(*this); }
 Tensor sigmoid(const Tensor& self) { return unary_float<ops::Sigmoid>(self); }
@@ -96,25 +105,25 @@ Tensor Tensor::relu() const { return tandem::relu(*this); }
 Tensor& Tensor::relu_() const { return unary_<ops::Relu>(*this); }
 
 // ---- exponentials and logarithms
-Tensor exp(const Tensor& self) { return unary_float<ops::Exp>(self); }
+Tensor exp(const Tensor& self) { return unary_in_range<ops::Exp>(self); }
 Tensor Tensor::exp() const { return tandem::exp(*this); }
 Tensor& Tensor::exp_() const { return unary_float_<ops::Exp>(*this); }
 Tensor exp2(const Tensor& self) { return unary_float<ops::Exp2>(self); }
 Tensor Tensor::exp2() const { return tandem::exp2(*this); }
 Tensor& Tensor::exp2_() const { return unary_float_<ops::Exp2>(*this); }
-Tensor expm1(const Tensor& self) { return unary_float<ops::Expm1>(self); }
+Tensor expm1(const Tensor& self) { return unary_in_range<ops::Expm1>(self); }
 Tensor Tensor::expm1() const { return tandem::expm1(*this); }
 Tensor& Tensor::expm1_() const { return unary_float_<ops::Expm1>(*this); }
-Tensor log(const Tensor& self) { return unary_float<ops::Log>(self); }
+Tensor log(const Tensor& self) { return unary_in_range<ops::Log>(self); }
 Tensor Tensor::log() const { return tandem::log(*this); }
 Tensor& Tensor::log_() const { return unary_float_<ops::Log>(*this); }
-Tensor log2(const Tensor& self) { return unary_float<ops::Log2>(self); }
+Tensor log2(const Tensor& self) { return unary_in_range<ops::Log2>(self); }
 Tensor Tensor::log2() const { return tandem::log2(*this); }
 Tensor& Tensor::log2_() const { return unary_float_<ops::Log2>(*this); }
-Tensor log10(const Tensor& self) { return unary_float<ops::Log10>(self); }
+Tensor log10(const Tensor& self) { return unary_in_range<ops::Log10>(self); }
 Tensor Tensor::log10() const { return tandem::log10(*this); }
 Tensor& Tensor::log10_() const { return unary_float_<ops::Log10>(*this); }
-Tensor log1p(const Tensor& self) { return unary_float<ops::Log1p>(self); }
+Tensor log1p(const Tensor& self) { return unary_in_range<ops::Log1p>(self); }
 Tensor Tensor::log1p() const { return tandem::log1p(*this); }
 Tensor& Tensor::log1p_() const { return unary_float_<ops::Log1p>(*this); }
 Tensor erf(const Tensor& self) { return unary_float<ops::Erf>(self); }
@@ -131,22 +140,22 @@ Tensor& Tensor::sin_() const { return unary_float_<ops::Sin>(*this); }
 Tensor cos(const Tensor& self) { return unary_float<ops::Cos>(self); }
 Tensor Tensor::cos() const { return tandem::cos(*this); }
 Tensor& Tensor::cos_() const { return unary_float_<ops::Cos>(*this); }
-Tensor tan(const Tensor& self) { return unary_float<ops::Tan>(self); }
+Tensor tan(const Tensor& self) { return unary_in_range<ops::Tan>(self); }
 Tensor Tensor::tan() const { return tandem::tan(*this); }
 Tensor& Tensor::tan_() const { return unary_float_<ops::Tan>(*this); }
-Tensor asin(const Tensor& self) { return unary_float<ops::Asin>(self); }
+Tensor asin(const Tensor& self) { return unary_in_range<ops::Asin>(self); }
 Tensor Tensor::asin() const { return tandem::asin(*this); }
 Tensor& Tensor::asin_() const { return unary_float_<ops::Asin>(*this); }
-Tensor acos(const Tensor& self) { return unary_float<ops::Acos>(self); }
+Tensor acos(const Tensor& self) { return unary_in_range<ops::Acos>(self); }
 Tensor Tensor::acos() const { return tandem::acos(*this); }
 Tensor& Tensor::acos_() const { return unary_float_<ops::Acos>(*this); }
 Tensor atan(const Tensor& self) { return unary_float<ops::Atan>(self); }
 Tensor Tensor::atan() const { return tandem::atan(*this); }
 Tensor& Tensor::atan_() const { return unary_float_<ops::Atan>(*this); }
-Tensor sinh(const Tensor& self) { return unary_float<ops::Sinh>(self); }
+Tensor sinh(const Tensor& self) { return unary_in_range<ops::Sinh>(self); }
 Tensor Tensor::sinh() const { return tandem::sinh(*this); }
 Tensor& Tensor::sinh_() const { return unary_float_<ops::Sinh>(*this); }
-Tensor cosh(const Tensor& self) { return unary_float<ops::Cosh>(self); }
+Tensor cosh(const Tensor& self) { return unary_in_range<ops::Cosh>(self); }
 Tensor Tensor::cosh() const { return tandem::cosh(*this); }
 Tensor& Tensor::cosh_() const { return unary_float_<ops::Cosh>(*this); }
 Tensor tanh(const Tensor& self) { return unary_float<ops::Tanh>(self); }

@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
@@ -71,6 +72,8 @@ Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
 }
 
 Tensor spread(const Tensor& self, IntArrayRef dim, double correction, bool keepdim, bool root) {
+  if (const auto half = autograd::half_result(self))
+    return spread(autograd::widened(self), dim, correction, keepdim, root).to(*half);
   return spread(self, {dim_mask(dim, self.dim()), correction, keepdim, root});
 }
 

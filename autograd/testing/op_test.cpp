@@ -80,6 +80,31 @@ Tensor leaf_on(const Tensor& t, Device device, ScalarType floating) {
   return out;
 }
 
+// `coarse`: with cotangents that bfloat16 represents.
+Evaluation evaluated(const OpTest& test, const Tensors& inputs, bool coarse) {
+  Evaluation e;
+  Tensors wanted, outputs, cotangents;
+  for (const Tensor& t : inputs)
+    if (t.requires_grad()) wanted.push_back(t);
+  e.outputs = test.fn(inputs);
+  for (std::size_t i = 0; i < e.outputs.size(); ++i) {
+    const Tensor& out = e.outputs[i];
+    InputSpec spec = real(out.sizes().vec(), -1, 1);
+    spec.requires_grad = false;
+    e.cotangents.push_back(
+        out.is_floating_point()
+            ? make_input(spec, coarse ? kBFloat16 : out.dtype(), 9000 + i).to(out.device(), out.dtype())
+            : Tensor());
+    if (!out.is_floating_point() || !out.requires_grad()) continue;
+    outputs.push_back(out);
+    cotangents.push_back(e.cotangents.back());
+  }
+  if (!test.first_order || wanted.empty()) return e;
+  check(!outputs.empty(), "no output requires a gradient");
+  e.gradients = autograd::grad(outputs, wanted, cotangents, nullopt, false, /*allow_unused=*/true);
+  return e;
+}
+
 class Run {
  public:
   Run(const OpTest& test, const References& references) : test_(test), references_(references) {}
@@ -92,6 +117,7 @@ class Run {
       if (test_.noncontiguous) guarded("strides", [&] { strides(); });
       guarded("threads", [&] { threads(); });
       guarded("devices", [&] { devices(); });
+      guarded("half types", [&] { halves(); });
     }
     for (const Refusal& refusal : test_.refusals) refused(refusal);
     return std::move(report_);
@@ -149,6 +175,46 @@ class Run {
     like(rounded.outputs, narrow.outputs);
     like(rounded.gradients, narrow.gradients);
     compare(narrow, rounded, test_.tolerance32, "float32 against float64,");
+  }
+
+  // On numbers that both half types represent, against float64.
+  void halves() {
+    const auto as = [](ScalarType type) {
+      return [type](const Tensor& t) { return leaf_on(t, kHost, type); };
+    };
+    const Tensors inputs = map(make_inputs(test_, index_, kFloat), as(kBFloat16));
+    if (test_.half_units == 0) return refuses(inputs);
+    const Evaluation wide = evaluated(test_, map(inputs, as(kDouble)), true);
+    for (const ScalarType type : {kBFloat16, kHalf}) {
+      const Evaluation half = evaluated(test_, map(inputs, as(type)), true);
+      // Some operations say that their result is float64.
+      const auto rounded = [type](const Tensors& exact, const Tensors& got) {
+        Tensors out;
+        for (std::size_t i = 0; i < exact.size(); ++i) {
+          const bool keep =
+              !exact[i].defined() || exact[i].dtype() != kDouble || got.at(i).dtype() == kDouble;
+          out.push_back(keep ? exact[i] : exact[i].detach().to(type));
+        }
+        return out;
+      };
+      const Evaluation wanted{
+          rounded(wide.outputs, half.outputs), {}, map(wide.gradients, [type](const Tensor& t) {
+            return t.defined() ? t.detach().to(type) : t;
+          })};
+      compare(half, wanted, test_.half_units * (type == kHalf ? 0x1p-10 : 0x1p-7),
+              concat(type, " against float64,").c_str());
+    }
+  }
+  void refuses(const Tensors& half) {
+    for (const Tensor& t : half)
+      if (t.numel() == 0) return;
+    ++report_.checks;
+    try {
+      test_.fn(half);
+    } catch (const Error&) {
+      return;
+    }
+    failed("no error for bfloat16");
   }
 
   void gradients() {
@@ -255,27 +321,7 @@ Tensors make_inputs(const OpTest& test, std::size_t index, ScalarType dtype) {
   return out;
 }
 
-Evaluation evaluate(const OpTest& test, const Tensors& inputs) {
-  Evaluation e;
-  Tensors wanted, outputs, cotangents;
-  for (const Tensor& t : inputs)
-    if (t.requires_grad()) wanted.push_back(t);
-  e.outputs = test.fn(inputs);
-  for (std::size_t i = 0; i < e.outputs.size(); ++i) {
-    const Tensor& out = e.outputs[i];
-    InputSpec spec = real(out.sizes().vec(), -1, 1);
-    spec.requires_grad = false;
-    e.cotangents.push_back(out.is_floating_point() ? make_input(spec, out.dtype(), 9000 + i).to(out.device())
-                                                   : Tensor());
-    if (!out.is_floating_point() || !out.requires_grad()) continue;
-    outputs.push_back(out);
-    cotangents.push_back(e.cotangents.back());
-  }
-  if (!test.first_order || wanted.empty()) return e;
-  check(!outputs.empty(), "no output requires a gradient");
-  e.gradients = autograd::grad(outputs, wanted, cotangents, nullopt, false, /*allow_unused=*/true);
-  return e;
-}
+Evaluation evaluate(const OpTest& test, const Tensors& inputs) { return evaluated(test, inputs, false); }
 
 bool close(const Tensor& a, const Tensor& b, double tolerance, std::string* why) {
   std::string text;

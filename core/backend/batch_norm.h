@@ -7,7 +7,8 @@ namespace tandem {
 
 struct BatchNormKernels {
   /// Mean and (biased) variance of each channel over N and S; NaN if there are no elements.
-  Kernel<"batch_norm_statistics", void(const Tensor& mean, const Tensor& variance, const Tensor& input)>
+  Kernel<"batch_norm_statistics", void(const Tensor& mean, const Tensor& variance, const Tensor& input),
+         HalfCalls{.outputs = 2}>
       batch_statistics;
   /// out = (input - mean) / sqrt(variance + eps) weight + bias; weight and bias may be undefined.
   Kernel<"batch_norm", void(const Tensor& out, const Tensor& input, const Tensor& mean,
@@ -18,19 +19,23 @@ struct BatchNormKernels {
   Kernel<"batch_norm_backward",
          void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
               const Tensor& grad_output, const Tensor& input, const Tensor& mean, const Tensor& variance,
-              const Tensor& weight, double eps, bool of_batch)>
+              const Tensor& weight, double eps, bool of_batch),
+         HalfCalls{.outputs = 3}>
       batch_backward;
 
   /// out = (input - mean) / sqrt(variance + eps) weight + bias along the rows of input [M, N]; weight and bias are [N] or
   /// undefined. statistics [M, 3]: the rounded mean, what it lacks, 1 / sqrt(variance + eps). Throws on CUDA, where the
   /// operation is composed.
-  Kernel<"layer_norm", void(const Tensor& out, const Tensor& statistics, const Tensor& input,
-                            const Tensor& weight, const Tensor& bias, double eps)>
+  Kernel<"layer_norm",
+         void(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight,
+              const Tensor& bias, double eps),
+         HalfCalls{.outputs = 2}>
       layer_normalize;
   /// Gradients of layer_norm. An undefined output is not computed.
   Kernel<"layer_norm_backward",
          void(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
-              const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight)>
+              const Tensor& grad_output, const Tensor& input, const Tensor& statistics, const Tensor& weight),
+         HalfCalls{.outputs = 3}>
       layer_backward;
 };
 

@@ -17,7 +17,8 @@ struct ConvKernels {
   /// Also computes grad_bias ([O]) unless it is undefined.
   Kernel<"conv2d_backward_weight",
          void(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
-              const Tensor& input, const Conv2dParameters&)>
+              const Tensor& input, const Conv2dParameters&),
+         HalfCalls{.outputs = 2}>
       backward_weight;
   /// grad_bias [O]: the sum of grad_output over batch, rows and columns.
   Kernel<"conv2d_backward_bias", void(const Tensor& grad_bias, const Tensor& grad_output)> backward_bias;

@@ -6,8 +6,8 @@ namespace tandem {
 
 struct CopyKernels {
   /// in broadcasts to out, on one device; any two dtypes, any strides.
-  Kernel<"copy", void(const Tensor& out, const Tensor& in)> copy;
-  Kernel<"fill", void(const Tensor& out, const Scalar& value)> fill;
+  Kernel<"copy", void(const Tensor& out, const Tensor& in), kTakesHalf> copy;
+  Kernel<"fill", void(const Tensor& out, const Scalar& value), kTakesHalf> fill;
 };
 
 }  // namespace tandem

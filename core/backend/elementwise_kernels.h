@@ -1,5 +1,5 @@
-// What elementwise kernels have in common on every backend: they choose the element type and convert the parameters to
-// it. The loops over the elements are the backend's own.
+// What elementwise kernels have in common on every backend: they choose the element type, float for the half types, and
+// convert the parameters to it. The loops over the elements are the backend's own.
 #pragma once
 #include <array>
 
@@ -9,6 +9,7 @@
 
 namespace tandem {
 namespace detail {
+constexpr ScalarType computed_type(ScalarType type) { return isReducedFloatingType(type) ? kFloat : type; }
 /// The two parameters of a unary operation; zeros for an operation without parameters.
 template <class T>
 std::array<T, 2> unary_parameters(const Scalar* parameters) {
@@ -20,7 +21,7 @@ std::array<T, 2> unary_parameters(const Scalar* parameters) {
 template <class Loops>
 template <class Op>
 void UnaryMaker<Loops>::kernel(const Tensor& out, const Tensor& in, const Scalar* parameters) {
-  dispatch(in.dtype(), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
+  dispatch(detail::computed_type(in.dtype()), typename Op::Types{}, Op::name, [&]<class T>(Type<T>) {
     Loops::template value<Op, T>(out, in, detail::unary_parameters<T>(parameters));
   });
 }
@@ -29,7 +30,7 @@ template <class Loops>
 template <class Op>
 void GradientMaker<Loops>::kernel(const Tensor& out, const Tensor& g, const Tensor& saved,
                                   const Scalar* parameters) {
-  dispatch(out.dtype(), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
+  dispatch(detail::computed_type(out.dtype()), FloatTypes{}, Op::name, [&]<class T>(Type<T>) {
     Loops::template gradient<Op, T>(out, g, saved, detail::unary_parameters<T>(parameters));
   });
 }
@@ -38,7 +39,7 @@ template <class Loops>
 template <class Op>
 void BinaryMaker<Loops>::kernel(const Tensor& out, const Operand& a, const Operand& b,
                                 const Scalar& parameter) {
-  dispatch(out.dtype(), typename Op::Types{}, Op::name,
+  dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
            [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, parameter.to<T>()); });
 }
 
@@ -49,7 +50,7 @@ struct TernaryMaker {
   static constexpr auto make() {
     return +[](const Tensor& out, const Operand& a, const Operand& b, const Operand& c,
                const Scalar& parameter) {
-      dispatch(out.dtype(), typename Op::Types{}, Op::name,
+      dispatch(detail::computed_type(out.dtype()), typename Op::Types{}, Op::name,
                [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b, c, parameter.to<T>()); });
     };
   }
@@ -61,8 +62,8 @@ struct ComparisonMaker {
   template <class Op>
   static constexpr auto make() {
     return +[](const Tensor& out, const Operand& a, const Operand& b) {
-      dispatch((a.tensor != nullptr ? a : b).tensor->dtype(), ComputedTypes{}, Op::name,
-               [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
+      dispatch(detail::computed_type((a.tensor != nullptr ? a : b).tensor->dtype()), ComputedTypes{},
+               Op::name, [&]<class T>(Type<T>) { Loops::template value<Op, T>(out, a, b); });
     };
   }
 };

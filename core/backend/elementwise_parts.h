@@ -39,13 +39,13 @@ struct BinaryMaker {
 };
 
 template <class Loops>
-constexpr UnaryKernels make_unary_kernels() {
-  return {.value = decltype(UnaryKernels::value)::from<UnaryMaker<Loops>>(),
-          .gradient = decltype(UnaryKernels::gradient)::from<GradientMaker<Loops>>()};
+constexpr UnaryKernels make_unary_kernels(HalfCalls half = {}) {
+  return {.value = decltype(UnaryKernels::value)::from<UnaryMaker<Loops>>(half),
+          .gradient = decltype(UnaryKernels::gradient)::from<GradientMaker<Loops>>(half)};
 }
 template <class Loops>
-constexpr BinaryKernels make_binary_kernels() {
-  return {.value = decltype(BinaryKernels::value)::from<BinaryMaker<Loops>>()};
+constexpr BinaryKernels make_binary_kernels(HalfCalls half = {}) {
+  return {.value = decltype(BinaryKernels::value)::from<BinaryMaker<Loops>>(half)};
 }
 
 }  // namespace tandem

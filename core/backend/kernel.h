@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/kernel_span.h"
-#include "tandem/core/scalar.h"
-#include "tandem/core/tensor.h"
 #include "tandem/core/type_list.h"
 
 namespace tandem {
@@ -29,32 +28,41 @@ class KernelFunction;
 template <class R, class... Args>
 class KernelFunction<R(Args...)> {
  public:
-  constexpr KernelFunction(R (*function)(Args...), const char* name, Shown shown = Shown::kQueued)
-      : function_(function), name_(name), shown_(shown) {}
+  constexpr KernelFunction(R (*function)(Args...), const char* name, HalfCalls half = {},
+                           Shown shown = Shown::kQueued)
+      : function_(function), name_(name), half_(half), shown_(shown) {}
   R operator()(Args... args) const {
-    if (profiler::is_on()) [[unlikely]]
-      return profiled(static_cast<Args&&>(args)...);
+    if (profiler::is_on() || in_float(args...)) [[unlikely]]
+      return special(static_cast<Args&&>(args)...);
     return function_(static_cast<Args&&>(args)...);
   }
   constexpr const char* name() const { return name_; }
 
  private:
-  [[gnu::noinline, gnu::cold]] R profiled(Args... args) const {
-    if (*name_ == '\0') return function_(static_cast<Args&&>(args)...);
+  bool in_float(const std::remove_cvref_t<Args>&... args) const {
+    return (detail::FloatArgument<Args>::needed(args) || ...) && !half_.native;
+  }
+  R call(Args... args) const {
+    if (in_float(args...)) return detail::call_in_float<R, Args...>(function_, half_, args...);
+    return function_(static_cast<Args&&>(args)...);
+  }
+  [[gnu::noinline, gnu::cold]] R special(Args... args) const {
+    if (*name_ == '\0' || !profiler::is_on()) return call(static_cast<Args&&>(args)...);
     profiler::detail::KernelArguments arguments;
     (arguments.note(args), ...);
     const profiler::detail::KernelSpan span(name_, shown_ == Shown::kQueued, arguments);
-    return function_(static_cast<Args&&>(args)...);
+    return call(static_cast<Args&&>(args)...);
   }
   R (*function_)(Args...);
   const char* name_;
+  HalfCalls half_;
   Shown shown_;
 };
 
-template <KernelName name, class Signature, Shown shown = Shown::kQueued>
+template <KernelName name, class Signature, HalfCalls half = HalfCalls{}, Shown shown = Shown::kQueued>
 class Kernel : public KernelFunction<Signature> {
  public:
-  constexpr Kernel(Signature* function) : KernelFunction<Signature>(function, text_.text, shown) {}
+  constexpr Kernel(Signature* function) : KernelFunction<Signature>(function, text_.text, half, shown) {}
   Kernel(std::nullptr_t) = delete;
 
  private:
@@ -91,9 +99,9 @@ class KernelsOf<TypeList<Ops...>, Signature> {
  protected:
   using Kernels = std::array<KernelFunction<Signature>, sizeof...(Ops)>;
   template <class Maker, KernelName suffix>
-  static constexpr Kernels make() {
+  static constexpr Kernels make(HalfCalls half) {
     return {KernelFunction<Signature>(Maker::template make<Ops>(),
-                                      detail::SuffixedName<Ops, suffix>::text.data())...};
+                                      detail::SuffixedName<Ops, suffix>::text.data(), half)...};
   }
   constexpr explicit KernelsOf(const Kernels& kernels) : kernels_(kernels) {}
 
@@ -109,8 +117,8 @@ class KernelArray : public KernelsOf<List, Signature> {
 
  public:
   template <class Maker>
-  static constexpr KernelArray from() {
-    return KernelArray(Base::template make<Maker, suffix>());
+  static constexpr KernelArray from(HalfCalls half = {}) {
+    return KernelArray(Base::template make<Maker, suffix>(half));
   }
 
  private:
@@ -122,13 +130,5 @@ template <class Maker, class... Ops>
 constexpr auto instantiate(TypeList<Ops...>) {
   return std::array{Maker::template make<Ops>()...};
 }
-
-/// A tensor, or a number in place of a tensor.
-struct Operand {
-  const Tensor* tensor = nullptr;
-  Scalar scalar;
-  Operand(const Tensor& t) : tensor(&t) {}
-  Operand(const Scalar& s) : scalar(s) {}
-};
 
 }  // namespace tandem

@@ -24,7 +24,8 @@ struct LossKernels {
   /// IndexError.
   Kernel<"cross_entropy_loss",
          void(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,
-              const Tensor& target, const Tensor& weight, const ClassLoss&)>
+              const Tensor& target, const Tensor& weight, const ClassLoss&),
+         HalfCalls{.outputs = 3}>
       cross_entropy;
   /// grad_scores = (exp(x - max - log_sum) sum of t - t) grad_output, divided by W for Mean.
   Kernel<"cross_entropy_loss_backward",
@@ -33,8 +34,10 @@ struct LossKernels {
               const ClassLoss&)>
       cross_entropy_backward;
   /// term = -w(y) x[y]; also writes W. Throws as cross_entropy does.
-  Kernel<"nll_loss", void(const Tensor& out, const Tensor& total_weight, const Tensor& scores,
-                          const Tensor& target, const Tensor& weight, const ClassLoss&)>
+  Kernel<"nll_loss",
+         void(const Tensor& out, const Tensor& total_weight, const Tensor& scores, const Tensor& target,
+              const Tensor& weight, const ClassLoss&),
+         HalfCalls{.outputs = 2}>
       nll;
   /// grad_scores = -w(y) grad_output at y, 0 elsewhere; divided by W for Mean.
   Kernel<"nll_loss_backward",

@@ -13,7 +13,8 @@ struct PoolKernels {
       avg_backward;
   /// indices may be undefined.
   Kernel<"max_pool2d",
-         void(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters&)>
+         void(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters&),
+         HalfCalls{.outputs = 2}>
       max_forward;
   Kernel<"max_pool2d_backward", void(const Tensor& grad_input, const Tensor& grad_output,
                                      const Tensor& indices, const Pool2dParameters&)>

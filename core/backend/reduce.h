@@ -34,8 +34,8 @@ struct ReduceKernels {
   /// propagates. values has in's dtype (any computed one), indices is int64; both have the same shape and
   /// strides.
   using FoldIndex = void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t dim);
-  Kernel<"max", FoldIndex> max_index;
-  Kernel<"min", FoldIndex> min_index;
+  Kernel<"max", FoldIndex, HalfCalls{.outputs = 2}> max_index;
+  Kernel<"min", FoldIndex, HalfCalls{.outputs = 2}> min_index;
 };
 
 }  // namespace tandem

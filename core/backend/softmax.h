@@ -22,14 +22,17 @@ struct SoftmaxKernels {
   /// unit stride in the last dimension; lse [B, H, L] is contiguous; mask is [B, H, L, S] with any strides, or
   /// undefined; one floating point dtype. `causal` leaves out the keys after the row's own index. Throws on CUDA, where
   /// the operation is composed.
-  Kernel<"attention", void(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k,
-                           const Tensor& v, const Tensor& mask, double scale, bool causal)>
+  Kernel<"attention",
+         void(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+              const Tensor& mask, double scale, bool causal),
+         HalfCalls{.outputs = 2}>
       attention;
   /// The gradients of q, k and v, which need not be contiguous either, from that of out.
   Kernel<"attention_backward",
          void(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out,
               const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse,
-              const Tensor& mask, double scale, bool causal)>
+              const Tensor& mask, double scale, bool causal),
+         HalfCalls{.outputs = 3}>
       attention_backward;
 };
 

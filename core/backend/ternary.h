@@ -12,7 +12,9 @@ struct TernaryKernels {
                                     const Scalar& parameter)>
       value;
   /// out = condition ? a : b. condition is bool; the others have one dtype, any.
-  Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b)> where;
+  Kernel<"where", void(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b),
+         kTakesHalf>
+      where;
 };
 
 }  // namespace tandem

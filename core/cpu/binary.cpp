@@ -5,5 +5,5 @@
 
 namespace tandem::cpu {
 struct BinaryLoops;  // binary_loop.h
-constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>();
+constinit const BinaryKernels binary_kernels = make_binary_kernels<BinaryLoops>(kTakesHalf);
 }  // namespace tandem::cpu

@@ -72,9 +72,9 @@ struct BinaryLoops {
     if constexpr (std::is_integral_v<T> && requires { Op::divides; })
       if (out.numel() != 0) check_divisor<T>(b, Op::name);
     if constexpr (std::is_floating_point_v<T> && requires { Op::hot; })
-      hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
-    else
-      elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
+      if (out.dtype() == scalar_type_of<T>)
+        return hot_binary<T>(out, a, b, [p](T x, T y) { return ops::apply_binary<Op>(x, y, p); });
+    elementwise(out, {a, b}, out.dtype(), binary_loop<Op, T, T>, &p);
   }
 };
 

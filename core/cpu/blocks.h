@@ -11,9 +11,13 @@ namespace tandem::cpu {
 /// out[i] = f(in[0][i], in[1][i], …) for i < n, n > 0; `parameters` is the pointer passed to elementwise.
 using UnitLoop = void (*)(void* out, const void* const* in, int64_t n, const void* parameters);
 
-/// A complete elementwise operation. The inputs, at most three, broadcast to out and have the dtype `type`.
+/// A complete elementwise operation. The inputs, at most three, broadcast to out and have the dtype `type`. The loop
+/// gets float32 for the half types, and numbers unrounded.
 void elementwise(const Tensor& out, std::initializer_list<Operand> in, ScalarType type, UnitLoop loop,
                  const void* parameters = nullptr);
+/// The same, but the loop gets elements of the half types as they are.
+void elementwise_as_stored(const Tensor& out, std::initializer_list<Operand> in, ScalarType type,
+                           UnitLoop loop, const void* parameters = nullptr);
 
 /// Whether the operand's rows run across those of out, in a tensor large enough that this costs more than a
 /// copy.

@@ -5,8 +5,8 @@
 namespace tandem::cpu {
 namespace {
 struct NotHere {
-  template <KernelName name, class R, class... Args, Shown shown>
-  constexpr operator Kernel<name, R(Args...), shown>() const {
+  template <KernelName name, class R, class... Args, HalfCalls half, Shown shown>
+  constexpr operator Kernel<name, R(Args...), half, shown>() const {
     return +[](Args...) -> R { fail("capture: steps cannot be captured on the CPU"); };
   }
 };

@@ -11,13 +11,13 @@ namespace {
 struct ComparisonLoops {
   template <class Op, class T>
   static void value(const Tensor& out, const Operand& a, const Operand& b) {
-    elementwise(out, {a, b}, scalar_type_of<T>, binary_loop<Op, bool, T>);
+    elementwise(out, {a, b}, (a.tensor != nullptr ? a : b).tensor->dtype(), binary_loop<Op, bool, T>);
   }
 };
 
 }  // namespace
 
 constinit const ComparisonKernels comparison_kernels{
-    .value = decltype(ComparisonKernels::value)::from<ComparisonMaker<ComparisonLoops>>()};
+    .value = decltype(ComparisonKernels::value)::from<ComparisonMaker<ComparisonLoops>>(kTakesHalf)};
 
 }  // namespace tandem::cpu

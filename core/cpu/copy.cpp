@@ -3,6 +3,7 @@
 
 #include "tandem/core/backend/copy.h"
 #include "tandem/core/cpu/blocks.h"
+#include "tandem/core/cpu/half_loops.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/formulas/convert.h"
@@ -93,6 +94,13 @@ void convert_loop(void* to, const void* const* in, int64_t n, const void*) {
   for (int64_t i = 0; i < n; ++i) out[i] = ops::convert<To>(from[i]);
 }
 
+void widen_loop(void* to, const void* const* in, int64_t n, const void* type) {
+  widen(*static_cast<const ScalarType*>(type), static_cast<float*>(to), in[0], n);
+}
+void narrow_loop(void* to, const void* const* in, int64_t n, const void* type) {
+  narrow(*static_cast<const ScalarType*>(type), to, static_cast<const float*>(in[0]), n);
+}
+
 template <class Bits>
 void fill_bits(const Tensor& out, const void* value) {
   parallel_runs(make_plan<1>({&out}),
@@ -110,9 +118,15 @@ void fill_bits(const Tensor& out, const void* value) {
 void copy(const Tensor& out, const Tensor& in) {
   if (out.numel() == 0) return;
   if (out.dtype() == in.dtype()) return copy_same(out, in);
-  dispatch(out.dtype(), AllTypes{}, "copy_", [&]<class To>(Type<To>) {
-    dispatch(in.dtype(), AllTypes{}, "copy_",
-             [&]<class From>(Type<From>) { elementwise(out, {in}, in.dtype(), convert_loop<To, From>); });
+  // Half types are converted by way of float32.
+  const ScalarType to = out.dtype(), from = in.dtype();
+  if (to == kFloat && isReducedFloatingType(from))
+    return elementwise_as_stored(out, {in}, from, widen_loop, &from);
+  if (from == kFloat && isReducedFloatingType(to))
+    return elementwise_as_stored(out, {in}, from, narrow_loop, &to);
+  dispatch(toOpMathType(to), ComputedTypes{}, "copy_", [&]<class To>(Type<To>) {
+    dispatch(toOpMathType(from), ComputedTypes{}, "copy_",
+             [&]<class From>(Type<From>) { elementwise(out, {in}, from, convert_loop<To, From>); });
   });
 }
 

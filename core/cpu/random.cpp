@@ -80,7 +80,7 @@ struct Maker {
   }
 };
 
-constinit const FillRandomKernels fill_kernels = FillRandomKernels::from<Maker>();
+constinit const FillRandomKernels fill_kernels = FillRandomKernels::from<Maker>(kTakesHalf);
 
 double uniform_at(const Generator::Draw& draw, int64_t element) {
   const PhiloxBlock block = philox(draw.seed, draw.offset, static_cast<uint64_t>(element) / 2);

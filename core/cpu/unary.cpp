@@ -5,5 +5,5 @@
 
 namespace tandem::cpu {
 struct UnaryLoops;  // unary_loop.h
-constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>();
+constinit const UnaryKernels unary_kernels = make_unary_kernels<UnaryLoops>(kTakesHalf);
 }  // namespace tandem::cpu

@@ -49,7 +49,7 @@ struct Maker {
 
 }  // namespace
 
-constinit const FillRandomKernels fill_random_kernels = FillRandomKernels::from<Maker>();
+constinit const FillRandomKernels fill_random_kernels = FillRandomKernels::from<Maker>(kTakesHalf);
 constinit const RandomKernels random_kernels{
     .fill = fill_random_kernels, .multinomial = multinomial, .poisson = poisson, .binomial = binomial};
 

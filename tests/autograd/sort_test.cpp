@@ -110,7 +110,6 @@ TEST_CASE("edge cases, errors, threads") {
                        doctest::Contains("topk: k = 4 is out of range for dimension 0 of [3]"), Error);
   CHECK_THROWS_WITH_AS(kthvalue(ones({3}), 0), doctest::Contains("kthvalue: k = 0"), Error);
   CHECK_THROWS_AS(sort(ones({3}), 1), IndexError);
-  CHECK_THROWS_AS(sort(ones({3}, kHalf)), NotImplementedError);
   const Tensor x = make_inputs({.cases = {{constant({60, 700})}}}, 0, kFloat)[0];
   same_bits_on_any_threads([&] {
     const auto [values, indices] = sort(x, 1);

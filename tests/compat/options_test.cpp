@@ -1,6 +1,7 @@
 // Options, devices, dtypes and memory formats as programs written for LibTorch use them. These cases also pass with
 // LibTorch.
 #include <ATen/OpMathType.h>
+#include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 #undef CHECK  // LibTorch's
 #include <doctest/doctest.h>
@@ -148,4 +149,21 @@ TEST_CASE("reductions as numbers, and arguments for libraries") {
   CHECK(torch::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false).defined());
   CHECK(torch::group_norm(x, 2, w, b, 1e-5, true).defined());
   CHECK(torch::layer_norm(x, {3}, {}, {}, 1e-5, true).defined());
+}
+
+TEST_CASE("autocast is switched by functions") {
+  const torch::Tensor a = torch::randn({2, 3}), b = torch::randn({3, 2}).requires_grad_();
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::increment_nesting();
+  CHECK(at::autocast::is_autocast_enabled(at::kCPU));
+  CHECK((at::autocast::get_autocast_dtype(at::kCPU) == at::kBFloat16));
+  const torch::Tensor product = torch::mm(a, b);
+  CHECK((product.scalar_type() == torch::kBFloat16));
+  CHECK((at::autocast::cached_cast(at::kBFloat16, a, at::kCPU).scalar_type() == torch::kBFloat16));
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  product.sum().backward();
+  CHECK((b.grad().scalar_type() == torch::kFloat));
+  CHECK((torch::mm(a, b).scalar_type() == torch::kFloat));
 }

@@ -155,3 +155,7 @@ constexpr complex<double> operator""_id(long double imag) { return {0, static_ca
 constexpr complex<double> operator""_id(unsigned long long imag) { return {0, static_cast<double>(imag)}; }
 }  // namespace complex_literals
 }  // namespace c10
+
+namespace at::autocast {
+using namespace tandem::autocast;
+}  // namespace at::autocast
