@@ -163,15 +163,25 @@ void Module::convert_all(const Convert& convert) {
   });
 }
 
+namespace {
+// Complex numbers do not become real ones, which would lose their imaginary parts.
+bool converts(const Tensor& t, ScalarType dtype) {
+  return t.is_floating_point() || (t.is_complex() && is_complex(dtype));
+}
+void check_dtype(ScalarType dtype) {
+  check(is_differentiable(dtype), "Module.to: expected a floating point or complex dtype, got ", dtype);
+}
+}  // namespace
+
 void Module::to(Device device, ScalarType dtype, bool non_blocking) {
-  check(is_floating_point(dtype), "Module.to: expected a floating point dtype, got ", dtype);
+  check_dtype(dtype);
   convert_all([&](const Tensor& t) {
-    return t.is_floating_point() ? t.to(device, dtype, non_blocking) : t.to(device, non_blocking);
+    return converts(t, dtype) ? t.to(device, dtype, non_blocking) : t.to(device, non_blocking);
   });
 }
 void Module::to(ScalarType dtype, bool non_blocking) {
-  check(is_floating_point(dtype), "Module.to: expected a floating point dtype, got ", dtype);
-  convert_all([&](const Tensor& t) { return t.is_floating_point() ? t.to(dtype, non_blocking) : t; });
+  check_dtype(dtype);
+  convert_all([&](const Tensor& t) { return converts(t, dtype) ? t.to(dtype, non_blocking) : t; });
 }
 void Module::to(Device device, bool non_blocking) {
   convert_all([&](const Tensor& t) { return t.to(device, non_blocking); });

@@ -81,7 +81,7 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const noexcept { return is_training_; }
-  /// Converts in place. `dtype` must be floating point and applies to floating-point tensors only.
+  /// Converts in place. `dtype`: floating point, for such tensors only; or complex, for these and complex ones.
   virtual void to(Device device, ScalarType dtype, bool non_blocking = false);
   virtual void to(ScalarType dtype, bool non_blocking = false);
   virtual void to(Device device, bool non_blocking = false);

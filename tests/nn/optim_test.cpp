@@ -117,6 +117,32 @@ TEST_CASE("complex parameters are stepped as their parts") {
   expect_steps_of_parts<optim::LBFGS>(optim::LBFGSOptions(0.1).max_iter(3));
 }
 
+TEST_CASE("a module of complex numbers learns") {
+  nn::Linear layer(2, 1);
+  layer->register_buffer("count", ones({1}, kLong));
+  layer->to(kComplexDouble);
+  CHECK(layer->weight.dtype() == kComplexDouble);
+  CHECK(layer->named_buffers()["count"].dtype() == kLong);
+  layer->to(kFloat);  // keeps complex numbers
+  CHECK(layer->weight.dtype() == kComplexDouble);
+  CHECK_THROWS_WITH_AS(layer->to(kLong), doctest::Contains("floating point or complex"), Error);
+  const Tensor x = complex(tensor({{1.0, 2.0}, {-1.0, 0.5}, {0.0, 1.0}}, kDouble),
+                           tensor({{0.5, -1.0}, {2.0, 1.0}, {1.0, 0.0}}, kDouble));
+  const Tensor y = x.matmul(complex(tensor({{1.0}, {-2.0}}, kDouble), tensor({{3.0}, {0.5}}, kDouble)));
+  optim::Adam optimizer(layer->parameters(), optim::AdamOptions(0.1));
+  double first = 0, loss = 0;
+  for (int i = 0; i < 300; ++i) {
+    optimizer.zero_grad();
+    const Tensor value = (layer->forward(x) - y).abs().square().mean();
+    value.backward();
+    optimizer.step();
+    loss = value.item<double>();
+    if (i == 0) first = loss;
+  }
+  CHECK(first > 1);
+  CHECK(loss < 0.02 * first);
+}
+
 TEST_CASE("a step counts as a write") {
   const Tensor p = ones({2}, requires_grad());
   const Tensor loss = (p * p).sum();
