@@ -5,6 +5,7 @@
 #include "tandem/nn/optim/adam.h"
 #include "tandem/nn/optim/adamax.h"
 #include "tandem/nn/optim/cycles.h"
+#include "tandem/nn/optim/grad_scaler.h"
 #include "tandem/nn/optim/lbfgs.h"
 #include "tandem/nn/optim/nadam.h"
 #include "tandem/nn/optim/plateau.h"

@@ -1,0 +1,142 @@
+// Loss scaling, and optimizers of parameters in half types.
+#include "tandem/nn/optim/grad_scaler.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "tandem/autograd/autocast.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/nn/nn.h"
+#include "tandem/nn/optim/optim.h"
+
+using namespace tandem;
+
+namespace {
+
+Tensor parameter() { return ones({3}).requires_grad_(); }
+// w loses 0.5 in each step that is taken.
+void step(amp::GradScaler& scaler, optim::Optimizer& optimizer, const Tensor& w, double factor = 1) {
+  optimizer.zero_grad();
+  scaler.scale((w * 0.5 * factor).sum()).backward();
+  scaler.step(optimizer);
+  scaler.update();
+}
+
+}  // namespace
+
+TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the scale") {
+  const Tensor w = parameter();
+  optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
+  amp::GradScaler scaler(amp::GradScalerOptions().init_scale(1024).growth_interval(2));
+  step(scaler, sgd, w);
+  CHECK(w[0].item<double>() == 0.5);
+  CHECK(w.grad()[0].item<double>() == 0.5);
+  CHECK(scaler.get_scale() == 1024);
+  step(scaler, sgd, w, std::numeric_limits<double>::infinity());
+  CHECK(w[0].item<double>() == 0.5);
+  CHECK(scaler.get_scale() == 512);
+  CHECK(scaler.state_dict().growth_tracker == 0);
+  step(scaler, sgd, w, std::numeric_limits<double>::quiet_NaN());
+  CHECK(w[0].item<double>() == 0.5);
+  CHECK(scaler.get_scale() == 256);
+  step(scaler, sgd, w);
+  CHECK(scaler.get_scale() == 256);
+  step(scaler, sgd, w);
+  CHECK(w[0].item<double>() == -0.5);
+  CHECK(scaler.get_scale() == 512);
+
+  amp::GradScaler other;
+  other.load_state_dict(scaler.state_dict());
+  CHECK(other.get_scale() == 512);
+  CHECK(other.get_growth_interval() == 2);
+  scaler.update(8);
+  CHECK(scaler.get_scale() == 8);
+}
+
+TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
+  const Tensor w = parameter();
+  optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
+  amp::GradScaler scaler;
+  CHECK_THROWS_WITH_AS(scaler.update(), doctest::Contains("no gradients were looked at"), Error);
+  CHECK_THROWS_WITH_AS(scaler.unscale_(sgd), doctest::Contains("have no gradients"), Error);
+  scaler.scale((w * 2).sum()).backward();
+  CHECK(w.grad()[0].item<double>() == 2 * 65536);
+  scaler.unscale_(sgd);
+  CHECK(w.grad()[0].item<double>() == 2);
+  CHECK_THROWS_WITH_AS(scaler.unscale_(sgd), doctest::Contains("second time"), Error);
+  CHECK(scaler.step(sgd));
+  CHECK(w[0].item<double>() == -1);
+  CHECK_THROWS_WITH_AS(scaler.step(sgd), doctest::Contains("second time"), Error);
+  scaler.update();
+
+  const Tensor h = ones({2}, kHalf).requires_grad_();
+  optim::SGD of_half(std::vector<Tensor>{h}, optim::SGDOptions(1));
+  h.sum().backward();
+  CHECK_THROWS_WITH_AS(scaler.unscale_(of_half), doctest::Contains("float16"), Error);
+  CHECK_THROWS_AS(amp::GradScaler(amp::GradScalerOptions().growth_factor(1)), Error);
+  CHECK_THROWS_AS(scaler.set_backoff_factor(1), Error);
+
+  amp::GradScaler off(amp::GradScalerOptions().enabled(false));
+  const Tensor loss = (w * 2).sum();
+  CHECK(off.scale(loss).is_same(loss));
+  CHECK(off.get_scale() == 1);
+}
+
+TEST_CASE("autocast in float16 with a scaled loss trains small gradients") {
+  manual_seed(1);
+  nn::Linear layer(8, 1);
+  const Tensor x = randn({16, 8}),
+               y = x.sum(1, true) * 1e-6;  // unscaled, the gradients are below float16's range
+  const auto gradient = [&](double scale) {
+    amp::GradScaler scaler(amp::GradScalerOptions().init_scale(scale));
+    optim::SGD sgd(layer->parameters(), optim::SGDOptions(0));
+    sgd.zero_grad();
+    Tensor loss;
+    {
+      const autocast::AutocastGuard mixed(kCPU, kHalf);
+      loss = (layer->forward(x) * y).sum() * 1e-4;
+    }
+    scaler.scale(loss).backward();
+    scaler.unscale_(sgd);
+    return layer->weight.grad().clone();
+  };
+  const Tensor exact = (x * y).sum(0, true) * 1e-4;
+  CHECK(((gradient(0x1p20) - exact).norm() / exact.norm()).item<double>() < 0.01);
+  CHECK(((gradient(1) - exact).norm() / exact.norm()).item<double>() > 0.5);
+}
+
+TEST_CASE("optimizers step parameters in half types as float32 ones, rounded") {
+  const auto compare = [](const char* what,
+                          const std::function<std::unique_ptr<optim::Optimizer>(std::vector<Tensor>)>& make) {
+    CAPTURE(what);
+    for (const ScalarType type : {kBFloat16, kHalf}) {
+      manual_seed(2);
+      const Tensor start = randn({50}).to(type), g = randn({50}).to(type);
+      const Tensor half = start.clone().requires_grad_(), wide = start.to(kFloat).requires_grad_();
+      auto of_half = make({half}), of_wide = make({wide});
+      for (int i = 0; i < 3; ++i) {
+        Tensor(half).mutable_grad() = g.clone();
+        Tensor(wide).mutable_grad() = g.to(kFloat);
+        of_half->step();
+        of_wide->step();
+        CHECK((half.dtype() == type));
+        if (i == 0) CHECK((half.detach() == wide.detach().to(type)).all().item<bool>());
+      }
+      const double unit = type == kHalf ? 0x1p-10 : 0x1p-7;
+      CHECK(((half.detach().to(kFloat) - wide.detach()).abs().max().item<double>() < 16 * unit));
+      CHECK(((half.detach() - start).abs().max().item<double>() > 0.01));
+    }
+  };
+  compare("SGD", [](std::vector<Tensor> p) {
+    return std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9).weight_decay(0.01));
+  });
+  compare("AdamW",
+          [](std::vector<Tensor> p) { return std::make_unique<optim::AdamW>(p, optim::AdamWOptions(0.05)); });
+  compare("RMSprop", [](std::vector<Tensor> p) {
+    return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions(0.05));
+  });
+  compare("Adagrad", [](std::vector<Tensor> p) {
+    return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions(0.05));
+  });
+}
