@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/json.h"
+#include "tandem/cli/precision.h"
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/text_report.h"
 #include "tandem/cli/train_text.h"
@@ -28,6 +29,7 @@ int evaluate_text(const EvalOptions& o, Checkpoint& checkpoint, Device device) {
   RunConfig& c = checkpoint.config;
   const ImageSet windows{text_of(o, c, tokenizer_of_run(o.folder, *c.text))};
   nn::Sequential model = model_of_run(checkpoint, device);
+  const auto mixed = in_precision(c.recipe, device);
   const Score score = evaluate(model, windows, o.batch_size > 0 ? o.batch_size : evaluation_batch(windows));
   const std::string name = o.data.empty() ? data_label(c) : o.data;
   if (o.json)

@@ -13,6 +13,7 @@
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
+#include "tandem/cli/precision.h"
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/weight_files.h"
 #include "tandem/datasets/vision/image_file.h"
@@ -30,6 +31,7 @@ struct Predictor {
   int64_t shorter_side;            // to which colour images are resized before they are cropped
   int64_t class_count;
   std::vector<std::string> classes;
+  Recipe recipe{};  // of a run: its precision
 
   std::string class_name(int64_t number) const {
     const auto i = static_cast<std::size_t>(number);
@@ -43,8 +45,12 @@ Predictor of_run(const std::string& folder, Device device) {
     throw UsageError(
         concat(folder, ": the run of a text; continue one with tandem generate ", folder, " --prompt TEXT"));
   const RunConfig& c = checkpoint.config;
-  return {model_of_run(checkpoint, device), c.input, std::max(c.input[1], c.input[2]), c.class_count,
-          c.classes};
+  return {model_of_run(checkpoint, device),
+          c.input,
+          std::max(c.input[1], c.input[2]),
+          c.class_count,
+          c.classes,
+          c.recipe};
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -131,6 +137,7 @@ int predict_command(const PredictOptions& o) {
   if (p.input[0] == 3 && o.invert) throw UsageError("--invert: only for models of gray images");
   const Terminal terminal = detect_terminal();
   const InferenceMode guard;
+  const auto mixed = in_precision(p.recipe, device);
   std::size_t failures = 0;
   Json results = Json::array();
   for (const std::string& path : files) {
@@ -143,7 +150,7 @@ int predict_command(const PredictOptions& o) {
         pixels = read_picture(path, p.shorter_side, p.input[1], p.input[2]);
       nn::Sequential model = p.model;
       const Tensor scores = model->forward(to_input(pixels.unsqueeze(p.input[0] == 1 ? 1 : 0)).to(device));
-      const Tensor probability = softmax(scores, 1).cpu().squeeze(0);
+      const Tensor probability = softmax(scores, 1, kFloat).cpu().squeeze(0);
       const auto [top, which] = probability.topk(std::min<int64_t>(o.top, p.class_count));
       std::vector<std::pair<std::string, double>> rows;
       Json classes = Json::array();

@@ -36,6 +36,7 @@ void each_entry(R& r, O& o, F&& f) {
   f("keep", r.keep, o.keep);
   f("warmup", r.warmup, o.warmup);
   f("decay", r.decay, o.decay);
+  f("precision", r.precision, o.precision);
 }
 
 Recipe named(const std::string& name) {
@@ -89,6 +90,7 @@ void check_recipe(const Recipe& r) {
   one_of("augment", r.augment, {"none", "flip", "crop", "resized-crop", "randaugment"});
   one_of("keep", r.keep, {"last", "best", "all"});
   one_of("decay", r.decay, {"all", "matrices"});
+  one_of("precision", r.precision, {"fp32", "bf16", "fp16"});
   check(r.batch_size >= 1 && r.batch_size <= 1'000'000'000, "--batch-size ", r.batch_size,
         ": expected 1 to 1000000000");
   check(r.lr > 0 && r.lr <= 1e6, "--lr ", r.lr, ": expected a number above 0, at most 1000000");
@@ -171,6 +173,7 @@ std::string describe(const Recipe& r) {
   if (r.accumulate > 1) text += concat(", ", r.accumulate, " batches per step");
   if (r.clip > 0) text += concat(", gradient norm at most ", r.clip);
   if (r.ema > 0) text += concat(", moving average ", r.ema);
+  if (r.precision != "fp32") text += ", precision " + r.precision;
   if (!r.freeze.empty()) text += concat(", frozen ", r.freeze);
   if (r.patience > 0) text += ", patience " + counted(r.patience, "epoch", "epochs");
   if (r.keep != "last") text += ", keeps " + r.keep;

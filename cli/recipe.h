@@ -38,6 +38,7 @@ struct Recipe {
   double warmup = 0;  ///< share of all steps in which the learning rate rises to lr, before the schedule
   std::string decay =
       "all";  ///< what weight_decay applies to; or matrices: parameters with at least two dimensions
+  std::string precision = "fp32";  ///< of forward passes; or bf16, fp16: see precision.h
 };
 
 /// The named recipe, overridden by the options that are set. Throws UsageError.

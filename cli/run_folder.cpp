@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 // The format number changes whenever the entries change.
 constexpr const char* kFormatName = "tandem-run-";
-constexpr int64_t kFormat = 4;
+constexpr int64_t kFormat = 5;
 
 Json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
@@ -31,6 +31,8 @@ Json to_json(const Progress& p) {
           {"seconds", p.seconds},
           {"random_seed", p.random_seed},
           {"random_offset", p.random_offset},
+          {"loss_scale", p.loss_scale},
+          {"loss_scale_steps", p.loss_scale_steps},
           {"history", p.history}};
 }
 
@@ -43,9 +45,12 @@ Progress progress_from_json(const Json& json) {
              .seconds = get_entry<double>(json, "seconds"),
              .random_seed = get_entry<uint64_t>(json, "random_seed"),
              .random_offset = get_entry<uint64_t>(json, "random_offset"),
+             .loss_scale = get_entry<double>(json, "loss_scale"),
+             .loss_scale_steps = get_entry<int64_t>(json, "loss_scale_steps"),
              .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
+  check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0, "invalid \"loss_scale\"");
   check(p.epoch <= kMostEpochs, "invalid \"epoch\" ", p.epoch);
   for (const Json& line : p.history) {
     check(line.is_object(), "an entry of \"history\" is not an object");

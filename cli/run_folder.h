@@ -48,7 +48,9 @@ struct Progress {
   int64_t correct = 0;  ///< images or tokens
   double seconds = 0;   ///< training time in this epoch
   uint64_t random_seed = 0, random_offset = 0;
-  std::vector<Json> history;  ///< lines of metrics.jsonl
+  double loss_scale = 65536;     ///< of the next step of a run in fp16
+  int64_t loss_scale_steps = 0;  ///< since its last change
+  std::vector<Json> history;     ///< lines of metrics.jsonl
 };
 
 /// "3 epochs and 1 batch"

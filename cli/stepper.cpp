@@ -6,6 +6,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/augmentation.h"
+#include "tandem/cli/precision.h"
 #include "tandem/nn/captured_step.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parameter_server.h"
@@ -13,7 +14,9 @@
 namespace tandem::cli {
 
 Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
-    : model_(std::move(model)), recipe_(recipe) {
+    : model_(std::move(model)),
+      recipe_(recipe),
+      scaler_(amp::GradScalerOptions().enabled(recipe.precision == "fp16")) {
   model_->to(root);
   std::vector<Tensor> trained;
   for (const Tensor& p : model_->parameters())
@@ -50,6 +53,13 @@ void Stepper::clip_gradients() {
   for (Tensor& g : gradients) g.mul_(scale);
 }
 
+void Stepper::finish_step(const std::function<void()>& take) {
+  if (scaler_.is_enabled()) scaler_.unscale_(*optimizer_);
+  clip_gradients();
+  scaler_.step(*optimizer_, take);
+  scaler_.update();
+}
+
 void Stepper::set_lr(double lr) {
   for (auto& group : optimizer_->param_groups()) group.options().set_lr(lr);
 }
@@ -72,15 +82,17 @@ class OneDevice final : public Stepper {
     step_.watch(*model_);
   }
   Score evaluate(const ImageSet& data) override {
+    const auto mixed = in_precision(recipe_, loss_sum_.device());
     return cli::evaluate(model_, data, evaluation_batch(data));
   }
 
  private:
-  // A captured step replaces the gradients, so it cannot add to those of other batches.
+  // A captured step replaces the gradients, so it cannot add to those of other batches; nor can it decide what to do about
+  // gradients that are not finite.
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const Device root = loss_sum_.device();
     const Tensor images = batch[0].to(root), labels = batch[1].to(root);
-    if (recipe_.accumulate == 1)
+    if (recipe_.accumulate == 1 && !scaler_.is_enabled())
       step_(images, labels);
     else
       train_on(images, labels, place);
@@ -89,13 +101,14 @@ class OneDevice final : public Stepper {
   // On a GPU the whole step is captured, so nothing here may read a value back to the host.
   void train_on(const Tensor& images, const Tensor& labels, const GroupPlace& place) {
     if (place.first) optimizer_->zero_grad();
-    const Tensor output = model_->forward(augmented(recipe_, images));
-    const Tensor loss = loss_of(output, labels);
-    (place.alone() ? loss : loss * place.share).backward();
-    if (place.last) {
-      clip_gradients();
-      optimizer_->step();
+    Tensor output, loss;
+    {
+      const auto mixed = in_precision(recipe_, images.device());
+      output = model_->forward(augmented(recipe_, images));
+      loss = loss_of(output, labels);
     }
+    scaler_.scale(place.alone() ? loss : loss * place.share).backward();
+    if (place.last) finish_step([this] { optimizer_->step(); });
     NoGradGuard guard;
     loss_sum_.add_(loss.detach().to(kDouble).mul_(labels.size(0)));
     correct_.add_(count_correct(output, labels));
@@ -127,7 +140,7 @@ class ByServer final : public Stepper {
     if (exchange_) return report(result, batch[1].size(0), place);
     NoGradGuard guard;
     const auto images =
-        static_cast<double>(batch[1].size(0)) / place.share;  // the losses have been multiplied
+        static_cast<double>(batch[1].size(0)) / (place.share * scale_);  // the losses have been multiplied
     for (std::size_t i = 0; i < result.losses.size();
          ++i)  // in the order of the pieces, whatever the devices
       loss_sum_.add_(result.losses[i].to(server_.root()).to(kDouble).mul_(result.weights[i] * images));
@@ -195,7 +208,8 @@ class ByServer final : public Stepper {
 
  private:
   // One row per image: its loss, and whether its label has the largest score.
-  static Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
+  Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) const {
+    const auto mixed = in_precision(recipe_, images.device());
     const Tensor output = net.forward(to_input(images));
     const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
     const Tensor correct = correct_in(output, labels).to(kDouble);
@@ -211,7 +225,7 @@ class ByServer final : public Stepper {
       labels.push_back(data.labels.narrow(0, k * size, size));
     }
     const Tensor rows = server_.evaluate({cat(images), cat(labels)},
-                                         [](nn::SequentialImpl& net, const parallel::Tensors& piece) {
+                                         [this](nn::SequentialImpl& net, const parallel::Tensors& piece) {
                                            return scores(net, piece[0], piece[1]);
                                          });
     for (std::size_t i = 0; i < batches.size(); ++i)
@@ -230,22 +244,22 @@ class ByServer final : public Stepper {
   // Forward and backward; after the last batch of a group also the optimizer's step, in one pass with the sum of the
   // gradients if nothing comes between them.
   parallel::StepResult backward(const std::vector<Tensor>& batch, const GroupPlace& place) {
+    scale_ = scaler_.get_scale();
     const auto loss = [this, &place](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
+      const auto mixed = in_precision(recipe_, images.device());
       const Tensor output = net.forward(augmented(recipe_, images));
       count(output.detach(), labels);
       const Tensor mean = loss_of(output, labels);
-      return place.alone() ? mean : mean * place.share;
+      return scaler_.scale(place.alone() ? mean : mean * place.share);
     };
-    if (place.alone() && recipe_.clip == 0) return server_.step(*optimizer_, batch[0], batch[1], loss);
+    if (place.alone() && recipe_.clip == 0 && !scaler_.is_enabled())
+      return server_.step(*optimizer_, batch[0], batch[1], loss);
     std::optional<parallel::ServerCore::NoSync> more;
     if (!place.last) more.emplace(server_);
     parallel::StepResult result = server_.backward(batch, loss);
     if (!place.last) return result;
-    {
-      const DeviceGuard guard(server_.root());
-      clip_gradients();
-    }
-    server_.update(*optimizer_);
+    const DeviceGuard guard(server_.root());
+    finish_step([this] { server_.update(*optimizer_); });
     return result;
   }
 
@@ -260,7 +274,8 @@ class ByServer final : public Stepper {
   // Keeps the figures of a step for agree().
   void report(const parallel::StepResult& result, int64_t images, const GroupPlace& place) {
     report_ = {.wish = {}, .images = images, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / place.share);
+    for (const Tensor& loss : result.losses)
+      report_.losses.push_back(loss.item<double>() / (place.share * scale_));
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
       Tensor(part).zero_();
@@ -288,6 +303,7 @@ class ByServer final : public Stepper {
   std::vector<Tensor> counted_;           // correct predictions, by device
   std::optional<StepExchange> exchange_;  // with the other processes
   StepReport report_;                     // of the last step
+  double scale_ = 1;                      // of the losses of the last step
   double team_loss_ = 0;
   int64_t team_correct_ = 0, pending_ = 0;
 };

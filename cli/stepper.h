@@ -1,5 +1,6 @@
 // The tool's training step, on one device or with a parameter server on several, and its running sums.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "tandem/cli/recipe.h"
 #include "tandem/cli/step_exchange.h"
 #include "tandem/nn/moving_average.h"
+#include "tandem/nn/optim/grad_scaler.h"
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/server_core.h"
 
@@ -40,6 +42,8 @@ class Stepper {
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}
 
+  /// Scales the losses of a run in fp16; disabled otherwise.
+  amp::GradScaler& scaler() { return scaler_; }
   void set_lr(double lr);
   optim::Optimizer& optimizer() { return *optimizer_; }
   /// Sums since the last start(), of all processes. Reading them synchronises with the devices.
@@ -54,9 +58,12 @@ class Stepper {
   Tensor loss_of(const Tensor& output, const Tensor& labels) const;
   /// Scales the gradients until the norm of all of them together is at most recipe.clip, without waiting for the device.
   void clip_gradients();
+  /// Clips the gradients of a group and calls `take`, the optimizer's step, unless a loss was scaled too far.
+  void finish_step(const std::function<void()>& take);
   nn::Sequential model_;
   Recipe recipe_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // of the parameters that train
+  amp::GradScaler scaler_;
   std::optional<nn::ExponentialMovingAverage> average_;
   Tensor loss_sum_, correct_;  // on the root, never reallocated, so sums stay bitwise reproducible
 };

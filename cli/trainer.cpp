@@ -94,6 +94,10 @@ void Trainer::restore() try {
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
   if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
   stepper_->set_steps(checkpoint_.progress.epoch * batches() + batch);
+  amp::GradScalerState scaling = stepper_->scaler().state_dict();
+  scaling.scale = checkpoint_.progress.loss_scale;
+  scaling.growth_tracker = checkpoint_.progress.loss_scale_steps;
+  stepper_->scaler().load_state_dict(scaling);
   default_generator().set_current_seed(checkpoint_.progress.random_seed);
   default_generator().set_offset(checkpoint_.progress.random_offset);
 } catch (const Error& error) {
@@ -199,6 +203,9 @@ void Trainer::collect() {
   stepper_->settle();
   checkpoint_.progress.loss_sum = stepper_->loss_sum();
   checkpoint_.progress.correct = stepper_->correct();
+  const amp::GradScalerState scaling = stepper_->scaler().state_dict();
+  checkpoint_.progress.loss_scale = scaling.scale;
+  checkpoint_.progress.loss_scale_steps = scaling.growth_tracker;
 }
 
 // A file of images may have become unreadable since the run has started.

@@ -7,6 +7,7 @@
 #include "tandem/cli/load_data.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/precision.h"
 #include "tandem/cli/run_folder.h"
 #include "tandem/cli/run_model.h"
 #include "tandem/cli/text_model.h"
@@ -57,6 +58,7 @@ int eval_command(const EvalOptions& o) {
       {.image_size = checkpoint.config.input[1], .train = false, .out = o.json ? stderr : stdout}, terminal);
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
+  const auto mixed = in_precision(checkpoint.config.recipe, device);
   const Score score =
       evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
   if (o.json)

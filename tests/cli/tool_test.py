@@ -420,6 +420,43 @@ def test_training_options():
     check("nothing is created", not os.path.exists("n"))
 
 
+def test_precision():
+    check("fp32", lenet("--epochs", "2", "--out", "fp32").returncode == 0)
+    for precision in ("bf16", "fp16"):
+        whole = ["--epochs", "2", "--precision", precision]
+        run = lenet(*whole, "--out", precision)
+        check(precision, run.returncode == 0 and "precision " + precision in run.stdout, run.stderr)
+        check("the results are others, but close", 0 < abs(metrics(precision)[-1]["test_loss"] - metrics("fp32")[-1]["test_loss"]) < 0.02)
+        kinds = {e["dtype"] for n, e in read_checkpoint(precision)[0].items() if n.startswith("model.")}
+        check("parameters are float32", kinds == {"F32"}, kinds)
+        loss = json.loads(tool("eval", precision, "--json").stdout)["loss"]
+        check("eval uses it", loss == metrics(precision)[-1]["test_loss"], loss)
+        # Stopped within an epoch, and continued: nothing may differ, nor the scale of the loss.
+        stopped = subprocess.Popen([tandem, "train", "--model", "lenet", "--data", "data", "--batch-size", "50", "--augment", "flip",
+                                    "--save-every", "0.0001", *whole, "--out", "p" + precision], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        wait_for(f"p{precision}/curve.svg")
+        stopped.send_signal(signal.SIGINT)
+        stopped.communicate(timeout=60)
+        check("resumed", tool("train", "--resume", "p" + precision).returncode == 0)
+        check("the same model", sha("p" + precision) == sha(precision))
+        for number, options in enumerate((["--devices", "cpu:0"], ["--devices", "cpu:0,cpu:1"], ["--processes", "2"])):
+            run = lenet(*whole, "--shards", "4", "--clip", "1", *options, "--out", f"{precision}{number}")
+            check(f"{options}", run.returncode == 0, run.stderr)
+        check("bitwise identical", len({sha(f"{precision}{n}") for n in range(3)}) == 1)
+        check("the same metrics", metrics(precision + "0") == metrics(precision + "1") == metrics(precision + "2"))
+    # A scale at which float16 overflows is halved until steps are taken; the checkpoint has it.
+    changed("fp16", "x", progress={"loss_scale": 2.0**100, "epoch": 0, "batch": 0, "images": 0, "history": []})
+    before = values("x/checkpoint.safetensors")
+    check("a run whose steps overflow", tool("train", "--resume", "x", "--epochs", "2").returncode == 0)
+    check("its steps were skipped", values("x/checkpoint.safetensors") == before)
+    header, _ = read_checkpoint("x")
+    check("the scale has shrunk", json.loads(header["__metadata__"]["progress"])["loss_scale"] < 2.0**100)
+    refused("another precision", tool("train", "--resume", "bf16", "--precision", "fp16"), "--precision fp16", "leave it out")
+    refused("unknown", lenet("--precision", "fp8"), "--precision fp8")
+    changed("fp16", "y", progress={"loss_scale": 0})
+    refused("a broken scale", tool("train", "--resume", "y"), "loss_scale")
+
+
 def test_patience_and_best():
     linear = lambda *args: tool("train", "--model", "linear", "--data", "data", "--batch-size", "50", *args)
     run = linear("--out", "a", "--keep", "all", "--epochs", "6", "--lr", "0.5")
