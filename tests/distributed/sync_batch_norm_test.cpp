@@ -133,6 +133,24 @@ TANDEM_MODULE(Net);
 
 }  // namespace
 
+TEST_CASE("half inputs with float32 parameters") {
+  if (!available()) return;
+  manual_seed(3);
+  const Tensor x = randn({6, 3, 4}).to(kBFloat16);
+  nn::BatchNorm1d reference(3);
+  const Tensor whole = reference(x);
+  check_no_errors(run_ranks(2, [&](ProcessGroup& group) {
+    SyncBatchNorm layer(nn::BatchNormOptions(3), group.shared_from_this());
+    const Tensor own = x.narrow(0, 3 * group.rank(), 3).clone().requires_grad_();
+    const Tensor y = layer(own);
+    CHECK(close(y, whole.narrow(0, 3 * group.rank(), 3), 0.02));
+    const Tensors gradients = autograd::grad({y.to(kFloat).sin().sum()}, {own, layer->weight});
+    CHECK((gradients[0].dtype() == kBFloat16));
+    CHECK((gradients[1].dtype() == kFloat));
+    CHECK(close(layer->running_var, reference->running_var, 1e-3));
+  }));
+}
+
 TEST_CASE("values, gradients and running statistics are those of the whole batch") {
   if (!available()) return;
   const nn::BatchNormOptions options(3);
