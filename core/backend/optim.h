@@ -1,8 +1,8 @@
 // Optimizer steps: one fused pass over a list of parameters, without allocations.
 //
-// Lists have one entry per parameter. Entry i of each non-empty list has the shape, dtype (float32 or
-// float64; a half type is computed in float32), device and memory order of parameter i, and is dense. The numbers of a step come in a plain
-// struct, so that a captured step can keep it in device memory and rewrite it before a replay.
+// Lists have one entry per parameter. Entry i of each non-empty list has the shape, dtype (float32 or float64; a half
+// type is computed in float32), device and memory order of parameter i, and is dense. The numbers of a step come in a
+// plain struct, so that a captured step can keep it in device memory and rewrite it before a replay.
 #pragma once
 #include "tandem/core/backend/kernel.h"
 
