@@ -40,7 +40,7 @@ class KernelFunction<R(Args...)> {
 
  private:
   bool in_float(const std::remove_cvref_t<Args>&... args) const {
-    return (detail::FloatArgument<Args>::needed(args) || ...) && !half_.native;
+    return !half_.native && (detail::FloatArgument<Args>::needed(args) || ...);
   }
   R call(Args... args) const {
     if (in_float(args...)) return detail::call_in_float<R, Args...>(function_, half_, args...);
