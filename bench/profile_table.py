@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a profile as a table: calls, total time and self time (without nested spans) of each span name.
+"""Prints a profile as a table: calls, total time and self time (without nested spans) of each span name; and the largest
+tensors at the peak of each device's memory.
 
   TANDEM_PROFILE=trace.json build/cli/tandem train --epochs 1
   bench/profile_table.py trace.json [ROWS]        times in milliseconds; the busiest tracks first
@@ -54,6 +55,14 @@ def main():
         for name, row in sorted(rows.items(), key=lambda item: -item[1].own)[:most]:
             print(f"{name:<40} {row.count:>8} {row.total / 1e3:>10.2f} {row.own / 1e3:>10.2f} "
                   f"{row.total / 1e3 / row.count:>10.4f}")
+    for peak in trace.get("otherData", {}).get("memory", []):
+        print(f"\n{'tensors on ' + peak['device'] + ' at the peak':<40} {'MiB':>8} {'since, s':>10} written by")
+        print(f"{'all':<40} {peak['peak_bytes'] / 2**20:>8.1f} {peak['peak_us'] / 1e6:>10.3f} (time of the peak)")
+        if peak["held_before"]:
+            print(f"{'before the profile':<40} {peak['held_before'] / 2**20:>8.1f}")
+        for tensor in peak["largest"]:
+            print(f"{tensor['inside']:<40} {tensor['bytes'] / 2**20:>8.1f} {tensor['since_us'] / 1e6:>10.3f} "
+                  f"{tensor['kernel']} {tensor['detail']}")
     dropped = trace.get("otherData", {}).get("dropped_spans", 0)
     if dropped:
         print(f"\n{dropped} more spans did not fit in the profile")

@@ -9,6 +9,7 @@
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/error.h"
 #include "tandem/core/of_thread.h"
+#include "tandem/core/profile_memory.h"
 #include "tandem/core/small_blocks.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -24,7 +25,7 @@ namespace {
 
 [[noreturn, gnu::cold]] void out_of_memory(std::size_t bytes) {
   fail("out of memory: could not allocate ", bytes, " bytes on the CPU, ", reserved_bytes(),
-       " bytes are in use; try a smaller batch");
+       " bytes are in use; try a smaller batch", profiler::detail::largest_storages(kCPU));
 }
 
 #ifdef TANDEM_NO_CACHE

@@ -16,6 +16,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/clock.h"
+#include "tandem/core/cpu_allocator.h"
 #include "tandem/core/fork.h"
 #include "tandem/core/of_thread.h"
 #include "tandem/core/profile_spans.h"
@@ -28,10 +29,11 @@ constinit std::atomic<bool> on{false};
 namespace {
 
 struct Session {
-  Session(std::string path, int64_t most) : path(std::move(path)), most(most), budget(most) {}
+  Session(std::string path, int64_t most) : path(std::move(path)), most(most), budget(most), memory(most) {}
   const std::string path;
   const int64_t most, start_ns = nanoseconds_now();
   Budget budget;
+  MemoryLog memory;
   uint64_t number = 0;
   std::vector<std::shared_ptr<ThreadSpans>> threads;  // guarded by State::mutex
 };
@@ -85,6 +87,18 @@ Local* join() {
 
 void write_at_exit();
 
+std::string mebibytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / 1048576);
+  return text;
+}
+
+// The running session, or nullptr. Unlike join(), does not make the thread a part of it.
+std::shared_ptr<Session> running() {
+  std::lock_guard lock(state().mutex);
+  return state().session;
+}
+
 StreamTrack& track_of(Local& thread, Device device) {
   const RuntimeKernels& runtime = backend(device).runtime;
   const StreamHandle stream = runtime.current_stream(resolve(device));
@@ -113,9 +127,13 @@ std::string end_session() {
     for (const auto& track : thread->tracks) track->resolve();
   }
   const int64_t dropped = session->budget.dropped.load(std::memory_order_relaxed);
-  const int64_t spans = write_trace(session->path, {session->threads, session->most, dropped});
-  return concat(session->path, " holds a profile of ", spans, " spans",
-                dropped > 0 ? concat("; ", dropped, " more were dropped") : "");
+  const int64_t spans =
+      write_trace(session->path, {session->threads, session->memory, session->most, dropped});
+  std::string text = concat(session->path, " holds a profile of ", spans, " spans",
+                            dropped > 0 ? concat("; ", dropped, " more were dropped") : "");
+  for (const MemoryLog::Peak& peak : session->memory.peaks())
+    text += concat("; tensors on ", peak.device, " had at most ", mebibytes(peak.bytes));
+  return text;
 }
 
 void write_at_exit() {
@@ -167,6 +185,41 @@ void end_span(const Open& open, Span span) noexcept try {
   local.spans->spans.add(span);
   if (open.event != nullptr) open.track->add(open.event, span);
 } catch (...) {  // out of memory: the span is lost
+}
+
+void note_created(const void* storage, Device device, std::size_t bytes) noexcept try {
+  Local* const thread = join();
+  if (thread == nullptr) return;
+  thread->session->memory.created(storage, device, static_cast<int64_t>(bytes),
+                                  memory_stats(device).current_bytes,
+                                  nanoseconds_now() - thread->session->start_ns, thread->spans->number);
+} catch (...) {  // out of memory: the event is lost
+}
+
+void note_freed(const void* storage, Device device, std::size_t bytes) noexcept try {
+  if (const auto session = running())
+    session->memory.freed(storage, device, static_cast<int64_t>(bytes), memory_stats(device).current_bytes,
+                          nanoseconds_now() - session->start_ns);
+} catch (...) {
+}
+
+std::string largest_storages(DeviceType type) {
+  const auto session = is_on() ? running() : nullptr;
+  if (!session) return "; with TANDEM_PROFILE=FILE this message lists the largest tensors";
+  std::vector<std::shared_ptr<ThreadSpans>> threads;
+  {
+    std::lock_guard lock(state().mutex);
+    threads = session->threads;
+  }
+  std::string text;
+  for (const MemoryLog::Event& event : session->memory.largest_now(type)) {
+    const Creator creator = creator_of(event, threads);
+    text += concat(text.empty() ? "; the largest tensors: " : ", ", mebibytes(event.bytes), " on ",
+                   event.device, " of ", creator.kernel != nullptr ? creator.kernel : "no kernel");
+    if (!creator.detail.empty()) text += concat(" (", creator.detail, ")");
+    if (creator.inside != nullptr) text += concat(" in ", creator.inside);
+  }
+  return text;
 }
 
 }  // namespace detail

@@ -177,4 +177,26 @@ void StreamTrack::resolve() noexcept {
   pending_.clear();
 }
 
+Creator creator_of(const MemoryLog::Event& event, const std::vector<std::shared_ptr<ThreadSpans>>& threads) {
+  Creator creator;
+  int64_t next = INT64_MAX, around = -1;
+  for (const auto& thread : threads) {
+    if (thread->number != event.thread) continue;
+    thread->spans.each([&](const Span& span) {
+      const bool kernel = std::string_view(span.category) == "kernel";
+      if (kernel && span.begin_ns >= event.time_ns && span.begin_ns < next) {
+        next = span.begin_ns;
+        creator.kernel = span.name;
+        creator.detail = span.note;
+      }
+      if (!kernel && span.begin_ns <= event.time_ns && span.end_ns > event.time_ns &&
+          span.begin_ns > around) {
+        around = span.begin_ns;
+        creator.inside = span.name;
+      }
+    });
+  }
+  return creator;
+}
+
 }  // namespace tandem::profiler::detail

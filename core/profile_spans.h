@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tandem/core/profile.h"
+#include "tandem/core/profile_memory.h"
 #include "tandem/core/stream.h"
 
 namespace tandem {
@@ -117,9 +118,18 @@ struct ThreadSpans {
   std::vector<std::unique_ptr<StreamTrack>> tracks;
 };
 
+/// Who created a storage: the kernel that its thread ran next, which usually writes it, and the innermost span around it.
+struct Creator {
+  const char* kernel = nullptr;
+  std::string detail;  // the kernel's dtype and shapes
+  const char* inside = nullptr;
+};
+Creator creator_of(const MemoryLog::Event& event, const std::vector<std::shared_ptr<ThreadSpans>>& threads);
+
 /// What write_trace() writes.
 struct Trace {
   const std::vector<std::shared_ptr<ThreadSpans>>& threads;
+  const MemoryLog& memory;
   int64_t most_spans, dropped;
 };
 /// Writes the trace to `path` and returns the number of spans. Throws Error.

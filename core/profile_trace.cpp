@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "tandem/core/atomic_file.h"
 #include "tandem/core/profile_spans.h"
@@ -110,6 +111,44 @@ int64_t write_spans(Writer& out, int64_t track, const SpanList& spans) {
   return count;
 }
 
+// The bytes held on each device as counters. Changes of less than 1/500 of the peak since the last one are left out.
+void write_memory(Writer& out, const MemoryLog& memory, const std::vector<MemoryLog::Peak>& peaks) {
+  std::vector<int64_t> written(peaks.size(), -1);
+  memory.each([&](const MemoryLog::Event& event, int64_t bytes) {
+    std::size_t i = 0;
+    while (!(peaks[i].device == event.device)) ++i;
+    const int64_t change = std::abs(bytes - written[i]);
+    if (written[i] >= 0 && bytes != peaks[i].bytes && change <= peaks[i].bytes / 500) return;
+    written[i] = bytes;
+    out.end_line();
+    out.raw(R"({"ph":"C","pid":1,"ts":)").time(event.time_ns).raw(R"(,"name":)");
+    out.quoted("tensors on " + event.device.str()).raw(R"(,"args":{"bytes":)").number(bytes).raw("}}");
+  });
+}
+
+// What was held at each device's peak.
+void write_peaks(Writer& out, const Trace& trace, const std::vector<MemoryLog::Peak>& peaks) {
+  const char* separator = "";
+  out.raw(R"(,"memory":[)");
+  for (const MemoryLog::Peak& peak : peaks) {
+    out.raw(separator).raw(R"({"device":)").quoted(peak.device.str());
+    out.raw(R"(,"peak_bytes":)").number(peak.bytes).raw(R"(,"peak_us":)").time(peak.time_ns);
+    out.raw(R"(,"held_before":)").number(peak.before).raw(R"(,"largest":[)");
+    const char* comma = "";
+    for (const MemoryLog::Event& event : peak.largest) {
+      const Creator creator = creator_of(event, trace.threads);
+      out.raw(comma).raw(R"({"bytes":)").number(event.bytes).raw(R"(,"since_us":)").time(event.time_ns);
+      out.raw(R"(,"kernel":)").quoted(creator.kernel != nullptr ? creator.kernel : "");
+      out.raw(R"(,"detail":)").quoted(creator.detail);
+      out.raw(R"(,"inside":)").quoted(creator.inside != nullptr ? creator.inside : "").raw("}");
+      comma = ",\n";
+    }
+    out.raw("]}");
+    separator = ",\n";
+  }
+  out.raw("]");
+}
+
 }  // namespace
 
 int64_t write_trace(const std::string& path, const Trace& trace) {
@@ -130,6 +169,8 @@ int64_t write_trace(const std::string& path, const Trace& trace) {
       count += write_spans(out, device_track, track->spans());
     }
   }
+  const std::vector<MemoryLog::Peak> peaks = trace.memory.peaks();
+  write_memory(out, trace.memory, peaks);
   out.raw(
          "\n"
          R"(],"otherData":{"process_id":)")
@@ -137,7 +178,10 @@ int64_t write_trace(const std::string& path, const Trace& trace) {
       .raw(R"(,"spans":)")
       .number(count);
   out.raw(R"(,"most_spans":)").number(trace.most_spans);
-  out.raw(R"(,"dropped_spans":)").number(trace.dropped).raw("}}\n");
+  out.raw(R"(,"dropped_spans":)").number(trace.dropped);
+  out.raw(R"(,"dropped_storages":)").number(trace.memory.dropped());
+  write_peaks(out, trace, peaks);
+  out.raw("}}\n");
   out.commit();
   return count;
 }

@@ -7,6 +7,8 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/cpu_allocator.h"
+#include "tandem/core/profile.h"
+#include "tandem/core/profile_memory.h"
 
 namespace tandem {
 
@@ -29,7 +31,11 @@ struct StorageAccess {
   static void set_pinned(StorageImpl* impl) { impl->pinned_ = true; }
   static void free(StorageImpl* impl) noexcept {
     if (impl->deleter_ != nullptr) impl->deleter_(impl->data_, impl->context_);
-    if (impl->context_ == impl) detail::count_memory(impl->device_, -static_cast<int64_t>(impl->nbytes_));
+    if (impl->context_ == impl) {
+      detail::count_memory(impl->device_, -static_cast<int64_t>(impl->nbytes_));
+      if (profiler::is_on()) [[unlikely]]
+        profiler::detail::note_freed(impl, impl->device_, impl->nbytes_);
+    }
     const std::size_t block_bytes = impl->block_bytes_;
     impl->~StorageImpl();
     cpu::deallocate(impl, block_bytes);
@@ -68,6 +74,8 @@ Storage make_storage(std::size_t nbytes, Device device, bool pinned) {
     if (pinned) StorageAccess::set_pinned(impl);
   }
   detail::count_memory(device, static_cast<int64_t>(nbytes));
+  if (profiler::is_on()) [[unlikely]]
+    profiler::detail::note_created(impl, device, nbytes);
   return Storage(impl);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tandem/core/error.h"
+#include "tandem/core/profile_memory.h"
 
 namespace tandem::cuda_impl {
 
@@ -136,7 +137,8 @@ void CachingAllocator::exhausted(std::size_t bytes) {
   fail("out of memory on ", name_, ": requested ", mib(bytes), "\n  the GPU has ", mib(room.total), ", ",
        mib(room.free), " free; this process holds ", mib(use_.reserved), ", ", mib(use_.allocated),
        " of it in tensors (peak ", mib(use_.allocated_peak),
-       ")\n  try a smaller batch, or NoGradGuard where no gradients are needed");
+       ")\n  try a smaller batch, or NoGradGuard where no gradients are needed",
+       profiler::detail::largest_storages(kCUDA));
 }
 
 // What remains after `bytes` becomes a free block, if it is large enough.

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +19,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/core/backend/unary.h"
 #include "tandem/core/clock.h"
+#include "tandem/core/cpu_allocator.h"
 #include "tandem/core/profile_spans.h"
 #include "tandem/datasets/job_queue.h"
 #include "tandem/tandem.h"
@@ -37,6 +39,7 @@ struct Span {
 struct Trace {
   std::vector<Span> spans;
   std::map<int64_t, std::string> tracks;
+  std::map<std::string, std::vector<int64_t>> held;  // bytes over time, per counter
   json other;
 
   explicit Trace(const std::string& path) {
@@ -45,6 +48,10 @@ struct Trace {
     for (const json& e : all.at("traceEvents")) {
       if (e.at("ph") == "M") {
         if (e.at("name") == "thread_name") tracks[e.at("tid")] = e.at("args").at("name");
+        continue;
+      }
+      if (e.at("ph") == "C") {
+        held[e.at("name")].push_back(e.at("args").at("bytes"));
         continue;
       }
       CHECK(e.at("ph") == "X");
@@ -244,6 +251,45 @@ TEST_CASE("spans above the limit are counted") {
   CHECK(trace.spans.size() == 100);
   CHECK(trace.other.at("dropped_spans") == 150);
   CHECK(trace.other.at("most_spans") == 100);
+}
+
+TEST_CASE("memory: the bytes held, and the largest tensors at the peak") {
+  constexpr int64_t kMiB = 1 << 20;
+  const Tensor old = ones({5 * kMiB / 4});
+  Profiled profile;
+  Tensor kept = ones({kMiB / 4});
+  {
+    profiler::Record span("outer");
+    const Tensor sum = kept + kept, large = zeros({3 * kMiB / 4});
+    CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("3.0 MiB on cpu"), Error);
+  }
+  kept = Tensor();
+  const Trace trace = profile.trace();
+  REQUIRE(trace.other.at("memory").size() == 1);
+  const json memory = trace.other.at("memory").at(0);
+  const int64_t before = memory.at("held_before"), peak = memory.at("peak_bytes");
+  CHECK(before >= 5 * kMiB);
+  CHECK(peak >= before + 5 * kMiB);
+  CHECK(peak < before + 6 * kMiB);
+  CHECK(memory.at("largest").at(0).at("bytes") == 3 * kMiB);
+  CHECK(memory.at("largest").at(0).at("inside") == "outer");
+  int found = 0;
+  for (const json& held : memory.at("largest"))
+    found += held.at("kernel") == "add" && held.at("inside") == "outer" && held.at("bytes") == kMiB &&
+             held.at("detail").get<std::string>().starts_with("float32 [262144]");
+  CHECK(found == 1);
+  const auto& bytes = trace.held.at("tensors on " + Device(kCPU, 0).str());
+  CHECK(*std::max_element(bytes.begin(), bytes.end()) == peak);
+  CHECK(bytes.back() < peak - 4 * kMiB);
+  CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("TANDEM_PROFILE"), Error);
+}
+
+TEST_CASE("storages above the limit are counted") {
+  Profiled profile(100);
+  std::vector<Tensor> many;
+  for (int i = 0; i < 250; ++i) many.push_back(empty({10}));
+  many.clear();
+  CHECK(profile.trace().other.at("dropped_storages") == 150);
 }
 
 TEST_CASE("names with arbitrary bytes produce a valid file") {
