@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/buffer_updates.h"
 #include "tandem/core/generator.h"
 
@@ -27,11 +28,29 @@ class Collector : public SavedTensorHooks {
   std::vector<int64_t> versions;
 };
 
+// Restores the autocast of the forward pass in its scope. Leaves that it converts are not kept longer.
+class SameAutocast {
+ public:
+  explicit SameAutocast(const autocast::detail::State& forward) : before_(autocast::detail::state) {
+    autocast::detail::state = forward;
+    autocast::detail::state.nesting = before_.nesting + 1;
+  }
+  ~SameAutocast() {
+    autocast::detail::state = before_;
+    if (before_.nesting == 0) autocast::clear_cache();
+  }
+  SameAutocast(const SameAutocast&) = delete;
+  SameAutocast& operator=(const SameAutocast&) = delete;
+
+ private:
+  autocast::detail::State before_;
+};
+
 class Call final : public CheckpointedCall {
  public:
   // Keeps the inputs without their history, which would form a cycle if one were written in place later.
   Call(const std::vector<Tensor>& inputs, std::function<void(const std::vector<Tensor>&)> run)
-      : run_(std::move(run)), generator_(default_generator().clone()) {
+      : run_(std::move(run)), generator_(default_generator().clone()), autocast_(autocast::detail::state) {
     for (const Tensor& x : inputs)
       inputs_.push_back(x.defined() ? Input{x.detach(), x._version(), x.requires_grad(), x.is_leaf()}
                                     : Input{});
@@ -68,6 +87,7 @@ class Call final : public CheckpointedCall {
     {
       const SavedTensorHooksGuard hooks(collector);
       const GeneratorGuard same_numbers(generator_.clone());
+      const SameAutocast same_precision(autocast_);
       autograd::BufferLog log;
       log.discard();
       const autograd::BufferLogGuard no_updates(&log);
@@ -91,6 +111,7 @@ class Call final : public CheckpointedCall {
   std::vector<Input> inputs_;
   std::function<void(const std::vector<Tensor>&)> run_;
   Generator generator_;
+  autocast::detail::State autocast_;
   std::size_t count_ = 0;  // saved in the forward pass
   bool finished_ = false;
   std::mutex mutex_;

@@ -146,8 +146,8 @@ void add_recipe(CLI::App* c, RecipeOptions& r) {
   c->add_option(
       "--precision", r.precision,
       "fp32; bf16: products, convolutions and attention compute in bfloat16, everything else and all "
-      "parameters stay float32; fp16: the same in float16, with a scaled loss. Evaluations and later "
-      "uses of the run compute in it, too; default: fp32");
+      "parameters stay float32; fp16: the same in float16, with a scaled loss. eval and predict "
+      "compute in it, too; default: fp32");
   c->add_option(
        "--freeze", r.freeze,
        "parameters that do not train: names of parameters or layers, separated by commas, with * for "

@@ -50,7 +50,9 @@ Progress progress_from_json(const Json& json) {
              .history = get_entry<std::vector<Json>>(json, "history")};
   check(p.epoch >= 0 && p.batch >= 0 && p.images >= 0, "negative progress");
   check(p.correct >= 0 && p.seconds >= 0, "negative progress");
-  check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0, "invalid \"loss_scale\"");
+  check(p.loss_scale > 0 && p.loss_scale <= 0x1p127 && p.loss_scale_steps >= 0 &&
+            p.loss_scale_steps < amp::GradScalerOptions().growth_interval(),
+        "invalid \"loss_scale\"");
   check(p.epoch <= kMostEpochs, "invalid \"epoch\" ", p.epoch);
   for (const Json& line : p.history) {
     check(line.is_object(), "an entry of \"history\" is not an object");

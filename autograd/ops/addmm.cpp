@@ -98,12 +98,17 @@ Tensor& Tensor::addmm_(const Tensor& a, const Tensor& b, const Scalar& beta, con
   return inplace(
       *this, "addmm_", Before::kAlias,
       [&] {
+        const autocast::detail::Off plain(device().type());  // autocast is for new tensors only
         if (is_contiguous() && !is_complex() && a.storage() != storage() && b.storage() != storage())
           backend(*this).linalg.matmul(*this, a, b, beta, alpha);
         else
           copy_raw(*this, tandem::addmm(detach(), a, b, beta, alpha));
       },
-      [&](const Tensor& before) { return tandem::addmm(before, a, b, beta, alpha); }, a, b);
+      [&](const Tensor& before) {
+        const autocast::detail::Off plain(device().type());
+        return tandem::addmm(before, a, b, beta, alpha);
+      },
+      a, b);
 }
 
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
@@ -111,7 +116,12 @@ Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, const Scalar& beta, con
 }
 Tensor& Tensor::baddbmm_(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) const {
   return inplace_of(
-      *this, "baddbmm_", [&](const Tensor& x) { return tandem::baddbmm(x, a, b, beta, alpha); }, a, b);
+      *this, "baddbmm_",
+      [&](const Tensor& x) {
+        const autocast::detail::Off plain(device().type());
+        return tandem::baddbmm(x, a, b, beta, alpha);
+      },
+      a, b);
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/decomposition_op.h"
@@ -87,6 +88,9 @@ Tensor condition(const Tensor& a, const Tensor& norm_of_a, const Tensor& inverse
 
 Tensor linalg_pinv(const Tensor& self, const optional<Tensor>& atol, const optional<Tensor>& rtol,
                    bool hermitian) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& a) { return linalg_pinv(a, atol, rtol, hermitian); },
+                                    self);
   hermitian ? check_square("linalg.pinv", self) : check_matrices("linalg.pinv", self);
   if (self.numel() == 0) return self.mH().clone();
   const Tensor out = pseudoinverse(self, atol, rtol, hermitian);
@@ -147,6 +151,9 @@ Tensor linalg_cond(const Tensor& self, std::string_view p) {
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b,
                                                         optional<double> rcond,
                                                         optional<std::string_view> driver) {
+  if (autocast::is_on(self))
+    return autocast::full_precision(
+        [&](const Tensor& a, const Tensor& y) { return linalg_lstsq(a, y, rcond, driver); }, self, b);
   const std::string_view method = driver.value_or("gelsy");
   check(method == "gels" || method == "gelsy" || method == "gelsd" || method == "gelss",
         "linalg.lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '", method, "'");

@@ -1,6 +1,7 @@
 // pow and float_power: self to the power exponent. Gradients: g exponent self^(exponent - 1), zero where the
 // exponent is zero; and g self^exponent log(self), zero where self is 0 and the exponent is not negative.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex_unary.h"
@@ -87,9 +88,16 @@ void power_into(const Tensor& out, const Tensor& x, const Scalar& exponent) {
 
 }  // namespace
 
-Tensor pow(const Tensor& self, const Tensor& exponent) { return binary<PowRule>(self, exponent); }
+Tensor pow(const Tensor& self, const Tensor& exponent) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([](const Tensor& a, const Tensor& b) { return pow(a, b); }, self,
+                                    exponent);
+  return binary<PowRule>(self, exponent);
+}
 Tensor pow(const Scalar& self, const Tensor& exponent) { return binary<PowRule>(self, exponent); }
 Tensor pow(const Tensor& self, const Scalar& exponent) {
+  if (autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& a) { return pow(a, exponent); }, self);
   const ScalarType type = check_exponent(result_type(self, exponent), exponent);
   const Prepared x(self, type, self.device());
   Tensor out = empty_raw(self.sizes(), type, self.device());

@@ -5,6 +5,7 @@
 // Steps are a shrinking prefix of the batch. So the first rows of a state buffer are always the ones to update, and what
 // a row contains after its last step is its final state.
 #include "tandem/autograd/ops/recurrent_layer.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/half.h"
 
 #include <algorithm>
@@ -292,6 +293,15 @@ Steps recurrent_steps(IntArrayRef batch_sizes) {
 RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const Tensor& input,
                                const Steps& steps, bool reverse, const Tensor& h, const Tensor& c,
                                const RecurrentWeights& w) {
+  if (autocast::is_on(input) && input.dtype() != kDouble) {
+    const auto cast = [&, device = input.device().type()](const Tensor& t) {
+      return autocast::cached_cast(autocast::get_autocast_dtype(device), t, device);
+    };
+    const Tensor x = cast(input), state = cast(h), cell = cast(c);
+    const RecurrentWeights weights{cast(w.w_ih), cast(w.w_hh), cast(w.b_ih), cast(w.b_hh), cast(w.w_hr)};
+    const autocast::detail::Off plain(input.device().type());
+    return recurrent_layer(operation, kind, x, steps, reverse, state, cell, weights);
+  }
   check_layer(operation, kind, input, h, c, w);
   if (const auto half = half_result(input)) {
     const RecurrentWeights wide{widened(w.w_ih), widened(w.w_hh), widened(w.b_ih), widened(w.b_hh),

@@ -1,4 +1,5 @@
 // sum, nansum. Gradient: g expanded to the input's shape.
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/promotion.h"
@@ -53,6 +54,8 @@ struct SumBackward final : Node {
 }  // namespace
 
 Tensor sum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  if (!dtype && autocast::is_on_cuda(self))
+    return autocast::full_precision([&](const Tensor& x) { return tandem::sum(x, dim, keepdim); }, self);
   const bool integral = is_integral(self.dtype(), true);
   const ScalarType type = dtype.value_or(integral ? kLong : self.dtype());
   if (is_integral(type, true) && type != kLong)

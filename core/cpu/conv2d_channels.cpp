@@ -14,6 +14,7 @@
 #include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
@@ -28,8 +29,6 @@ constexpr int64_t kDepthBlock = 576;
 
 template <class T>
 constexpr int64_t kColumns = 2 * kLanes<T>;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {

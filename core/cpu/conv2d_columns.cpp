@@ -6,6 +6,7 @@
 #include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once
 constexpr int64_t kTaskWork = 1 << 18;      // minimum multiplications per task
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 struct Plan {

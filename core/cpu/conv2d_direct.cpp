@@ -19,14 +19,10 @@ namespace {
 
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kKeptBytes = 2 << 20;  // of strips of all images
-constexpr int64_t kEnoughPanels = 8;
-constexpr int64_t kChunkPositions = 224;  // outputs that are transposed at once
+constexpr int64_t kEnoughPanels = 8, kEnoughTasks = 16;
+constexpr int64_t kMostStripBytes = 1 << 20;  // for one output row; more does not stay in the cache
+constexpr int64_t kChunkPositions = 224;      // outputs that are transposed at once
 constexpr int kMaxPositions = kVectorRegisters == 32 ? 14 : 6;
-
-template <class T>
-constexpr int64_t kPanel = 2 * kLanes<T>;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 struct DirectTile {
@@ -95,8 +91,10 @@ struct Plan {
     const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
     const int64_t fit = (kStripBytes / row_bytes - extra) / s.p.stride[0] + 1;
     rows = std::clamp<int64_t>(fit, 1, out_h);
+    // With few images the rows are cut further, so that all threads have work.
+    blocks = std::max(ceil_div(out_h, rows), ceil_div(kEnoughTasks, s.batch * s.p.groups * panels));
+    rows = ceil_div(out_h, std::min(blocks, out_h));
     blocks = ceil_div(out_h, rows);
-    rows = ceil_div(out_h, blocks);
     strip_size = strip_rows() * s.group_in() * padded_w;
     panel_size = (s.depth() + 1) * kPanel<T>;
   }
@@ -191,6 +189,26 @@ void run_panels(const Plan<T>& plan, const T* bias, F& fill, T* y) {
   });
 }
 
+// For little input: keeps all strips and all panels, whose pairs are the tasks.
+template <class T, class F>
+void run_pairs(const Plan<T>& plan, const T* bias, F& fill, T* y) {
+  const int64_t panels = plan.s.p.groups * plan.panels;
+  const Workspace<T> memory(panels * plan.panel_size + plan.strips() * plan.strip_size);
+  T *packed = memory.data(), *strips = packed + panels * plan.panel_size;
+  parallel_for(panels + plan.strips(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      i < panels ? make_panel(plan, i, bias, fill, packed + i * plan.panel_size)
+                 : make_strip(plan, i - panels, strips + (i - panels) * plan.strip_size);
+  });
+  parallel_for(plan.strips() * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t i = t / plan.panels, panel = t % plan.panels;
+      multiply_strip(plan, i, strips + i * plan.strip_size, panel,
+                     packed + (i / plan.blocks % plan.s.p.groups * plan.panels + panel) * plan.panel_size, y);
+    }
+  });
+}
+
 // Otherwise: keeps all panels, and makes each strip where it is used.
 template <class T, class F>
 void run_strips(const Plan<T>& plan, const T* bias, F& fill, T* y) {
@@ -215,6 +233,7 @@ template <class T, class F>
 void run(const Plan<T>& plan, const T* bias, F fill, T* y) {
   const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
   if (little && plan.panels >= kEnoughPanels) return run_panels(plan, bias, fill, y);
+  if (little) return run_pairs(plan, bias, fill, y);
   run_strips(plan, bias, fill, y);
 }
 
@@ -242,8 +261,10 @@ void rotate_taps(int64_t channels, int64_t taps, const T* from, const T* from_en
 
 template <class T>
 bool direct_suits(const Conv2dShape& s) {
+  const int64_t least_rows = (s.kernel_h - 1) * s.p.dilation[0] + 1,
+                strip = least_rows * s.group_in() * s.padded_w() * static_cast<int64_t>(sizeof(T));
   return s.group_out() >= kPanel<T> && s.out_w() >= 5 && s.kernel_size() > 1 && s.p.stride[1] <= 2 &&
-         s.depth() >= 64;
+         s.depth() >= 64 && strip <= kMostStripBytes;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
@@ -13,11 +14,6 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 20;  // minimum multiplications per task
-
-template <class T>
-constexpr int64_t kPanel = 2 * kLanes<T>;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // y[image][group][out][places] = weights[group][out][in] * x[image][group][in][places].
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/parallel_for.h"
 
 namespace tandem::cpu {
@@ -16,8 +17,6 @@ constexpr int64_t kMaxDepth = 32;
 constexpr int64_t kMaxTaps = 9;  // maximum weights in a tile of the weight gradient
 constexpr int kMaxOutputs = 2;   // maximum output channels in such a tile
 constexpr int64_t kParts = 32;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Output rows processed at once; their positions form `width` columns, whole vectors.
 template <class T>

@@ -23,11 +23,6 @@ constexpr int64_t kTaskChannels = 16;
 constexpr int kMaxTaps = kVectorRegisters == 32 ? 14 : 6;
 
 template <class T>
-constexpr int64_t kPanel = 2 * kLanes<T>;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-template <class T>
 struct TapTile {
   const T* x;                     // the input of the first tap at the first place
   const T* dy;                    // [rows][places][kPanel]

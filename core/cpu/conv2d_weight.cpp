@@ -6,6 +6,7 @@
 
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
@@ -16,8 +17,6 @@ constexpr int64_t kMaxParts = 16;
 constexpr int64_t kMaxPartialElements = 8 << 20;
 constexpr int64_t kBlockBytes = 384 << 10;  // of packed images processed at once
 constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
 // channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole vectors of a

@@ -9,6 +9,7 @@
 #include "tandem/core/cpu/gemv.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
+#include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
 #include "tandem/core/parallel_for.h"
 
@@ -19,8 +20,6 @@ constexpr int64_t kBlock = 1024;               // rows and columns of C processe
 constexpr int64_t kDepthBytes = 1536;          // of a packed row of A, so that a panel of B stays near L1
 constexpr int64_t kTaskPanels = 4;             // panels of A and of B in one task
 constexpr int64_t kInlineWork = 48 * 48 * 48;  // multiplications not worth waking a thread for
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // c = beta * c without reading c for beta == 0.
 template <class T>

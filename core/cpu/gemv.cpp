@@ -14,8 +14,6 @@ namespace {
 
 constexpr int64_t kInlineElements = 32768;  // matrix elements not worth waking a thread for
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 template <class T>
 T sum_lanes(Vec<T> v) {
   T sum = 0;

@@ -59,6 +59,7 @@ const Backend& open_plugin(const std::string& path) {
 Found avx512() {
   if (const std::string lack = lacking(); !lack.empty()) return {nullptr, "this processor lacks " + lack};
   const std::string own = tandem::detail::library_folder(), file = "/libtandem_cpu_avx512.so";
+  if (own.empty()) return {nullptr, "the library's folder is unknown"};
   for (const std::string& folder : {own, own + "/tandem"})
     if (access((folder + file).c_str(), F_OK) == 0) return {&open_plugin(folder + file), ""};
   return {nullptr, concat(file.substr(1), " was not found in ", own, " or ", own, "/tandem")};

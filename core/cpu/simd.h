@@ -46,4 +46,11 @@ inline Vec<T> broadcast(T value) {
   return Vec<T>{} + value;
 }
 
+/// a / b, rounded up; a >= 0, b > 0.
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Columns of a register tile with two vectors.
+template <class T>
+inline constexpr int64_t kPanel = 2 * kLanes<T>;
+
 }  // namespace tandem::cpu

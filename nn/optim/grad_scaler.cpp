@@ -1,6 +1,7 @@
 // Loss scaling.
 #include "tandem/nn/optim/grad_scaler.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/autograd/grad_mode.h"
@@ -15,7 +16,9 @@ void check_state(const GradScalerState& s) {
   check(s.backoff_factor > 0 && s.backoff_factor < 1,
         "GradScaler: backoff_factor must be between 0 and 1, got ", s.backoff_factor);
   check(s.growth_interval > 0, "GradScaler: growth_interval must be positive, got ", s.growth_interval);
-  check(s.growth_tracker >= 0, "GradScaler: growth_tracker must not be negative, got ", s.growth_tracker);
+  check(s.growth_tracker >= 0 && s.growth_tracker < s.growth_interval,
+        "GradScaler: growth_tracker must be at least 0 and less than growth_interval, got ",
+        s.growth_tracker);
 }
 
 }  // namespace
@@ -27,7 +30,12 @@ GradScaler::GradScaler(const GradScalerOptions& options)
   check_state(state_);
 }
 
-Tensor GradScaler::scale(const Tensor& output) const { return is_enabled() ? output * state_.scale : output; }
+Tensor GradScaler::scale(const Tensor& output) const {
+  if (!is_enabled()) return output;
+  // A loss in float16 would overflow; PyTorch's product with a float32 number is float32, too.
+  return (output.dim() == 0 && isReducedFloatingType(output.scalar_type()) ? output.to(kFloat) : output) *
+         state_.scale;
+}
 std::vector<Tensor> GradScaler::scale(TensorList outputs) const {
   std::vector<Tensor> out;
   for (const Tensor& t : outputs) out.push_back(scale(t));
@@ -38,16 +46,18 @@ void GradScaler::unscale_(optim::Optimizer& optimizer) {
   if (!is_enabled()) return;
   check(seen_.find(&optimizer) == seen_.end(),
         "GradScaler.unscale_: called a second time since the last update()");
+  for (const Tensor& p : optimizer.parameters())
+    check(!p.grad().defined() || p.grad().dtype() != kHalf,
+          "GradScaler.unscale_: a gradient is float16; keep parameters in float32");
   NoGradGuard no_grad;
   Tensor bad;  // 0, or NaN; on the device of the first gradient
   const double inverse = 1 / state_.scale;
   for (const Tensor& p : optimizer.parameters()) {
     if (!p.grad().defined()) continue;
     Tensor g = p.grad().detach();
-    check(g.dtype() != kHalf, "GradScaler.unscale_: a gradient is float16; keep parameters in float32");
     const DeviceGuard guard(g.device());
     g.mul_(inverse);
-    const Tensor zero = (g * 0).sum().to(kFloat);
+    const Tensor zero = ((g.is_complex() ? view_as_real(g) : g) * 0).sum().to(kFloat);
     bad = bad.defined() ? bad + zero.to(bad.device()) : zero;
   }
   check(bad.defined(), "GradScaler.unscale_: the optimizer's parameters have no gradients");
@@ -66,8 +76,8 @@ bool GradScaler::step(optim::Optimizer& optimizer, const std::function<void()>& 
   if (seen_.find(&optimizer) == seen_.end()) unscale_(optimizer);
   Seen& seen = seen_.at(&optimizer);
   check(!seen.stepped, "GradScaler.step: called a second time since the last update()");
-  seen.stepped = true;
   if (seen.finite) take();
+  seen.stepped = true;
   return seen.finite;
 }
 
@@ -83,9 +93,9 @@ void GradScaler::update(optional<double> new_scale) {
     bool finite = true;
     for (const auto& [optimizer, seen] : seen_) finite = finite && seen.finite;
     if (!finite) {
-      state_.scale *= state_.backoff_factor;
+      state_.scale = std::max(state_.scale * state_.backoff_factor, 0x1p-126);  // never 0
       state_.growth_tracker = 0;
-    } else if (++state_.growth_tracker == state_.growth_interval) {
+    } else if (++state_.growth_tracker >= state_.growth_interval) {
       // PyTorch, too, keeps a scale whose growth would leave float32.
       if (const double grown = state_.scale * state_.growth_factor; grown <= 0x1.fffffep127)
         state_.scale = grown;
@@ -108,6 +118,7 @@ void GradScaler::set_backoff_factor(double factor) {
 void GradScaler::set_growth_interval(int64_t interval) {
   GradScalerState next = state_;
   next.growth_interval = interval;
+  next.growth_tracker = std::min(next.growth_tracker, std::max<int64_t>(interval - 1, 0));
   load_state_dict(next);
 }
 void GradScaler::load_state_dict(const GradScalerState& state) {

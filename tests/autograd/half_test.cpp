@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/autograd/autocast.h"
+#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -226,4 +227,42 @@ TEST_CASE("autocast converts a leaf once, and its gradient is float32") {
   }
   CHECK(autocast::increment_nesting() == 1);
   CHECK(autocast::decrement_nesting() == 0);
+}
+
+TEST_CASE("a checkpointed function is computed again with the autocast of the forward pass") {
+  const Tensor w = randn({8, 4}).requires_grad_(), x = randn({5, 4}).requires_grad_();
+  const auto f = [&](const Tensor& t) { return (linear(t, w).tanh() + linear(t, w)).sigmoid(); };
+  const auto gradients = [&](bool checkpointed) {
+    Tensor y;
+    {
+      const autocast::AutocastGuard mixed(kCPU, kBFloat16);
+      y = checkpointed ? utils::checkpoint(f, x) : f(x);
+    }
+    CHECK(y.dtype() == kBFloat16);
+    return autograd::grad({y.to(kFloat).sum()}, {w, x});
+  };
+  const auto plain = gradients(false), again = gradients(true);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(again[i].dtype() == kFloat);
+    CHECK(equal(plain[i], again[i]));
+  }
+}
+
+TEST_CASE(
+    "autocast converts the weights of recurrent layers, and leaves written tensors and pinv in float32") {
+  const Tensor x = randn({3, 2, 4}), w_ih = randn({12, 4}), w_hh = randn({12, 3}), b = zeros({12}),
+               state = zeros({1, 2, 3});
+  const autocast::AutocastGuard mixed(kCPU, kBFloat16);
+  const Tensor h = linear(x, randn({4, 4}));
+  CHECK(h.dtype() == kBFloat16);
+  const auto [out, h_n, c_n] = lstm(h, std::vector<Tensor>{state, state},
+                                    std::vector<Tensor>{w_ih, w_hh, b, b}, true, 1, 0, false, false, false);
+  CHECK(out.dtype() == kBFloat16);
+  const Tensor a = randn({4, 4}), full = randn({8, 4});
+  Tensor sum = zeros({4, 4}), strided = zeros({8, 4}).slice(0, 0, 8, 2);
+  sum.addmm_(a, a);
+  strided.addmm_(a, a);
+  CHECK(allclose(sum, strided, 1e-6, 1e-6));
+  CHECK(linalg_pinv(full).dtype() == kFloat);
+  CHECK(allclose(linalg_pinv(full).to(kDouble), linalg_pinv(full.to(kDouble)), 1e-3, 1e-4));
 }

@@ -54,6 +54,21 @@ TEST_CASE("GradScaler skips steps whose gradients are not finite, and adapts the
   CHECK(scaler.get_scale() == 8);
 }
 
+TEST_CASE("GradScaler: the scale never becomes 0, and a failed step may be repeated") {
+  const Tensor w = parameter();
+  optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
+  amp::GradScaler scaler(amp::GradScalerOptions().init_scale(1e-37));
+  for (int i = 0; i < 40; ++i) step(scaler, sgd, w, std::numeric_limits<double>::infinity());
+  CHECK(scaler.get_scale() > 0);
+  amp::GradScalerState state = scaler.state_dict();
+  state.growth_tracker = state.growth_interval;
+  CHECK_THROWS_WITH_AS(scaler.load_state_dict(state), doctest::Contains("growth_tracker"), Error);
+  scaler.update(1);
+  w.mutable_grad() = ones_like(w);
+  CHECK_THROWS_AS(scaler.step(sgd, [] { fail("the disk is full"); }), Error);
+  CHECK(scaler.step(sgd));
+}
+
 TEST_CASE("GradScaler unscales once, and leaves float16 gradients alone") {
   const Tensor w = parameter();
   optim::SGD sgd(std::vector<Tensor>{w}, optim::SGDOptions(1));
