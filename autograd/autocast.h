@@ -1,6 +1,7 @@
 // Automatic mixed precision: while autocast is enabled for a type of devices, matrix products, convolutions and attention
 // compute in a half type, operations that need range or precision in float32, and some that combine tensors in the
-// widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted.
+// widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted. What
+// writes to a given tensor (addmm_) computes in its dtype, except functions with `_out`.
 //
 //   { tandem::autocast::AutocastGuard mixed(kCPU, kBFloat16);
 //     loss = cross_entropy(net->forward(x), y); }
@@ -16,7 +17,7 @@ bool is_autocast_enabled(DeviceType device);
 void set_autocast_enabled(DeviceType device, bool enabled);
 /// bfloat16 on the CPU and float16 on CUDA unless set.
 ScalarType get_autocast_dtype(DeviceType device);
-/// Throws Error unless it is float16 or bfloat16; float32 is accepted and converts to float32.
+/// Throws Error unless it is float16, bfloat16 or float32.
 void set_autocast_dtype(DeviceType device, ScalarType dtype);
 /// Whether the conversions of leaves that require gradients are kept until clear_cache.
 bool is_autocast_cache_enabled();

@@ -122,7 +122,9 @@ TEST_CASE("views and in-place operations") {
     CHECK(is_rounded(part, wide));
     CHECK((in_place.narrow(1, 0, 2) == base.narrow(1, 0, 2)).all().item<bool>());
     CHECK((in_place.narrow(1, 7, 3) == base.narrow(1, 7, 3)).all().item<bool>());
+    wide = part.to(kFloat);
     part.addcmul_(part, part.to(kFloat));
+    CHECK(is_rounded(part, addcmul(wide, wide, wide)));
   }
 }
 
