@@ -33,7 +33,7 @@ void parallel_blocks(const Tensor& input, Body&& body) {
   const int64_t elements = std::max<int64_t>(1, input.size(0) * input.size(2)), channels = input.size(1);
   const int64_t step =
       std::clamp<int64_t>(kBlockBytes / (elements * item_size(input.scalar_type())), 1, kMostChannels);
-  parallel_for((channels + step - 1) / step, std::max<int64_t>(1, 16384 / (elements * step)),
+  parallel_for(ceil_div(channels, step), std::max<int64_t>(1, 16384 / (elements * step)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t b = begin; b < end; ++b) body({b * step, std::min(channels, (b + 1) * step)});
                });

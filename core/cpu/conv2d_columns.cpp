@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tandem/core/cpu/conv2d_line.h"
+#include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
@@ -102,28 +103,13 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
   }
 }
 
-// Packs the weights and the bias. `fill(group, first, rows, to)` writes the rows of a tile as [depth][tile_rows]; it may
-// write anything to the rows past `rows`.
+// `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F fill) {
-  const int64_t tile_size = plan.depth * plan.tile_rows, tiles = plan.s.p.groups * plan.tiles;
-  T* packed = scratch<T>(Scratch::kConvWeight, tiles * (tile_size + plan.tile_rows));
-  T* packed_bias = packed + tiles * tile_size;
-  parallel_for(tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t group = t / plan.tiles, first = t % plan.tiles * plan.tile_rows;
-      const int64_t rows = std::min(plan.tile_rows, plan.s.group_out() - first);
-      T* to = packed + t * tile_size;
-      fill(group, first, rows, to);
-      for (int64_t k = 0; rows < plan.tile_rows && k < plan.depth; ++k)
-        std::fill(to + k * plan.tile_rows + rows, to + (k + 1) * plan.tile_rows, T(0));
-      for (int64_t r = 0; r < plan.tile_rows; ++r)
-        packed_bias[t * plan.tile_rows + r] =
-            bias && r < rows ? bias[group * plan.s.group_out() + first + r] : T(0);
-    }
-  });
-  plan.weights = packed;
-  plan.bias = bias ? packed_bias : nullptr;
+  const WeightTiles<T> packed =
+      pack_weight_tiles(plan.s.p.groups, plan.s.group_out(), plan.depth, plan.tile_rows, bias, fill);
+  plan.weights = packed.weights;
+  plan.bias = packed.bias;
 }
 
 template <class T>

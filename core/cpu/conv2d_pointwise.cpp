@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
@@ -50,32 +51,19 @@ void multiply_panel(const Product<T>& p, int64_t i, int64_t panel, const T* weig
   }
 }
 
-// fill(group, first, rows, to) writes rows of the weights as [in][tile_rows].
+// `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void run(const Product<T>& p, F fill) {
-  const int64_t tile_size = p.in * p.tile_rows, tiles = p.groups * p.tiles,
-                group_rows = p.tiles * p.tile_rows;
-  T* weights = scratch<T>(Scratch::kConvWeight, tiles * (tile_size + p.tile_rows));
-  T* bias = weights + tiles * tile_size;
-  parallel_for(tiles, std::max<int64_t>(1, 16384 / tile_size), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t group = t / p.tiles, first = t % p.tiles * p.tile_rows,
-                    rows = std::min(p.tile_rows, p.out - first);
-      T* to = weights + t * tile_size;
-      if (rows < p.tile_rows) std::fill_n(to, tile_size, T(0));
-      fill(group, first, rows, to);
-      for (int64_t r = 0; r < p.tile_rows; ++r)
-        bias[t * p.tile_rows + r] = p.bias && r < rows ? p.bias[group * p.out + first + r] : T(0);
-    }
-  });
+  const WeightTiles<T> packed = pack_weight_tiles(p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
+  const int64_t group_rows = p.tiles * p.tile_rows;
   const int64_t work = p.in * p.out * kPanel<T>;
   parallel_for(p.batch * p.groups * p.panels, std::max<int64_t>(1, kTaskWork / work),
                [&](int64_t begin, int64_t end) {
                  T* edge = scratch<T>(Scratch::kGemmTile, p.tile_rows * kPanel<T>);
                  for (int64_t t = begin; t < end; ++t) {
                    const int64_t i = t / p.panels, group = i % p.groups, panel = t % p.panels;
-                   multiply_panel(p, i, panel, weights + group * group_rows * p.in,
-                                  p.bias ? bias + group * group_rows : nullptr, edge);
+                   multiply_panel(p, i, panel, packed.weights + group * group_rows * p.in,
+                                  packed.bias ? packed.bias + group * group_rows : nullptr, edge);
                  }
                });
 }

@@ -161,10 +161,11 @@ struct MaximumRows {
 
   const Pool2dShape& s;
   int64_t oh, ow, padded_w;
-  T* rows;        // [in_h][padded_w] of one plane
-  Index* column;  // [ow and a vector]: the first column inside the window of an output
+  T* rows;  // [in_h][padded_w] of one plane; without indices only one row
+  Index* column =
+      nullptr;  // [ow and a vector]: the first column inside the window of an output; with indices
 
-  static int64_t whole_vectors(int64_t outputs) { return (outputs + kWidth - 1) / kWidth * kWidth; }
+  static int64_t whole_vectors(int64_t outputs) { return ceil_div(outputs, kWidth) * kWidth; }
   static int64_t padded_width(const Pool2dShape& s) {
     return std::max(s.in_w + 2 * s.p.padding[1], (whole_vectors(s.out_w()) - 1) * kStride +
                                                      (s.p.kernel[1] - 1) * s.p.dilation[1] + 2 * kWidth);
@@ -174,12 +175,14 @@ struct MaximumRows {
     return s.in_h * padded_width(s) * static_cast<int64_t>(sizeof(T)) <= 1 << 20;
   }
 
-  explicit MaximumRows(const Pool2dShape& shape) : s(shape), oh(s.out_h()), ow(s.out_w()) {
+  MaximumRows(const Pool2dShape& shape, bool with_indices) : s(shape), oh(s.out_h()), ow(s.out_w()) {
     padded_w = padded_width(s);
-    rows = scratch<T>(Scratch::kConvInput, s.in_h * padded_w);
+    const int64_t size = (with_indices ? s.in_h : 1) * padded_w;
+    rows = scratch<T>(Scratch::kConvInput, size);
+    std::fill_n(rows, size, static_cast<T>(-INFINITY));
+    if (!with_indices) return;
     const int64_t outputs = whole_vectors(ow);
     column = scratch<Index>(Scratch::kConvColumns, outputs);
-    std::fill_n(rows, s.in_h * padded_w, static_cast<T>(-INFINITY));
     for (int64_t q = 0; q < outputs; ++q)
       column[q] = static_cast<Index>(
           std::min(first_inside(q * kStride - s.p.padding[1], s.p.dilation[1]), s.in_w - 1));
@@ -306,7 +309,7 @@ void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
 
 template <class T, int kStride>
 void maximum_rows(const Pool2dShape& s, int64_t begin, int64_t end, const T* x, T* y, int64_t* indices) {
-  MaximumRows<T, kStride> rows(s);
+  MaximumRows<T, kStride> rows(s, indices != nullptr);
   const int64_t in = s.in_h * s.in_w, out = rows.oh * rows.ow;
   for (int64_t i = begin; i < end; ++i)
     rows.plane(x + i * in, y + i * out, indices ? indices + i * out : nullptr);

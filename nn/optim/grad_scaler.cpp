@@ -86,8 +86,7 @@ void GradScaler::update(optional<double> new_scale) {
   if (new_scale) {
     GradScalerState next = state_;
     next.scale = *new_scale;
-    check_state(next);
-    state_ = next;
+    load_state_dict(next);
   } else {
     check(!seen_.empty(), "GradScaler.update: no gradients were looked at; call step() first");
     bool finite = true;
