@@ -3,6 +3,7 @@
 #pragma once
 #include <stdlib.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,9 +13,11 @@ namespace tandem::test {
 
 class TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
+  explicit TempFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "tandem-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw std::filesystem::filesystem_error("mkdtemp", pattern, {errno, std::generic_category()});
+    path_ = pattern;
   }
   ~TempFolder() {
     std::error_code ignored;

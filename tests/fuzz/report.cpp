@@ -11,15 +11,15 @@
 #include "tandem/tests/fuzz/memory_folder.h"
 
 bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
-  static const MemoryFolder folder;
+  static const test::TempFolder folder = memory_folder();
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   std::array<std::string_view, 3> files;
   for (std::string_view& file : files) {
     file = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(file.size() + 1, rest.size()));
   }
-  folder.write("config.json", files[0]);
-  folder.write("metrics.jsonl", files[1]);
+  test::write_file(folder / "config.json", std::string(files[0]));
+  test::write_file(folder / "metrics.jsonl", std::string(files[1]));
   bool valid = true;
   try {
     cli::ReportedRun run{.record = cli::read_run_record(folder.path())};

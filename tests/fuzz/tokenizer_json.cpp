@@ -9,9 +9,9 @@
 #include "tandem/tests/fuzz/memory_folder.h"
 
 bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
-  static const MemoryFolder folder;
+  static const test::TempFolder folder = memory_folder();
   const std::string_view all(reinterpret_cast<const char*>(data), size);
-  folder.write("tokenizer.json", all);
+  test::write_file(folder / "tokenizer.json", std::string(all));
   try {
     const cli::TextCodec codec = cli::find_codec(folder.path());
     if (codec.size == 0) return false;  // a tokenizer of another kind
