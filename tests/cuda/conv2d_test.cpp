@@ -233,9 +233,26 @@ TEST_CASE("empty convolutions") {
     b.conv.forward(o, in[0], in[1], {}, {});
   };
   same_bits(empty({0, 5, 7, 6}), {randn({0, 4, 9, 8}), randn({5, 4, 3, 3})}, forward);
+}
+
+TEST_CASE("convolutions take floating-point types only") {
+  if (!has_devices(1)) return;
   const Device device("cuda:0");
-  const auto half = [&](IntArrayRef sizes) { return empty_raw(sizes, kHalf, device); };
-  CHECK_THROWS_WITH_AS(
-      backend(device).conv.forward(half({2, 5, 7, 6}), half({2, 4, 9, 8}), half({5, 4, 3, 3}), {}, {}),
-      doctest::Contains("conv2d"), Error);
+  const auto integers = [&](IntArrayRef sizes) { return empty_raw(sizes, kLong, device); };
+  CHECK_THROWS_WITH_AS(backend(device).conv.forward(integers({2, 5, 7, 6}), integers({2, 4, 9, 8}),
+                                                    integers({5, 4, 3, 3}), {}, {}),
+                       doctest::Contains("conv2d"), Error);
+}
+
+TEST_CASE("convolutions of half types are computed in float32 and rounded once") {
+  if (!has_devices(1)) return;
+  const Device device("cuda:0");
+  for (const ScalarType dtype : {kHalf, kBFloat16}) {
+    const Tensor images = randn({2, 4, 9, 8}).to(dtype), weight = randn({5, 4, 3, 3}).to(dtype);
+    const Tensor rounded = empty({2, 5, 7, 6}, TensorOptions(dtype).device(device));
+    const Tensor exact = empty({2, 5, 7, 6}, TensorOptions(kFloat).device(device));
+    backend(device).conv.forward(rounded, images.to(device), weight.to(device), {}, {});
+    backend(device).conv.forward(exact, images.to(kFloat).to(device), weight.to(kFloat).to(device), {}, {});
+    CHECK(torch::equal(rounded, exact.to(dtype)));
+  }
 }
