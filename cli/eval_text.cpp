@@ -33,12 +33,11 @@ int evaluate_text(const EvalOptions& o, Checkpoint& checkpoint, Device device) {
   const Score score = evaluate(model, windows, o.batch_size > 0 ? o.batch_size : evaluation_batch(windows));
   const std::string name = o.data.empty() ? data_label(c) : o.data;
   if (o.json)
-    std::printf("%s\n", Json{{"tokens", windows.labels.numel()},
-                             {"loss", score.loss},
-                             {"perplexity", std::exp(score.loss)},
-                             {"accuracy", score.accuracy},
-                             {"device", device.str()}}
-                            .dump()
+    std::printf("%s\n", json_text({{"tokens", windows.labels.numel()},
+                                   {"loss", score.loss},
+                                   {"perplexity", std::exp(score.loss)},
+                                   {"accuracy", score.accuracy},
+                                   {"device", device.str()}})
                             .c_str());
   else
     std::printf("%s tokens of %s on %s: loss %s nats per token, perplexity %s\n",

@@ -10,40 +10,14 @@
 namespace tandem::cli {
 
 /// nlohmann's message without its number: "[json.exception.parse_error.101] …" -> "…".
-inline std::string reason_of(const nlohmann::json::exception& error) {
-  const std::string text = error.what();
-  const auto end = text.starts_with('[') ? text.find("] ") : std::string::npos;
-  return end == std::string::npos ? text : text.substr(end + 2);
-}
+std::string reason_of(const nlohmann::json::exception& error);
 
 /// Parses `text`. Throws Error on invalid JSON, with the reason and the place, and on nesting so deep that
 /// walking it could exhaust the stack.
-inline nlohmann::ordered_json parse_json(const std::string& text) {
-  constexpr int kMostDepth = 64;
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\')
-      ++i;
-    else if (c == '"')
-      in_string = !in_string;
-    else if (!in_string && (c == '[' || c == '{'))
-      check(++depth <= kMostDepth, "JSON nested deeper than ", kMostDepth);
-    else if (!in_string && (c == ']' || c == '}'))
-      --depth;
-  }
-  try {
-    return nlohmann::ordered_json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    fail("invalid JSON: ", reason_of(error));
-  }
-}
+nlohmann::ordered_json parse_json(const std::string& text);
 
 /// Serialises `json`; bytes that are not UTF-8 become U+FFFD.
-inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 /// Returns an entry. Throws Error if it is missing or has another type.
 template <class T>

@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/batches.h"
 #include "tandem/cli/evaluate.h"
+#include "tandem/cli/json.h"
 #include "tandem/cli/load_data.h"
 #include "tandem/cli/models.h"
 #include "tandem/cli/options.h"
@@ -62,11 +63,10 @@ int eval_command(const EvalOptions& o) {
   const Score score =
       evaluate(model, placed(test, device), o.batch_size > 0 ? o.batch_size : evaluation_batch(test));
   if (o.json)
-    std::printf("%s\n", Json{{"images", test.count()},
-                             {"loss", score.loss},
-                             {"accuracy", score.accuracy},
-                             {"device", device.str()}}
-                            .dump()
+    std::printf("%s\n", json_text({{"images", test.count()},
+                                   {"loss", score.loss},
+                                   {"accuracy", score.accuracy},
+                                   {"device", device.str()}})
                             .c_str());
   else
     std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),

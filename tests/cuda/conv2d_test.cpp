@@ -253,6 +253,6 @@ TEST_CASE("convolutions of half types are computed in float32 and rounded once")
     const Tensor exact = empty({2, 5, 7, 6}, TensorOptions(kFloat).device(device));
     backend(device).conv.forward(rounded, images.to(device), weight.to(device), {}, {});
     backend(device).conv.forward(exact, images.to(kFloat).to(device), weight.to(kFloat).to(device), {}, {});
-    CHECK(torch::equal(rounded, exact.to(dtype)));
+    CHECK(equal(rounded, exact.to(dtype)));
   }
 }
