@@ -6,6 +6,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/dlpack_structs.h"
+#include "tandem/core/kept_weight.h"
 
 namespace tandem {
 namespace {
@@ -53,6 +54,7 @@ struct Export {
 template <class Managed>
 Managed* exported(const Tensor& tensor) {
   check(tensor.defined(), "to_dlpack: the tensor is undefined");
+  detail::note_unversioned_alias();
   NoGradGuard no_grad;
   auto out = std::make_unique<Export<Managed>>();
   out->tensor = tensor.detach();

@@ -7,6 +7,7 @@
 #include "tandem/autograd/hooks.h"
 #include "tandem/autograd/record.h"
 #include "tandem/autograd/view_history.h"
+#include "tandem/core/kept_weight.h"
 
 namespace tandem {
 namespace autograd {
@@ -158,6 +159,7 @@ Tensor Tensor::detach() const {
   return tandem::alias(*this, impl.sizes, impl.strides, impl.offset);
 }
 Tensor Tensor::data() const {
+  tandem::detail::note_unversioned_alias();
   Tensor out = detach();
   out.impl()->counter = make_storage(0, Device(kCPU, 0));
   return out;

@@ -9,6 +9,7 @@
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/profile_memory.h"
+#include "tandem/core/storage_owner.h"
 
 namespace tandem {
 
@@ -29,9 +30,10 @@ struct StorageAccess {
     impl->context_ = context;
   }
   static void set_pinned(StorageImpl* impl) { impl->pinned_ = true; }
+  static bool counted(const StorageImpl& impl) { return impl.context_ == &impl; }
   static void free(StorageImpl* impl) noexcept {
     if (impl->deleter_ != nullptr) impl->deleter_(impl->data_, impl->context_);
-    if (impl->context_ == impl) {
+    if (counted(*impl)) {
       detail::count_memory(impl->device_, -static_cast<int64_t>(impl->nbytes_));
       if (profiler::is_on()) [[unlikely]]
         profiler::detail::note_freed(impl, impl->device_, impl->nbytes_);
@@ -85,6 +87,8 @@ Storage borrow_storage(void* data, std::size_t nbytes, Device device, DeleterFn 
   StorageAccess::set_deleter(impl, deleter, context);
   return Storage(impl);
 }
+
+bool detail::owns_memory(const StorageImpl& storage) { return StorageAccess::counted(storage); }
 
 void destroy(const StorageImpl* storage) noexcept { StorageAccess::free(const_cast<StorageImpl*>(storage)); }
 

@@ -61,8 +61,16 @@ void ResNetBlockImpl::reset() {
 
 Tensor ResNetBlockImpl::forward(const Tensor& input) {
   Tensor out = rectified(conv1, bn1, relu, input);
-  out = conv3 ? bn3(conv3(rectified(conv2, bn2, relu, out))) : bn2(conv2(out));
-  out.add_(downsample ? downsample->forward(input) : input);
+  if (conv3) out = rectified(conv2, bn2, relu, out);
+  nn::Conv2d& last = conv3 ? conv3 : conv2;
+  nn::BatchNorm2d& norm = conv3 ? bn3 : bn2;
+  const Tensor identity = downsample ? downsample->forward(input) : input;
+  // Once the norm is folded, the sum and the rectifier belong to the last convolution, too, unless hooks want to see them.
+  if (norm->folded_rank != 0 && !last->has_forward_hooks() && !norm->has_forward_hooks() &&
+      !relu->has_forward_hooks())
+    return last->forward_residual(out, identity, nn::FusedActivation::kReLU);
+  out = norm(last(out));
+  out.add_(identity);
   return relu(out);
 }
 

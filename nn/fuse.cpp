@@ -31,6 +31,12 @@ bool with_norm(Module& module, const F& f) {
   return false;
 }
 
+// The weights of a fused layer seldom change from now on.
+template <class Layer>
+void keep_packed(Layer& layer) {
+  if constexpr (requires { layer.keeps_packed; }) layer.keeps_packed = true;
+}
+
 template <class Layer, class Norm>
 bool fold_into(Layer& layer, Norm& norm, int rank) {
   const Tensor weight = layer.weight.detach();
@@ -49,6 +55,7 @@ bool fold_into(Layer& layer, Norm& norm, int rank) {
   std::vector<int64_t> per_channel(static_cast<std::size_t>(weight.dim()), 1);
   per_channel[0] = weight.size(0);
   layer.replace((wide(weight) * scale.view(per_channel)).to(weight.dtype()), shift.to(weight.dtype()));
+  keep_packed(layer);
   norm.fold(rank);
   return true;
 }
@@ -93,6 +100,7 @@ bool Fuser::activate(Module& layer, const Module& activation) {
   const bool moved = with_layer(layer, [kind](auto& into, int) {
     if (into.fused != FusedActivation::kNone) return false;
     into.fused = kind;
+    keep_packed(into);
     return true;
   });
   result_.activations += moved;

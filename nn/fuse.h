@@ -18,6 +18,10 @@
 // parameters nor buffers, and refuses training mode. The layer before it has a bias. A state dict of a fused model thus has
 // other names: it fits a model of the same kind that has been fused, too, and load_state_dict rejects it for any other, and
 // the other way round. So load the published weights first, and fuse then.
+//
+// On the CPU a fused Conv2d keeps its weight a second time, in the order in which its kernel reads it, from the first forward in
+// inference until the weight changes or moves, a forward records gradients, or the layer ends. Every write through a tensor
+// counts as a change; one through a raw pointer (data_ptr) does not: call mul_(1) on the weight after it.
 #pragma once
 #include <memory>
 #include <string>

@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("core/cpu", "cuda/ops")
-PARTS = set("""batch channels columns complex complex_spectral count depthwise direct extreme general index integer lanes ldl line loop
+PARTS = set("""batch channels columns complex complex_spectral count depthwise direct epilogue extreme general index integer lanes ldl line loop
     matrix max_sum multinomial plan pointwise shallow sort spectral table tables taps tiles weight windows""".split())
 OTHERS = {
     "core/cpu": {

@@ -2,6 +2,7 @@
 // y = conv(x, w), dx = input(g, w), dw = weight(g, x), where g has the shape of y. With the incoming gradient dd,
 // the gradients of `input` are conv(dd, w) and weight(g, dd); those of `weight` are conv(x, dd) and input(g, dd).
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex_bilinear.h"
@@ -12,6 +13,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/conv.h"
 #include "tandem/core/checked_sizes.h"
+#include "tandem/core/kept_weight.h"
 
 namespace tandem {
 namespace {
@@ -173,6 +175,45 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
   const Tensor one = input.reshape({1, input.size(0), input.size(1), input.size(2)});
   const Tensor out = conv2d_forward(one.contiguous(), weight.contiguous(), b, p);
   return out.view({out.size(1), out.size(2), out.size(3)});
+}
+
+namespace {
+
+// Undefined unless the kernel for inference takes these arguments.
+Tensor try_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                     IntArrayRef padding, IntArrayRef dilation, int64_t groups,
+                     const Conv2dInferenceOptions& options) {
+  const Tensor& residual = options.residual;
+  if (!input.is_cpu() || input.dim() != 4 || (input.dtype() != kFloat && input.dtype() != kDouble) ||
+      recording(input, weight, bias, residual) || autocast::is_on(input))
+    return {};
+  check_conv2d(input, weight, bias, groups);
+  const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
+  const Dims sizes = output_sizes(input, weight, p);
+  if (residual.defined() && (residual.dtype() != input.dtype() || residual.device() != input.device() ||
+                             !residual.is_contiguous() || Dims(residual.sizes()) != sizes))
+    return {};
+  const ConvInference inference{.relu = options.relu,
+                                .kept = weight.is_contiguous() ? options.kept : nullptr};
+  Tensor out = empty_raw(sizes, input.dtype(), input.device());
+  const Tensor b = bias.defined() ? bias.contiguous() : bias;
+  const bool done = backend(input).conv.forward_inference(out, input.contiguous(), weight.contiguous(), b,
+                                                          residual, p, inference);
+  return done ? out : Tensor();
+}
+
+}  // namespace
+
+Tensor autograd::conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                  IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                                  int64_t groups, const Conv2dInferenceOptions& options) {
+  if (const Tensor out = try_inference(input, weight, bias, stride, padding, dilation, groups, options);
+      out.defined())
+    return out;
+  if (options.kept != nullptr) options.kept->clear();
+  Tensor out = conv2d(input, weight, bias, stride, padding, dilation, groups);
+  if (options.residual.defined()) out.add_(options.residual);
+  return options.relu ? out.relu_() : out;
 }
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,

@@ -14,6 +14,7 @@
 
 namespace tandem {
 
+class KeptWeight;
 struct Conv2dParameters;
 
 /// input [N, C, H, W] or [C, H, W]; weight [O, C / groups, kernel_h, kernel_w]; bias [O] or undefined.
@@ -38,6 +39,18 @@ Conv2dParameters conv2d_parameters(const char* operation, IntArrayRef stride, In
 /// template below, which accepts every kind of string, calls it.
 Tensor conv2d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups);
+
+/// What conv2d_inference does besides the convolution.
+struct Conv2dInferenceOptions {
+  Tensor residual;             ///< added to the output, and of its shape; or undefined
+  bool relu = false;           ///< at last, relu
+  KeptWeight* kept = nullptr;  ///< where packed weights are kept between calls, if given
+};
+/// relu(conv2d(…) + residual), to the bit. Takes any arguments; faster where nothing is recorded, with float32 or float64 on
+/// the CPU. Otherwise it frees what `kept` holds.
+Tensor conv2d_inference(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef dilation, int64_t groups,
+                        const Conv2dInferenceOptions& options);
 
 /// The gradients of conv2d with respect to its input and to its weight, which have the shape `sizes`. The arguments
 /// must be consistent; they are not checked.

@@ -8,6 +8,7 @@
 #include "tandem/core/cpu/conv2d_columns.h"
 #include "tandem/core/cpu/conv2d_depthwise.h"
 #include "tandem/core/cpu/conv2d_direct.h"
+#include "tandem/core/cpu/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv2d_lanes.h"
 #include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/conv2d_pointwise.h"
@@ -114,15 +115,21 @@ void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* d
 }  // namespace
 
 template <class T>
-void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
-  if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y);
-  if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y);
-  if (pointwise_suits<T>(s)) return pointwise_forward(s, x, w, bias, y);
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                    const Conv2dInference<T>& inference) {
+  const auto finished = [&] {
+    if (!inference.relu && inference.residual == nullptr) return;
+    parallel_for(s.batch * s.out_channels * s.out_plane(), 16384,
+                 [&](int64_t begin, int64_t end) { finish(inference, y, begin, end - begin); });
+  };
+  if (depthwise_suits(s)) return depthwise_forward(s, x, w, bias, y), finished();
+  if (shallow_suits<T>(s)) return shallow_forward(s, x, w, bias, y), finished();
+  if (pointwise_suits<T>(s)) return pointwise_forward(s, x, w, bias, y, inference);
   const bool few = channels_suit<T>(s);
-  if (!few && lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y);
-  if (direct_suits<T>(s)) return direct_forward(s, x, w, bias, y);
-  if (few) return channels_forward(s, x, w, bias, y);
-  columns_forward(s, x, w, bias, y);
+  if (!few && lanes_suit<T>(s)) return lanes_forward(s, x, w, bias, y), finished();
+  if (direct_suits<T>(s)) return direct_forward(s, x, w, bias, y, inference);
+  if (few) return channels_forward(s, x, w, bias, y, inference);
+  columns_forward(s, x, w, bias, y, inference);
 }
 
 template <class T>
@@ -181,7 +188,8 @@ void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
 }
 
 #define TANDEM_INSTANTIATE(T)                                                              \
-  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*);   \
+  template void conv2d_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*,    \
+                                  const Conv2dInference<T>&);                              \
   template void conv2d_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);      \
   template void conv2d_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*, T*); \
   template void conv2d_backward_bias<T>(const Conv2dShape&, const T*, T*);

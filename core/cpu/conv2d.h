@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "tandem/core/backend/sliding_windows.h"
+#include "tandem/core/kept_weight.h"
 
 namespace tandem::cpu {
 
@@ -47,9 +48,20 @@ struct Conv2dShape {
   }
 };
 
-/// y [batch, out_channels, out_h, out_w]; bias [out_channels] or null.
+/// What a convolution in inference may do besides.
 template <class T>
-void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+struct Conv2dInference {
+  const T* residual = nullptr;     // added to y if given; as large as y, and apart from it
+  bool relu = false;               // at last, y = max(y, 0)
+  KeptWeight* kept = nullptr;      // for the packed weights, if given
+  const Tensor* weight = nullptr;  // then the tensor whose memory w is
+};
+
+/// y [batch, out_channels, out_h, out_w]; bias [out_channels] or null. `inference` changes what y is as additions and
+/// relus of the whole y would, to the bit.
+template <class T>
+void conv2d_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
+                    const Conv2dInference<T>& inference = {});
 
 /// dx [batch, in_channels, in_h, in_w] from dy and w; overwrites dx.
 template <class T>

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv2d_line.h"
+#include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
@@ -62,20 +64,30 @@ void for_depth(int64_t depth, F body) {
 }
 
 // Multiplies all tiles of `panels`, which are `depth` deep, with one block of columns: sums[padded][kColumns] = the sum over
-// [first, last) of the depth. `fill(k, count, to)` writes rows [k, k + count) of the right operand as [count][kColumns].
+// [first, last) of the depth. `rows(k, count)` returns rows [k, k + count) of the right operand as [count][kColumns].
 template <class T, class F>
-void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
-              F fill) {
-  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
+void multiply_rows(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
+                   F rows) {
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(tiles.rows), 2);
   for (int64_t k = first; k < last; k += kDepthBlock) {
     const int64_t count = std::min(kDepthBlock, last - k);
-    fill(k, count, right);
+    const T* right = rows(k, count);
     for (int64_t t = 0; t < tiles.tiles; ++t) {
       const TileSegment<T> segment{panels + (t * depth + k) * tiles.rows, right, count};
       kernel({&segment, 1, kColumns<T>, sums + t * tiles.rows * kColumns<T>, kColumns<T>, T(1), k > first});
     }
   }
+}
+
+// The same; `fill(k, count, to)` writes these rows.
+template <class T, class F>
+void multiply(const Tiles& tiles, int64_t depth, int64_t first, int64_t last, const T* panels, T* sums,
+              F fill) {
+  T* right = scratch<T>(Scratch::kConvWeight, kDepthBlock * kColumns<T>);
+  multiply_rows(tiles, depth, first, last, panels, sums, [&](int64_t k, int64_t count) {
+    fill(k, count, right);
+    return right;
+  });
 }
 
 // dx of some channels of one group, from the panels of `images` images; w and dx as in channels_backward_input.
@@ -136,13 +148,20 @@ bool channels_weight_suit(const Conv2dShape& s) {
 }
 
 template <class T>
-void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                      const Conv2dInference<T>& inference) {
   const int64_t places = s.out_plane(), depth = s.depth();
   const Tiles tiles(s.batch * places);
   const Workspace<T> memory(depth * tiles.padded());
   T* panels = memory.data();
   const InputLine<T> lines(s, x);
   const int64_t blocks = ceil_div(s.group_out(), kColumns<T>);
+  // [group][block][depth][kColumns]
+  const auto kept = kept_tiles(inference, s.p.groups, s.group_out(), depth, kColumns<T>,
+                               [&](int64_t group, int64_t first, int64_t channels, T* to) {
+                                 transpose(channels, depth, w + (group * s.group_out() + first) * depth,
+                                           depth, to, kColumns<T>);
+                               });
   for (int64_t group = 0; group < s.p.groups; ++group) {
     for_depth(depth, [&](int64_t begin, int64_t end) {
       T* line = scratch<T>(Scratch::kConvInput, tiles.padded() + 2 * kLanes<T>);
@@ -157,15 +176,23 @@ void channels_forward(const Conv2dShape& s, const T* x, const T* w, const T* bia
       for (int64_t b = begin; b < end; ++b) {
         const int64_t first = group * s.group_out() + b * kColumns<T>,
                       channels = std::min(kColumns<T>, s.group_out() - b * kColumns<T>);
-        multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
-          transpose(channels, count, w + first * depth + k, depth, to, kColumns<T>);
-        });
+        if (kept) {
+          const T* block = static_cast<const T*>(kept.get()) + (group * blocks + b) * depth * kColumns<T>;
+          multiply_rows(tiles, depth, 0, depth, panels, sums,
+                        [&](int64_t k, int64_t) { return block + k * kColumns<T>; });
+        } else {
+          multiply(tiles, depth, 0, depth, panels, sums, [&](int64_t k, int64_t count, T* to) {
+            transpose(channels, count, w + first * depth + k, depth, to, kColumns<T>);
+          });
+        }
         if (bias != nullptr)
           for (int64_t p = 0; p < tiles.count; ++p)
             for (int64_t c = 0; c < channels; ++c) sums[p * kColumns<T> + c] += bias[first + c];
-        for (int64_t n = 0; n < s.batch; ++n)
-          transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>,
-                            y + (n * s.out_channels + first) * places, places);
+        for (int64_t n = 0; n < s.batch; ++n) {
+          const int64_t at = (n * s.out_channels + first) * places;
+          transpose_exactly(places, channels, sums + n * places * kColumns<T>, kColumns<T>, y + at, places);
+          finish(inference, y, at, channels * places);
+        }
       }
     });
   }
@@ -273,12 +300,13 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   }
 }
 
-#define TANDEM_INSTANTIATE(T)                                                              \
-  template bool channels_suit<T>(const Conv2dShape&);                                      \
-  template bool channels_backward_suit<T>(const Conv2dShape&);                             \
-  template bool channels_weight_suit<T>(const Conv2dShape&);                               \
-  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
-  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);    \
+#define TANDEM_INSTANTIATE(T)                                                             \
+  template bool channels_suit<T>(const Conv2dShape&);                                     \
+  template bool channels_backward_suit<T>(const Conv2dShape&);                            \
+  template bool channels_weight_suit<T>(const Conv2dShape&);                              \
+  template void channels_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
+                                    const Conv2dInference<T>&);                           \
+  template void channels_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);   \
   template void channels_backward_weight<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

@@ -15,7 +15,8 @@ template <class T>
 bool channels_weight_suit(const Conv2dShape& shape);
 
 template <class T>
-void channels_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+void channels_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
+                      const Conv2dInference<T>& inference);
 template <class T>
 void channels_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);
 template <class T>

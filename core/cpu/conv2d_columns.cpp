@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/cpu/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv2d_line.h"
 #include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/microkernel.h"
@@ -26,15 +27,17 @@ struct Plan {
   int64_t places, positions, depth;  // positions: the places of all images
   int64_t tiles, tile_rows;          // of the output channels of one group
   int64_t block, blocks;             // positions in a block (whole panels); blocks of one group
-  const T *weights, *bias;           // [group][tile][depth][tile_rows], [group][tile][tile_rows] or none
+  Conv2dInference<T> inference;
+  WeightTiles<T> packed{};
 
-  Plan(const Conv2dShape& shape, const T* source)
+  Plan(const Conv2dShape& shape, const T* source, const Conv2dInference<T>& besides = {})
       : s(shape),
         x(source),
         lines(shape, source),
         places(s.out_plane()),
         positions(s.batch * places),
-        depth(s.depth()) {
+        depth(s.depth()),
+        inference(besides) {
     tiles = ceil_div(s.group_out(), kMaxTileRows[2]);
     tile_rows = ceil_div(s.group_out(), tiles);
     const int64_t fit = kBlockBytes / (depth * kPanel * static_cast<int64_t>(sizeof(T)));
@@ -67,9 +70,10 @@ void copy_out(const Plan<T>& plan, int64_t channel, int64_t rows, int64_t first,
   for (int64_t i = 0; i < count;) {
     const int64_t image = (first + i) / plan.places, place = (first + i) % plan.places,
                   here = std::min(count - i, plan.places - place);
-    T* to = y + (image * plan.s.out_channels + channel) * plan.places + place;
+    const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
     for (int64_t r = 0; r < rows; ++r)
-      std::copy_n(from + r * Plan<T>::kPanel + i, here, to + r * plan.places);
+      std::copy_n(from + r * Plan<T>::kPanel + i, here, y + at + r * plan.places);
+    finish_rows(plan.inference, y, at, rows, plan.places, here);
     i += here;
   }
 }
@@ -89,12 +93,14 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
       const int64_t row = tile * plan.tile_rows, rows = std::min(plan.tile_rows, plan.s.group_out() - row),
                     channel = group * plan.s.group_out() + row;
       const int64_t packed_row = (group * plan.tiles + tile) * plan.tile_rows;
-      const TileSegment<T> segment{plan.weights + packed_row * plan.depth, panels + j * plan.depth,
+      const TileSegment<T> segment{plan.packed.weights + packed_row * plan.depth, panels + j * plan.depth,
                                    plan.depth};
-      const T* bias = plan.bias ? plan.bias + packed_row : nullptr;
+      const T* bias = plan.packed.bias ? plan.packed.bias + packed_row : nullptr;
       if (in_place && rows == plan.tile_rows) {
-        T* to = y + (image * plan.s.out_channels + channel) * plan.places + place;
-        kernel({&segment, 1, kPanel, to, plan.places, T(1), false, bias});
+        const int64_t at = (image * plan.s.out_channels + channel) * plan.places + place;
+        const T* residual = plan.inference.residual;
+        kernel({&segment, 1, kPanel, y + at, plan.places, T(1), false, bias,
+                residual ? residual + at : nullptr, plan.inference.relu});
         continue;
       }
       kernel({&segment, 1, kPanel, edge, kPanel, T(1), false, bias});
@@ -106,10 +112,8 @@ void multiply_panels(const Plan<T>& plan, int64_t group, const T* panels, int64_
 // `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void pack(Plan<T>& plan, const T* bias, F fill) {
-  const WeightTiles<T> packed =
-      pack_weight_tiles(plan.s.p.groups, plan.s.group_out(), plan.depth, plan.tile_rows, bias, fill);
-  plan.weights = packed.weights;
-  plan.bias = packed.bias;
+  plan.packed = pack_weight_tiles(plan.inference, plan.s.p.groups, plan.s.group_out(), plan.depth,
+                                  plan.tile_rows, bias, fill);
 }
 
 template <class T>
@@ -132,9 +136,10 @@ void run(const Plan<T>& plan, T* y) {
 }  // namespace
 
 template <class T>
-void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void columns_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                     const Conv2dInference<T>& inference) {
   if (s.batch == 0) return;
-  Plan<T> plan(s, x);
+  Plan<T> plan(s, x, inference);
   pack(plan, bias, [&](int64_t group, int64_t first, int64_t rows, T* to) {
     transpose(rows, plan.depth, w + (group * s.group_out() + first) * plan.depth, plan.depth, to,
               plan.tile_rows);
@@ -163,9 +168,10 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
   run(plan, dx);
 }
 
-template void columns_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
+template void columns_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*,
+                                     const Conv2dInference<float>&);
 template void columns_forward<double>(const Conv2dShape&, const double*, const double*, const double*,
-                                      double*);
+                                      double*, const Conv2dInference<double>&);
 template void columns_backward_input<float>(const Conv2dShape&, const float*, const float*, float*);
 template void columns_backward_input<double>(const Conv2dShape&, const double*, const double*, double*);
 

@@ -6,7 +6,8 @@
 namespace tandem::cpu {
 
 template <class T>
-void columns_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+void columns_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
+                     const Conv2dInference<T>& inference);
 
 /// Whether the gradient of the input is efficient as a convolution of dy with the rotated weights: stride 1,
 /// and dy not much smaller than x.

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/cpu/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv2d_line.h"
+#include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/simd.h"
 #include "tandem/core/cpu/transpose.h"
@@ -82,9 +84,10 @@ struct Plan {
   int64_t out_h, out_w, padded_w, panels, tiles;
   int64_t rows, blocks;  // output rows of a strip, strips per image and group
   int64_t strip_size, panel_size;
+  Conv2dInference<T> inference;
 
-  Plan(const Conv2dShape& shape, const T* source)
-      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()) {
+  Plan(const Conv2dShape& shape, const T* source, const Conv2dInference<T>& besides = {})
+      : s(shape), x(source), out_h(s.out_h()), out_w(s.out_w()), padded_w(s.padded_w()), inference(besides) {
     panels = ceil_div(s.group_out(), kPanel<T>);
     tiles = ceil_div(out_w, kMaxPositions);
     const int64_t row_bytes = s.group_in() * padded_w * static_cast<int64_t>(sizeof(T));
@@ -96,7 +99,7 @@ struct Plan {
     rows = ceil_div(out_h, std::min(blocks, out_h));
     blocks = ceil_div(out_h, rows);
     strip_size = strip_rows() * s.group_in() * padded_w;
-    panel_size = (s.depth() + 1) * kPanel<T>;
+    panel_size = s.depth() * kPanel<T>;
   }
   int64_t strips() const { return s.batch * s.p.groups * blocks; }
   int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
@@ -120,9 +123,10 @@ void make_strip(const Plan<T>& plan, int64_t i, T* strip) {
                   strip + r * row + c * plan.padded_w);
 }
 
-// The outputs of strip i in the channels of one panel of its group. `weights` is that panel.
+// The outputs of strip i in the channels of one panel of its group. `weights` and `bias` are those of that panel.
 template <class T>
-void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights, T* y) {
+void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t panel, const T* weights,
+                    const T* bias, T* y) {
   const Conv2dShape& s = plan.s;
   const int64_t row = s.group_in() * plan.padded_w, plane = plan.out_h * plan.out_w,
                 first = i % plan.blocks * plan.rows, count = std::min(plan.rows, plan.out_h - first),
@@ -130,9 +134,9 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
   const int64_t chunk = std::max<int64_t>(1, kChunkPositions / plan.out_w);
   const int64_t base = plan.out_w / plan.tiles, wider = plan.out_w % plan.tiles;
   T* sums = scratch<T>(Scratch::kConvOutput, std::max(kChunkPositions, plan.out_w) * kPanel<T>);
-  y += (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
+  const int64_t at = (i / plan.blocks * s.group_out() + panel * kPanel<T>)*plane + first * plan.out_w;
   DirectTile<T> tile{.w = weights,
-                     .bias = weights + s.depth() * kPanel<T>,
+                     .bias = bias,
                      .channels = s.group_in(),
                      .kernel_h = s.kernel_h,
                      .kernel_w = s.kernel_w,
@@ -152,89 +156,110 @@ void multiply_strip(const Plan<T>& plan, int64_t i, const T* strip, int64_t pane
         q += positions;
       }
     }
-    transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + h * plan.out_w, plane);
+    transpose_exactly(here * plan.out_w, channels, sums, kPanel<T>, y + at + h * plan.out_w, plane);
+    finish_rows(plan.inference, y, at + h * plan.out_w, channels, plane, here * plan.out_w);
   }
 }
 
-// Panel i of [group][panel]: the weights [depth][kPanel], then the bias. `fill(group, first, channels, to)` writes the weights
-// of some channels.
+// Panel i of [group][panel]: the weights [depth][kPanel]. `fill(group, first, channels, to)` writes those of some channels.
 template <class T, class F>
-void make_panel(const Plan<T>& plan, int64_t i, const T* bias, F& fill, T* to) {
+void make_panel(const Plan<T>& plan, int64_t i, const F& fill, T* to) {
   const Conv2dShape& s = plan.s;
   const int64_t group = i / plan.panels, first = i % plan.panels * kPanel<T>,
                 channels = std::min(kPanel<T>, s.group_out() - first);
   if (channels < kPanel<T>) std::fill_n(to, s.depth() * kPanel<T>, T(0));
   fill(group, first, channels, to);
-  to += s.depth() * kPanel<T>;
-  for (int64_t c = 0; c < kPanel<T>; ++c)
-    to[c] = bias && c < channels ? bias[group * s.group_out() + first + c] : T(0);
 }
+
+// What all strips are multiplied with: [group][panel][kPanel] is the bias, [group][panel][depth][kPanel] are the weights, if
+// they are kept.
+template <class T>
+struct Panels {
+  const T* bias;
+  const T* kept;
+};
 
 // For little input and many weights: keeps all strips, and uses each panel where it has just been packed.
 template <class T, class F>
-void run_panels(const Plan<T>& plan, const T* bias, F& fill, T* y) {
+void run_panels(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
   const Workspace<T> memory(plan.strips() * plan.strip_size);
   T* strips = memory.data();
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) make_strip(plan, i, strips + i * plan.strip_size);
   });
   parallel_for(plan.s.p.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
-    T* packed = scratch<T>(Scratch::kConvWeight, plan.panel_size);
+    T* packed = panels.kept ? nullptr : scratch<T>(Scratch::kConvWeight, plan.panel_size);
     for (int64_t p = begin; p < end; ++p) {
-      make_panel(plan, p, bias, fill, packed);
+      if (packed) make_panel(plan, p, fill, packed);
+      const T* weights = packed ? packed : panels.kept + p * plan.panel_size;
       for (int64_t i = 0; i < plan.strips(); ++i)
         if (i / plan.blocks % plan.s.p.groups == p / plan.panels)
-          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, packed, y);
+          multiply_strip(plan, i, strips + i * plan.strip_size, p % plan.panels, weights,
+                         panels.bias + p * kPanel<T>, y);
     }
   });
 }
 
 // For little input: keeps all strips and all panels, whose pairs are the tasks.
 template <class T, class F>
-void run_pairs(const Plan<T>& plan, const T* bias, F& fill, T* y) {
-  const int64_t panels = plan.s.p.groups * plan.panels;
-  const Workspace<T> memory(panels * plan.panel_size + plan.strips() * plan.strip_size);
-  T *packed = memory.data(), *strips = packed + panels * plan.panel_size;
-  parallel_for(panels + plan.strips(), 1, [&](int64_t begin, int64_t end) {
+void run_pairs(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
+  const Workspace<T> memory(count * plan.panel_size + plan.strips() * plan.strip_size);
+  T *packed = memory.data(), *strips = packed + count * plan.panel_size;
+  parallel_for(count + plan.strips(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      i < panels ? make_panel(plan, i, bias, fill, packed + i * plan.panel_size)
-                 : make_strip(plan, i - panels, strips + (i - panels) * plan.strip_size);
+      i < count ? make_panel(plan, i, fill, packed + i * plan.panel_size)
+                : make_strip(plan, i - count, strips + (i - count) * plan.strip_size);
   });
+  const T* weights = panels.kept ? panels.kept : packed;
   parallel_for(plan.strips() * plan.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t i = t / plan.panels, panel = t % plan.panels;
-      multiply_strip(plan, i, strips + i * plan.strip_size, panel,
-                     packed + (i / plan.blocks % plan.s.p.groups * plan.panels + panel) * plan.panel_size, y);
+      const int64_t i = t / plan.panels, panel = t % plan.panels,
+                    p = i / plan.blocks % plan.s.p.groups * plan.panels + panel;
+      multiply_strip(plan, i, strips + i * plan.strip_size, panel, weights + p * plan.panel_size,
+                     panels.bias + p * kPanel<T>, y);
     }
   });
 }
 
 // Otherwise: keeps all panels, and makes each strip where it is used.
 template <class T, class F>
-void run_strips(const Plan<T>& plan, const T* bias, F& fill, T* y) {
-  const int64_t panels = plan.s.p.groups * plan.panels;
-  const Workspace<T> memory(panels * plan.panel_size);
+void run_strips(const Plan<T>& plan, const Panels<T>& panels, const F& fill, T* y) {
+  const int64_t count = panels.kept ? 0 : plan.s.p.groups * plan.panels;  // of panels to make
+  const Workspace<T> memory(count * plan.panel_size);
   T* packed = memory.data();
-  parallel_for(panels, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, bias, fill, packed + p * plan.panel_size);
+  parallel_for(count, std::max<int64_t>(1, 16384 / plan.panel_size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) make_panel(plan, p, fill, packed + p * plan.panel_size);
   });
+  const T* weights = panels.kept ? panels.kept : packed;
   parallel_for(plan.strips(), 1, [&](int64_t begin, int64_t end) {
     T* strip = scratch<T>(Scratch::kConvColumns, plan.strip_size);
     for (int64_t i = begin; i < end; ++i) {
       make_strip(plan, i, strip);
-      const T* group = packed + i / plan.blocks % plan.s.p.groups * plan.panels * plan.panel_size;
+      const int64_t group = i / plan.blocks % plan.s.p.groups * plan.panels;
       for (int64_t panel = 0; panel < plan.panels; ++panel)
-        multiply_strip(plan, i, strip, panel, group + panel * plan.panel_size, y);
+        multiply_strip(plan, i, strip, panel, weights + (group + panel) * plan.panel_size,
+                       panels.bias + (group + panel) * kPanel<T>, y);
     }
   });
 }
 
 template <class T, class F>
-void run(const Plan<T>& plan, const T* bias, F fill, T* y) {
+void run(const Plan<T>& plan, const T* bias, const F& fill, T* y) {
+  const Conv2dShape& s = plan.s;
+  T* padded_bias = scratch<T>(Scratch::kConvInput, s.p.groups * plan.panels * kPanel<T>);
+  for (int64_t i = 0; i < s.p.groups * plan.panels; ++i)
+    for (int64_t c = 0; c < kPanel<T>; ++c) {
+      const int64_t channel = i % plan.panels * kPanel<T> + c;
+      const bool exists = bias != nullptr && channel < s.group_out();
+      padded_bias[i * kPanel<T> + c] = exists ? bias[i / plan.panels * s.group_out() + channel] : T(0);
+    }
+  const auto kept = kept_tiles(plan.inference, s.p.groups, s.group_out(), s.depth(), kPanel<T>, fill);
+  const Panels<T> panels{padded_bias, static_cast<const T*>(kept.get())};
   const bool little = plan.strips() * plan.strip_size * static_cast<int64_t>(sizeof(T)) <= kKeptBytes;
-  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, bias, fill, y);
-  if (little) return run_pairs(plan, bias, fill, y);
-  run_strips(plan, bias, fill, y);
+  if (little && plan.panels >= kEnoughPanels) return run_panels(plan, panels, fill, y);
+  if (little) return run_pairs(plan, panels, fill, y);
+  run_strips(plan, panels, fill, y);
 }
 
 // to[taps - 1 - tap][c] = from[c][tap] for c < channels. Reads whole vectors where they end before `from_end`.
@@ -268,10 +293,11 @@ bool direct_suits(const Conv2dShape& s) {
 }
 
 template <class T>
-void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void direct_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                    const Conv2dInference<T>& inference) {
   if (s.batch == 0) return;
   run(
-      Plan<T>(s, x), bias,
+      Plan<T>(s, x, inference), bias,
       [&](int64_t group, int64_t first, int64_t channels, T* to) {
         transpose(channels, s.depth(), w + (group * s.group_out() + first) * s.depth(), s.depth(), to,
                   kPanel<T>);
@@ -303,10 +329,11 @@ void direct_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx)
       dx);
 }
 
-#define TANDEM_INSTANTIATE(T)                                                            \
-  template bool direct_suits<T>(const Conv2dShape&);                                     \
-  template bool direct_backward_suits<T>(const Conv2dShape&);                            \
-  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+#define TANDEM_INSTANTIATE(T)                                                           \
+  template bool direct_suits<T>(const Conv2dShape&);                                    \
+  template bool direct_backward_suits<T>(const Conv2dShape&);                           \
+  template void direct_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
+                                  const Conv2dInference<T>&);                           \
   template void direct_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

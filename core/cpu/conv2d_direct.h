@@ -10,7 +10,8 @@ template <class T>
 bool direct_suits(const Conv2dShape& shape);
 
 template <class T>
-void direct_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+void direct_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
+                    const Conv2dInference<T>& inference);
 
 /// Whether the gradient of the input is efficient as this convolution of dy with the rotated weights.
 template <class T>

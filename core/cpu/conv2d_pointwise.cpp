@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tandem/core/cpu/conv2d_epilogue.h"
 #include "tandem/core/cpu/conv2d_tiles.h"
 #include "tandem/core/cpu/microkernel.h"
 #include "tandem/core/cpu/scratch.h"
@@ -22,6 +23,7 @@ struct Product {
   int64_t batch, groups, in, out, places;
   const T *x, *bias;
   T* y;
+  Conv2dInference<T> inference{};
   int64_t tiles = ceil_div(out, kMaxTileRows[2]);
   int64_t tile_rows = ceil_div(out, tiles);
   int64_t panels = ceil_div(places, kPanel<T>);  // per image
@@ -35,26 +37,31 @@ void multiply_panel(const Product<T>& p, int64_t i, int64_t panel, const T* weig
                 skip = first - place;
   const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(p.tile_rows), 2);
   const T* x = p.x + i * p.in * p.places + place;
-  T* y = p.y + i * p.out * p.places + place;
+  const int64_t at = i * p.out * p.places + place;  // in y
   for (int64_t tile = 0; tile < p.tiles; ++tile) {
     const int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, p.out - row);
     const TileSegment<T> segment{weights + row * p.in, x, p.in};
     const T* tile_bias = bias == nullptr ? nullptr : bias + row;
-    T* to = y + row * p.places;
+    const int64_t tile_at = at + row * p.places;
+    prefetch_rows(p.inference, tile_at + skip, rows, p.places, kPanel<T> - skip);
     if (skip == 0 && rows == p.tile_rows) {
-      kernel({&segment, 1, p.places, to, p.places, T(1), false, tile_bias});
+      const T* addend = p.inference.residual ? p.inference.residual + tile_at : nullptr;
+      kernel(
+          {&segment, 1, p.places, p.y + tile_at, p.places, T(1), false, tile_bias, addend, p.inference.relu});
       continue;
     }
     kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});
     for (int64_t r = 0; r < rows; ++r)
-      std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, to + r * p.places + skip);
+      std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, p.y + tile_at + r * p.places + skip);
+    finish_rows(p.inference, p.y, tile_at + skip, rows, p.places, kPanel<T> - skip);
   }
 }
 
 // `fill` as pack_weight_tiles calls it.
 template <class T, class F>
 void run(const Product<T>& p, F fill) {
-  const WeightTiles<T> packed = pack_weight_tiles(p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
+  const WeightTiles<T> packed =
+      pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
   const int64_t group_rows = p.tiles * p.tile_rows;
   const int64_t work = p.in * p.out * kPanel<T>;
   parallel_for(p.batch * p.groups * p.panels, std::max<int64_t>(1, kTaskWork / work),
@@ -79,9 +86,10 @@ bool pointwise_suits(const Conv2dShape& s) {
 }
 
 template <class T>
-void pointwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y) {
+void pointwise_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, T* y,
+                       const Conv2dInference<T>& inference) {
   const int64_t in = s.group_in(), out = s.group_out();
-  const Product<T> p{s.batch, s.p.groups, in, out, s.in_plane(), x, bias, y};
+  const Product<T> p{s.batch, s.p.groups, in, out, s.in_plane(), x, bias, y, inference};
   run<T>(p, [&](int64_t group, int64_t first, int64_t rows, T* to) {
     transpose(rows, in, w + (group * out + first) * in, in, to, p.tile_rows);
   });
@@ -97,9 +105,10 @@ void pointwise_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* 
   });
 }
 
-#define TANDEM_INSTANTIATE(T)                                                               \
-  template bool pointwise_suits<T>(const Conv2dShape&);                                     \
-  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*); \
+#define TANDEM_INSTANTIATE(T)                                                              \
+  template bool pointwise_suits<T>(const Conv2dShape&);                                    \
+  template void pointwise_forward<T>(const Conv2dShape&, const T*, const T*, const T*, T*, \
+                                     const Conv2dInference<T>&);                           \
   template void pointwise_backward_input<T>(const Conv2dShape&, const T*, const T*, T*);
 TANDEM_INSTANTIATE(float)
 TANDEM_INSTANTIATE(double)

@@ -10,7 +10,8 @@ template <class T>
 bool pointwise_suits(const Conv2dShape& shape);
 
 template <class T>
-void pointwise_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y);
+void pointwise_forward(const Conv2dShape& shape, const T* x, const T* w, const T* bias, T* y,
+                       const Conv2dInference<T>& inference);
 
 template <class T>
 void pointwise_backward_input(const Conv2dShape& shape, const T* dy, const T* w, T* dx);

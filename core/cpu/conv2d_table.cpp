@@ -26,6 +26,20 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   });
 }
 
+bool forward_inference(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                       const Tensor& residual, const Conv2dParameters& p, const ConvInference& inference) {
+  if (out.numel() == 0) return true;
+  dispatch(out.dtype(), FloatTypes{}, "conv2d", [&]<class T>(Type<T>) {
+    conv2d_forward<T>(shape_of(input, weight, p), input.ptr<T>(), weight.ptr<T>(),
+                      bias.defined() ? bias.ptr<T>() : nullptr, out.ptr<T>(),
+                      {.residual = residual.defined() ? residual.ptr<T>() : nullptr,
+                       .relu = inference.relu,
+                       .kept = inference.kept,
+                       .weight = &weight});
+  });
+  return true;
+}
+
 void backward_input(const Tensor& grad_input, const Tensor& grad_output, const Tensor& weight,
                     const Conv2dParameters& p) {
   if (grad_output.numel() == 0) return fill_raw(grad_input, 0);
@@ -66,6 +80,7 @@ void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
 }  // namespace
 
 constinit const ConvKernels conv_kernels{.forward = forward,
+                                         .forward_inference = forward_inference,
                                          .backward_input = backward_input,
                                          .backward_weight = backward_weight,
                                          .backward_bias = backward_bias};

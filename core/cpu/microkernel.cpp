@@ -35,6 +35,8 @@ void run_tile(const Tile<T>& tile) {
       Vec<T> value = tile.alpha * sum[r][v];
       if (tile.row_bias) value += bias;
       if (tile.accumulate) value += load(c + v * kWidth);
+      if (tile.addend) value += load(tile.addend + r * tile.ldc + v * kWidth);
+      if (tile.relu) value = value < Vec<T>{} ? Vec<T>{} : value;
       store(c + v * kWidth, value);
     }
   }

@@ -2,7 +2,7 @@
 // registers.
 //
 //   c[r][j] = alpha * sum over segments s, over i < s.length of s.a[i * rows + r] * s.b[i * b_step + j]
-//             (+ row_bias[r]) (+ c[r][j] if accumulate)
+//             (+ row_bias[r]) (+ c[r][j] if accumulate) (+ addend[r][j]), and then its relu if asked for
 //
 // The sum follows the order of the segments, so a tile's bits depend only on its arguments.
 #pragma once
@@ -29,6 +29,8 @@ struct Tile {
   T alpha = 1;
   bool accumulate = false;
   const T* row_bias = nullptr;  // [rows] or none
+  const T* addend = nullptr;    // [rows][ldc] or none
+  bool relu = false;
 };
 
 template <class T>

@@ -213,9 +213,12 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
 
 }  // namespace
 
-constinit const ConvKernels conv_kernels{.forward = forward,
-                                         .backward_input = backward_input,
-                                         .backward_weight = backward_weight,
-                                         .backward_bias = backward_bias};
+constinit const ConvKernels conv_kernels{
+    .forward = forward,
+    .forward_inference = +[](const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                             const Conv2dParameters&, const ConvInference&) { return false; },
+    .backward_input = backward_input,
+    .backward_weight = backward_weight,
+    .backward_bias = backward_bias};
 
 }  // namespace tandem::cuda_impl

@@ -181,9 +181,26 @@ Tensor Conv1dImpl::forward(const Tensor& input) {
       functional::conv1d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
 }
 
-Tensor Conv2dImpl::forward(const Tensor& input) {
-  return detail::activated(
-      functional::conv2d(padded(input), weight, function_options(options, remaining_padding(), bias)), fused);
+Tensor Conv2dImpl::forward(const Tensor& input) { return run(input, {}, fused); }
+
+Tensor Conv2dImpl::forward_residual(const Tensor& input, const Tensor& residual, FusedActivation activation) {
+  check(residual.defined(), "Conv2d: forward_residual needs a residual");
+  if (fused == FusedActivation::kNone) return run(input, residual, activation);
+  Tensor out = forward(input);
+  return detail::activated(out.add_(residual), activation);
+}
+
+Tensor Conv2dImpl::run(const Tensor& input, const Tensor& residual, FusedActivation activation) {
+  const ConvPadding<2> padding = remaining_padding();
+  if (!padding.is_same()) {
+    const bool relu = activation == FusedActivation::kReLU;
+    const Tensor out = autograd::conv2d_inference(
+        padded(input), weight, bias, *options.stride(), *padding.values(), *options.dilation(),
+        options.groups(), {.residual = residual, .relu = relu, .kept = keeps_packed ? &packed_ : nullptr});
+    return relu ? out : detail::activated(out, activation);
+  }
+  Tensor out = functional::conv2d(padded(input), weight, function_options(options, padding, bias));
+  return detail::activated(residual.defined() ? out.add_(residual) : out, activation);
 }
 
 Tensor Conv3dImpl::forward(const Tensor& input) {

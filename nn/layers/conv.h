@@ -1,5 +1,6 @@
 // Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d.
 #pragma once
+#include "tandem/core/kept_weight.h"
 #include "tandem/nn/any_module.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/nn/layers/fused_activation.h"
@@ -24,12 +25,16 @@ class ConvNdImpl : public Cloneable<Derived> {
   Tensor weight, bias;
   /// Applied to the output; set by fuse().
   FusedActivation fused = FusedActivation::kNone;
+  /// Whether Conv2d keeps its weight packed between calls in inference, which takes as much memory again; set by fuse().
+  bool keeps_packed = false;
 
  protected:
   /// padded() returns the input with its padding applied unless padding_mode is kZeros; remaining_padding()
   /// is the padding left to the convolution: all of it for kZeros, otherwise none.
   Tensor padded(const Tensor& input) const;
   ConvPadding<D> remaining_padding() const;
+
+  KeptWeight packed_;
 };
 
 class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
@@ -49,6 +54,12 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
   explicit Conv2dImpl(const Conv2dOptions& options) : ConvNdImpl(options) {}
   /// [N, in, H, W] or [in, H, W].
   Tensor forward(const Tensor& input);
+  /// activation(forward(input) + residual), to the bit and usually in one pass. `residual` has the shape of the output.
+  Tensor forward_residual(const Tensor& input, const Tensor& residual,
+                          FusedActivation activation = FusedActivation::kNone);
+
+ private:
+  Tensor run(const Tensor& input, const Tensor& residual, FusedActivation activation);
 };
 TANDEM_MODULE(Conv2d);
 

@@ -36,7 +36,7 @@ class Arguments {
   /// The same, for a tensor that is written.
   void write(const char* what, const Tensor& tensor) const {
     use(what, tensor);
-    if (!tensor.is_inference()) tensor.impl()->versions().bump_version(name_);
+    tensor.impl()->versions().bump_version(name_);
   }
   void same(const char* what, const Tensor& tensor, const Tensor& as) const {
     check(tensor.dtype() == as.dtype() && tensor.sizes() == as.sizes(), name_, ": ", what,

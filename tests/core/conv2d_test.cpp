@@ -2,6 +2,8 @@
 #include "tandem/core/cpu/conv2d.h"
 
 #include "kernel_testing.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/core/kept_weight.h"
 
 using namespace tandem;
 using namespace tandem::testing_kernels;
@@ -26,6 +28,36 @@ void for_products(const Conv2dShape& s, F f) {
                 static_cast<std::size_t>(((o * gi + c) * s.kernel_h + r) * s.kernel_w + q),
                 static_cast<std::size_t>((n * s.out_channels + o) * oh * ow + p));
             }
+}
+
+// A residual, a relu and kept weights give the same bits as whole passes over the plain output.
+template <class T>
+void check_inference(const Conv2dShape& s, const std::vector<T>& x, const std::vector<T>& w,
+                     const std::vector<T>& bias, std::vector<T> y, std::mt19937& random) {
+  const auto size = [](const auto& v) { return static_cast<int64_t>(v.size()); };
+  const auto residual = random_values<T>(size(y), random);
+  const Tensor weight = empty({size(w)}, TensorOptions(scalar_type_of<T>));
+  std::copy(w.begin(), w.end(), weight.data_ptr<T>());
+  KeptWeight kept;
+  const auto run = [&](const T* added, bool relu, KeptWeight* keep) {
+    return on_any_threads<T>(size(y), [&](T* out) {
+      cpu::conv2d_forward<T>(s, x.data(), weight.data_ptr<T>(), bias.data(), out,
+                             {added, relu, keep, &weight});
+    });
+  };
+  const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  };
+  CHECK(same(run(nullptr, false, &kept), y));
+  std::vector<T> sum = y;
+  for (std::size_t i = 0; i < y.size(); ++i) sum[i] = y[i] + residual[i];
+  CHECK(same(run(residual.data(), false, nullptr), sum));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (y[i] < 0) y[i] = 0;
+    if (sum[i] < 0) sum[i] = 0;
+  }
+  CHECK(same(run(nullptr, true, &kept), y));
+  CHECK(same(run(residual.data(), true, &kept), sum));
 }
 
 template <class T>
@@ -57,10 +89,10 @@ void check_shape(const Conv2dShape& s, std::mt19937& random) {
   CHECK(worst_error(on_any_threads<T>(
                         size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), nullptr, y); }),
                     y_want) < limit);
-  CHECK(
-      worst_error(on_any_threads<T>(
-                      size(dy), [&](T* y) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), y); }),
-                  with_bias) < limit);
+  const std::vector<T> y = on_any_threads<T>(
+      size(dy), [&](T* out) { cpu::conv2d_forward<T>(s, x.data(), w.data(), bias.data(), out); });
+  CHECK(worst_error(y, with_bias) < limit);
+  check_inference(s, x, w, bias, y, random);
   CHECK(worst_error(on_any_threads<T>(
                         size(x), [&](T* dx) { cpu::conv2d_backward_input<T>(s, dy.data(), w.data(), dx); }),
                     dx_want) < limit);

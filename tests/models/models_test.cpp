@@ -184,6 +184,9 @@ TEST_CASE("fused models compute the same") {
     using Impl = typename decltype(model)::ContainedType;
     const auto copy = std::dynamic_pointer_cast<Impl>(model->clone());
     CHECK(copy->forward(images).equal(model(images)));
+    const Tensor fused = model(images);
+    const AutoGradMode recorded(true);  // runs one by one the passes that are one pass in inference
+    CHECK(model(images).equal(fused));
   };
   same(resnet18(10), 20, 9);
   same(resnet50(10), 53, 33);

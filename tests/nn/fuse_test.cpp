@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <sstream>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/nn/nn.h"
+#include "tandem/nn/optim/sgd.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -139,6 +141,74 @@ TEST_CASE("a weight that two layers share changes in the folded one only") {
   CHECK_EQ(nn::fuse(model).norms, 1);
   CHECK(second->weight.equal(before));
   CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
+}
+
+TEST_CASE("a fused layer sees every change of its weight") {
+  manual_seed(1);
+  nn::Sequential model(nn::Conv2d(nn::Conv2dOptions(16, 48, 3).padding(1).bias(false)), norm(48), nn::ReLU());
+  randomise(model);
+  nn::fuse(model);
+  auto& layer = *model->ptr(0)->as<nn::Conv2d>();
+  const Tensor input = randn({1, 16, 9, 9});
+  // Without a kept copy: gradients are recorded.
+  const auto fresh = [&] {
+    const AutoGradMode recorded(true);
+    return model->forward(input).detach();
+  };
+  const auto check_after = [&](const char* what, const std::function<void()>& change) {
+    INFO(what);
+    NoGradGuard no_grad;
+    const Tensor before = model->forward(input);
+    CHECK(model->forward(input).equal(before));
+    change();
+    const Tensor after = model->forward(input);
+    CHECK_FALSE(after.equal(before));
+    CHECK(after.equal(fresh()));
+  };
+  optim::SGD sgd(model->parameters(), 0.1);
+  check_after("an optimizer's step", [&] {
+    const AutoGradMode recorded(true);
+    model->forward(input).sum().backward();
+    sgd.step();
+  });
+  check_after("copy_", [&] { layer.weight.copy_(randn({48, 16, 3, 3})); });
+  check_after("data()", [&] { layer.weight.data().mul_(0.5); });
+  check_after("set_data", [&] { layer.weight.set_data(randn({48, 16, 3, 3})); });
+  check_after("load_state_dict", [&] {
+    auto other = model->state_dict();
+    for (auto& item : other) item.value() = randn(item.value().sizes());
+    model->load_state_dict(other);
+  });
+  check_after("another tensor", [&] { layer.replace(randn({48, 16, 3, 3}), layer.bias); });
+  check_after("the bias", [&] { layer.bias.mul_(2); });
+  NoGradGuard no_grad;
+  model->to(kDouble);
+  CHECK_EQ(model->forward(input.to(kDouble)).dtype(), kDouble);
+  for (const int64_t size : {9, 30, 5}) {  // shapes with other kernels
+    const Tensor wide = randn({2, 16, size, size}, TensorOptions(kDouble));
+    const AutoGradMode recorded(true);
+    const Tensor expected = model->forward(wide).detach();
+    const NoGradGuard again;
+    CHECK(model->forward(wide).equal(expected));
+    CHECK(model->forward(wide).equal(expected));
+  }
+}
+
+TEST_CASE("forward_residual adds before the activation") {
+  manual_seed(1);
+  nn::Conv2d layer = conv(4, 40);
+  const Tensor input = randn({2, 4, 9, 9}), residual = randn({2, 40, 9, 9});
+  const Tensor expected = (layer(input) + residual).relu();
+  const auto found = [&] { return layer->forward_residual(input, residual, nn::FusedActivation::kReLU); };
+  CHECK(found().equal(expected));
+  CHECK(found().requires_grad());
+  NoGradGuard no_grad;
+  CHECK(found().equal(expected));
+  CHECK(layer->forward_residual(input, residual).equal(layer(input) + residual));
+  layer->fused = nn::FusedActivation::kReLU;
+  CHECK(layer->forward_residual(input, residual).equal(layer(input) + residual));
+  CHECK_THROWS_AS(layer->forward_residual(input, Tensor()), Error);
+  CHECK_THROWS_AS(layer->forward_residual(input, randn({3, 40, 9, 9})), Error);
 }
 
 TEST_CASE("training mode is refused") {

@@ -1,0 +1,10 @@
+// Whose memory a storage is.
+#pragma once
+#include "tandem/core/storage.h"
+
+namespace tandem::detail {
+
+/// Whether the storage was made by make_storage, not by borrow_storage.
+bool owns_memory(const StorageImpl& storage);
+
+}  // namespace tandem::detail
