@@ -6,7 +6,7 @@
 //   X' [P, D] = dy^T [P, O] w [O, D]     then added to dx at the positions that the columns were taken from
 //   dw [O, D] = dy [O, P] X^T [P, D]
 //
-// Tiles have up to kMaxTileRows[2] rows of the left operand and kColumns columns of the right one.
+// Tiles have up to kMostTileRows rows of the left operand and kColumns columns of the right one.
 #include "tandem/core/cpu/conv2d_channels.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ constexpr int64_t kColumns = 2 * kLanes<T>;
 
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {
-  int64_t count, tiles, rows;
-  explicit Tiles(int64_t n) : count(n), tiles(ceil_div(n, kMaxTileRows[2])), rows(ceil_div(n, tiles)) {}
+  int64_t count, rows, tiles;
+  explicit Tiles(int64_t n) : count(n), rows(even_tile_rows(n)), tiles(ceil_div(n, rows)) {}
   int64_t padded() const { return tiles * rows; }
 };
 
