@@ -16,6 +16,9 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 20;  // minimum multiplications per task
+// Panels of one image whose tiles take turns: memory moves long pieces of rows faster than short ones.
+constexpr int64_t kTogether = 4;
+constexpr int64_t kEnoughTasks = 32;
 
 // y[image][group][out][places] = weights[group][out][in] * x[image][group][in][places].
 template <class T>
@@ -29,32 +32,27 @@ struct Product {
   int64_t panels = ceil_div(places, kPanel<T>);  // per image
 };
 
-// One panel of positions of one image and group. The last panel of an image ends at its last position, and overlaps the
+// One tile of a panel of positions of image and group i. The last panel of an image ends at its last position, and overlaps the
 // one before.
 template <class T>
-void multiply_panel(const Product<T>& p, int64_t i, int64_t panel, const T* weights, const T* bias, T* edge) {
+void multiply_tile(const Product<T>& p, int64_t i, int64_t panel, int64_t tile, TileKernel<T> kernel,
+                   const T* weights, const T* bias, T* edge) {
   const int64_t first = panel * kPanel<T>, place = std::min(first, p.places - kPanel<T>),
                 skip = first - place;
-  const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(p.tile_rows), 2);
-  const T* x = p.x + i * p.in * p.places + place;
-  const int64_t at = i * p.out * p.places + place;  // in y
-  for (int64_t tile = 0; tile < p.tiles; ++tile) {
-    const int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, p.out - row);
-    const TileSegment<T> segment{weights + row * p.in, x, p.in};
-    const T* tile_bias = bias == nullptr ? nullptr : bias + row;
-    const int64_t tile_at = at + row * p.places;
-    prefetch_rows(p.inference, tile_at + skip, rows, p.places, kPanel<T> - skip);
-    if (skip == 0 && rows == p.tile_rows) {
-      const T* addend = p.inference.residual ? p.inference.residual + tile_at : nullptr;
-      kernel(
-          {&segment, 1, p.places, p.y + tile_at, p.places, T(1), false, tile_bias, addend, p.inference.relu});
-      continue;
-    }
-    kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});
-    for (int64_t r = 0; r < rows; ++r)
-      std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, p.y + tile_at + r * p.places + skip);
-    finish_rows(p.inference, p.y, tile_at + skip, rows, p.places, kPanel<T> - skip);
+  const int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, p.out - row);
+  const TileSegment<T> segment{weights + row * p.in, p.x + i * p.in * p.places + place, p.in};
+  const T* tile_bias = bias == nullptr ? nullptr : bias + row;
+  const int64_t at = (i * p.out + row) * p.places + place;  // in y
+  prefetch_rows(p.inference, at + skip, rows, p.places, kPanel<T> - skip);
+  if (skip == 0 && rows == p.tile_rows) {
+    const T* addend = p.inference.residual ? p.inference.residual + at : nullptr;
+    kernel({&segment, 1, p.places, p.y + at, p.places, T(1), false, tile_bias, addend, p.inference.relu});
+    return;
   }
+  kernel({&segment, 1, p.places, edge, kPanel<T>, T(1), false, tile_bias});
+  for (int64_t r = 0; r < rows; ++r)
+    std::copy_n(edge + r * kPanel<T> + skip, kPanel<T> - skip, p.y + at + r * p.places + skip);
+  finish_rows(p.inference, p.y, at + skip, rows, p.places, kPanel<T> - skip);
 }
 
 // `fill` as pack_weight_tiles calls it.
@@ -63,16 +61,21 @@ void run(const Product<T>& p, F fill) {
   const WeightTiles<T> packed =
       pack_weight_tiles(p.inference, p.groups, p.out, p.in, p.tile_rows, p.bias, fill);
   const int64_t group_rows = p.tiles * p.tile_rows;
-  const int64_t work = p.in * p.out * kPanel<T>;
-  parallel_for(p.batch * p.groups * p.panels, std::max<int64_t>(1, kTaskWork / work),
-               [&](int64_t begin, int64_t end) {
-                 T* edge = scratch<T>(Scratch::kGemmTile, p.tile_rows * kPanel<T>);
-                 for (int64_t t = begin; t < end; ++t) {
-                   const int64_t i = t / p.panels, group = i % p.groups, panel = t % p.panels;
-                   multiply_panel(p, i, panel, packed.weights + group * group_rows * p.in,
-                                  packed.bias ? packed.bias + group * group_rows : nullptr, edge);
-                 }
-               });
+  const int64_t work = p.in * p.out * kPanel<T>, panels = p.batch * p.groups * p.panels;
+  const int64_t grain = std::max(kTaskWork / work, std::clamp<int64_t>(panels / kEnoughTasks, 1, kTogether));
+  parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
+    T* edge = scratch<T>(Scratch::kGemmTile, p.tile_rows * kPanel<T>);
+    const TileKernel<T> kernel = tile_kernel<T>(static_cast<int>(p.tile_rows), 2);
+    for (int64_t t = begin; t < end;) {
+      const int64_t i = t / p.panels, group = i % p.groups, panel = t % p.panels,
+                    count = std::min({kTogether, end - t, p.panels - panel});
+      for (int64_t tile = 0; tile < p.tiles; ++tile)
+        for (int64_t j = panel; j < panel + count; ++j)
+          multiply_tile(p, i, j, tile, kernel, packed.weights + group * group_rows * p.in,
+                        packed.bias ? packed.bias + group * group_rows : nullptr, edge);
+      t += count;
+    }
+  });
 }
 
 }  // namespace
