@@ -1,13 +1,13 @@
 // Automatic mixed precision: while autocast is enabled for a type of devices, matrix products, convolutions and attention
 // compute in a half type, operations that need range or precision in float32, and some that combine tensors in the
 // widest of their dtypes (PyTorch's lists). Others take what they get. float64 and integers are never converted. What
-// writes to a given tensor (addmm_) computes in its dtype, except functions with `_out`.
+// writes to a given tensor (addmm_, mm_out) computes in the dtypes that it is given.
 //
 //   { tandem::autocast::AutocastGuard mixed(kCPU, kBFloat16);
 //     loss = cross_entropy(net->forward(x), y); }
 //   loss.backward();   // parameters are float32, and so are their gradients
 //
-// The state belongs to the thread.
+// The state belongs to the thread. Threads of parallel/ and of a backward pass on several devices inherit it.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -3,8 +3,8 @@
 
 #include <mutex>
 
-#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/buffer_updates.h"
+#include "tandem/autograd/inherited_autocast.h"
 #include "tandem/core/generator.h"
 
 namespace tandem::utils::detail {
@@ -26,24 +26,6 @@ class Collector : public SavedTensorHooks {
   }
   std::vector<Tensor> tensors;
   std::vector<int64_t> versions;
-};
-
-// Restores the autocast of the forward pass in its scope. Leaves that it converts are not kept longer.
-class SameAutocast {
- public:
-  explicit SameAutocast(const autocast::detail::State& forward) : before_(autocast::detail::state) {
-    autocast::detail::state = forward;
-    autocast::detail::state.nesting = before_.nesting + 1;
-  }
-  ~SameAutocast() {
-    autocast::detail::state = before_;
-    if (before_.nesting == 0) autocast::clear_cache();
-  }
-  SameAutocast(const SameAutocast&) = delete;
-  SameAutocast& operator=(const SameAutocast&) = delete;
-
- private:
-  autocast::detail::State before_;
 };
 
 class Call final : public CheckpointedCall {
@@ -87,7 +69,7 @@ class Call final : public CheckpointedCall {
     {
       const SavedTensorHooksGuard hooks(collector);
       const GeneratorGuard same_numbers(generator_.clone());
-      const SameAutocast same_precision(autocast_);
+      const autocast::detail::InheritedAutocast same_precision(autocast_);
       autograd::BufferLog log;
       log.discard();
       const autograd::BufferLogGuard no_updates(&log);

@@ -13,6 +13,7 @@
 
 #include "tandem/autograd/accumulate.h"
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/inherited_autocast.h"
 #include "tandem/autograd/node_checks.h"
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/factories.h"
@@ -256,8 +257,10 @@ class Pass {
     shared.left = order_.size();
     for (Node* node : heap_) shared.ready[place(*node)].push(node);
     const bool create_graph = args_.create_graph;
+    const autocast::detail::State callers = autocast::detail::state;
     const auto errors =
         run_on_devices(ArrayRef<Device>(devices_.data(), devices_.size()), [&](std::size_t i) {
+          const autocast::detail::InheritedAutocast same_precision(callers);
           AutoGradMode mode(create_graph);
           const ChosenTasksGuard tasks(chosen());
           const CallbacksGuard callbacks(&callbacks_);

@@ -4,6 +4,7 @@
 #include <new>
 #include <typeinfo>
 
+#include "tandem/autograd/inherited_autocast.h"
 #include "tandem/core/splitmix64.h"
 
 namespace tandem::parallel {
@@ -39,7 +40,9 @@ void run_replicas(ArrayRef<Device> devices, FunctionRef<void(std::size_t)> job) 
   if (devices.size() == 0) return;
   const Generator::Draw draw = default_generator().next();
   const uint64_t step = mixed(draw.seed ^ mixed(draw.offset));
+  const autocast::detail::State callers = autocast::detail::state;
   const auto errors = run_on_devices(devices, [&](std::size_t i) {
+    const autocast::detail::InheritedAutocast same_precision(callers);
     const GeneratorGuard guard(Generator(mixed(step + i)));
     job(i);
   });

@@ -1,6 +1,6 @@
 // Runs the same work on several devices at once, with one host thread per device.
 //
-// Every call inherits the caller's modes (recording, inference, anomaly) and has its device as the current
+// Every call inherits the caller's modes (recording, inference, anomaly, autocast) and has its device as the current
 // device. Random numbers: call i has its own default generator. Its seed derives from the seed of the
 // caller's generator, one number drawn from that for the whole step, and i. So nothing depends on which
 // device comes first, and a seed reproduces a run. Exceptions: all calls finish; then the exception of the

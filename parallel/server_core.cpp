@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/inherited_autocast.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/device_threads.h"
@@ -254,7 +255,9 @@ ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, Piece
   for (std::size_t i = counts.size(); i < devices.size() && !accumulating; ++i)
     replicas[i]->forget_gradients();
   if (group_sum && held_back == 0) begin_sum(counts.size());
+  const autocast::detail::State callers = autocast::detail::state;
   out.errors = run_on_devices(out.used, [&](std::size_t i) {
+    const autocast::detail::InheritedAutocast same_precision(callers);
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j) first += static_cast<std::size_t>(counts[j]);
     work(i, pieces, first, static_cast<std::size_t>(counts[i]), batch, loss, out.result, bad);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/inherited_autocast.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/clock.h"
 #include "tandem/core/device_threads.h"
@@ -208,7 +209,9 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
   for (const auto& m : modules) training.push_back(m->is_training());
   s.master().net->eval();
   Tensors out(used.size());
+  const autocast::detail::State callers = autocast::detail::state;
   const auto errors = run_on_devices(used, [&](std::size_t i) {
+    const autocast::detail::InheritedAutocast same_precision(callers);
     NoGradGuard no_grad;
     ServerReplica& r = *s.replicas[i];
     r.take_from(s.master(), false);

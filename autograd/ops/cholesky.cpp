@@ -1,6 +1,7 @@
 // Cholesky decompositions L Lᴴ = A. Gradient: with Φ = tril(Lᴴ gL) and half of its diagonal, gA is the Hermitian part of
 // L⁻ᴴ Φ L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -33,6 +34,8 @@ const char* const kNotPositive =
     "% is not positive-definite).";
 
 std::tuple<Tensor, Tensor> factor_of(const char* operation, const Tensor& a, bool upper) {
+  if (autocast::is_on(a))
+    return autocast::full_precision([&](const Tensor& t) { return factor_of(operation, t, upper); }, a);
   check_square(operation, a);
   Tensor l = empty_like_of(a, a.sizes()), info = no_info(a);
   const Tensor lower = upper ? a.mH() : a;
@@ -56,6 +59,9 @@ Tensor linalg_cholesky(const Tensor& self, bool upper) {
 
 // L Lᴴ X = B, or Uᴴ U X = B.
 Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
+  if (autocast::is_on(self))
+    return autocast::full_precision(
+        [&](const Tensor& b, const Tensor& l) { return cholesky_solve(b, l, upper); }, self, input2);
   check_square("cholesky_solve", input2);
   check_matrices("cholesky_solve", self);
   check_alike("cholesky_solve", "self  ", self, "input2", input2);
@@ -63,6 +69,8 @@ Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
   return linalg_solve_triangular(l.mH(), linalg_solve_triangular(l, self, false), true);
 }
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& t) { return cholesky_inverse(t, upper); }, self);
   check_square("cholesky_inverse", self);
   return cholesky_solve(identity(self, self.size(-1)), self, upper);
 }

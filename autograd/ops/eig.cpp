@@ -5,6 +5,7 @@
 //
 // with E = conj(Lⱼ - Lᵢ) off the diagonal, where the quotient is 0 on it. The gradient of a real A is the real part.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/diag.h"
@@ -48,6 +49,8 @@ struct EigBackward final : Node {
 };
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, bool with_vectors) {
+  if (autocast::is_on(a))
+    return autocast::full_precision([&](const Tensor& t) { return spectrum(operation, t, with_vectors); }, a);
   check_square(operation, a);
   const ScalarType type = toComplexType(a.scalar_type());
   Tensor values = empty_raw(vector_sizes(batch_sizes(a), a.size(-1)), type, a.device()), info = no_info(a);

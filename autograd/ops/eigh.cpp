@@ -2,6 +2,7 @@
 // derivative results", 2008): gA = V (diag(gL) + (Vᴴ gV) / E) Vᴴ with E = Lⱼ - Lᵢ off the diagonal, where the quotient is 0
 // on it: a real Vᴴ gV has a diagonal that no change of A reaches, and that of a complex one is the derivative by the phases.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/diag.h"
@@ -41,6 +42,9 @@ struct EighBackward final : Node {
 
 std::tuple<Tensor, Tensor> spectrum(const char* operation, const Tensor& a, std::string_view uplo,
                                     bool with_vectors) {
+  if (autocast::is_on(a))
+    return autocast::full_precision(
+        [&](const Tensor& t) { return spectrum(operation, t, uplo, with_vectors); }, a);
   check_square(operation, a);
   check(uplo == "L" || uplo == "U" || uplo == "l" || uplo == "u", operation,
         ": UPLO must be 'L' or 'U', got '", uplo, "'");

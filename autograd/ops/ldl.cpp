@@ -1,5 +1,6 @@
 // L D Lᵀ decompositions of symmetric matrices, L D Lᴴ of Hermitian ones, and solutions with them. PyTorch defines no derivatives of them.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/decomposition_op.h"
@@ -17,6 +18,8 @@ namespace {
 using namespace autograd;
 
 std::tuple<Tensor, Tensor, Tensor> factors_of(const char* operation, const Tensor& a, bool hermitian) {
+  if (autocast::is_on(a))
+    return autocast::full_precision([&](const Tensor& t) { return factors_of(operation, t, hermitian); }, a);
   check_square(operation, a);
   check(!recording(a), operation, ": has no gradient; detach the argument");
   Tensor ld = empty_like_of(a, a.sizes()), info = no_info(a);
@@ -43,6 +46,9 @@ std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian)
 }
 
 Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian) {
+  if (autocast::is_on(LD))
+    return autocast::full_precision(
+        [&](const Tensor& ld, const Tensor& b) { return linalg_ldl_solve(ld, pivots, b, hermitian); }, LD, B);
   check_square("linalg.ldl_solve", LD);
   check_matrices("linalg.ldl_solve", B);
   check_alike("linalg.ldl_solve", "LD", LD, "B ", B);

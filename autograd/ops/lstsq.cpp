@@ -112,6 +112,9 @@ Tensor linalg_pinv(const Tensor& self, const Tensor& rcond, bool hermitian) {
 
 Tensor linalg_matrix_rank(const Tensor& input, const optional<Tensor>& atol, const optional<Tensor>& rtol,
                           bool hermitian) {
+  if (autocast::is_on(input))
+    return autocast::full_precision(
+        [&](const Tensor& a) { return linalg_matrix_rank(a, atol, rtol, hermitian); }, input);
   hermitian ? check_square("linalg.matrix_rank", input) : check_matrices("linalg.matrix_rank", input);
   if (input.size(-1) == 0 || input.size(-2) == 0)
     return zeros(batch_sizes(input), TensorOptions(kLong).device(input.device()));
@@ -130,6 +133,8 @@ Tensor linalg_matrix_rank(const Tensor& input, const Tensor& tol, bool hermitian
 }
 
 Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
   const double order = p ? p->toDouble() : 2;
   if (std::abs(order) == 2) {
     const Tensor s = linalg_svdvals(self), first = s.select(-1, 0), last = s.select(-1, s.size(-1) - 1);
@@ -140,6 +145,8 @@ Tensor linalg_cond(const Tensor& self, const optional<Scalar>& p) {
   return condition(self, linalg_matrix_norm(self, order), linalg_matrix_norm(inverse, order), info);
 }
 Tensor linalg_cond(const Tensor& self, std::string_view p) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& a) { return linalg_cond(a, p); }, self);
   check_square("linalg.cond", self);
   check(p == "fro" || p == "nuc", "linalg.cond: p must be a number, 'fro' or 'nuc', got '", p, "'");
   const auto [inverse, info] = linalg_inv_ex(self);

@@ -4,6 +4,7 @@
 // matrices. With more columns, U = [U₁ U₂]: gA₂ = P L⁻ᴴ gU₂, and gU₂ U₂ᴴ is subtracted from Lᴴ gL. With more rows the
 // same holds for L₂ = B₂ U⁻¹, where Pᵀ A = [B₁; B₂].
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -82,6 +83,9 @@ void check_pivoting(const char* operation, bool pivot) {
 }
 
 LuFactors recorded_factors(const char* operation, const Tensor& a, bool pivot) {
+  if (autocast::is_on(a))
+    return autocast::full_precision([&](const Tensor& t) { return recorded_factors(operation, t, pivot); },
+                                    a);
   check_matrices(operation, a);
   check_pivoting(operation, pivot);
   LuFactors f = lu_factors(a);
@@ -136,6 +140,10 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
 }
 
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint) {
+  if (autocast::is_on(LU))
+    return autocast::full_precision(
+        [&](const Tensor& lu, const Tensor& b) { return linalg_lu_solve(lu, pivots, b, left, adjoint); }, LU,
+        B);
   check_square("linalg.lu_solve", LU);
   check_matrices("linalg.lu_solve", B);
   check_alike("linalg.lu_solve", "LU", LU, "B", B);

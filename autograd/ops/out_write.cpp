@@ -1,4 +1,4 @@
-// write_out.
+// Copying a result to a given tensor.
 #include "tandem/autograd/ops/out_write.h"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "tandem/autograd/ops/whole_tensor.h"
 #include "tandem/autograd/record.h"
 
-namespace tandem::autograd {
+namespace tandem::autograd::detail {
 namespace {
 
 void warn_resize(const char* operation, const Tensor& out, const Tensor& result) {
@@ -22,7 +22,7 @@ void warn_resize(const char* operation, const Tensor& out, const Tensor& result)
 
 }  // namespace
 
-Tensor& write_out(const char* operation, Tensor& out, const Tensor& result) {
+Tensor& write_to(const char* operation, Tensor& out, const Tensor& result) {
   check(out.defined(), operation, ": out is undefined; give a tensor, e.g. empty({0})");
   check(!result.requires_grad() && !(GradMode::is_enabled() && out.requires_grad()), operation,
         ": a result that requires a gradient cannot be written to a given tensor; call the function without "
@@ -44,4 +44,4 @@ Tensor& write_out(const char* operation, Tensor& out, const Tensor& result) {
   return out.copy_(result);
 }
 
-}  // namespace tandem::autograd
+}  // namespace tandem::autograd::detail

@@ -1,25 +1,53 @@
-// The mechanism of the functions that write their result to a given tensor (add_out, …).
+// The mechanism of the functions that write their result to a given tensor (add_out, …):
+//
+//   return autograd::write_out("add_out", out)(tandem::add(self, other, alpha));
 #pragma once
 #include <tuple>
+#include <utility>
 
-#include "tandem/core/tensor.h"
+#include "tandem/autograd/autocast.h"
 
 namespace tandem::autograd {
-
+namespace detail {
 /// Copies `result` to out, which takes its shape, and returns out. The first time that an out with elements has another
 /// shape, a warning is printed. Throws Error when out or a tensor from which result was computed requires a gradient
 /// (unless recording is off), on another device, and when results of that dtype are not cast to out's (can_cast).
-Tensor& write_out(const char* operation, Tensor& out, const Tensor& result);
+Tensor& write_to(const char* operation, Tensor& out, const Tensor& result);
+}  // namespace detail
 
-/// The same for several results.
-template <class... Outs, class... Results>
-std::tuple<Outs&...> write_outs(const char* operation, std::tuple<Outs&...> outs,
-                                const std::tuple<Results...>& results) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (write_out(operation, std::get<I>(outs), std::get<I>(results)), ...);
+/// Writes results to tensors. Autocast is off while the object lives, so already when the arguments of its call are
+/// evaluated: as in PyTorch, these functions compute in the dtypes of what they are given.
+template <class... Outs>
+class [[nodiscard]] OutCall {
+ public:
+  OutCall(const char* operation, Outs&... outs)
+      : operation_(operation), outs_(outs...), autocast_(std::exchange(autocast::detail::state.enabled, 0)) {}
+  ~OutCall() { autocast::detail::state.enabled = autocast_; }
+  OutCall(const OutCall&) = delete;
+  OutCall& operator=(const OutCall&) = delete;
+
+  Tensor& operator()(const Tensor& result) const requires(sizeof...(Outs) == 1) {
+    return detail::write_to(operation_, std::get<0>(outs_), result);
   }
-  (std::index_sequence_for<Outs...>());
-  return outs;
+  template <class... Results>
+  std::tuple<Outs&...> operator()(const std::tuple<Results...>& results) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (detail::write_to(operation_, std::get<I>(outs_), std::get<I>(results)), ...);
+    }
+    (std::index_sequence_for<Outs...>());
+    return outs_;
+  }
+
+ private:
+  const char* operation_;
+  std::tuple<Outs&...> outs_;
+  unsigned autocast_;
+};
+
+inline OutCall<Tensor> write_out(const char* operation, Tensor& out) { return {operation, out}; }
+template <class... Outs>
+OutCall<Outs...> write_outs(const char* operation, Outs&... outs) {
+  return {operation, outs...};
 }
 
 }  // namespace tandem::autograd

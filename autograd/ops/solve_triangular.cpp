@@ -1,5 +1,6 @@
 // solve_triangular: A X = B for a triangular A. Gradients: gB = A⁻ᴴ gX; gA = -gB Xᴴ, in the triangle that is read.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/linalg.h"
@@ -48,6 +49,12 @@ Tensor solve_left(const Tensor& a, const Tensor& b, bool upper, bool unit) {
 
 Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left,
                                bool unitriangular) {
+  if (autocast::is_on(self))
+    return autocast::full_precision(
+        [&](const Tensor& a, const Tensor& b) {
+          return linalg_solve_triangular(a, b, upper, left, unitriangular);
+        },
+        self, B);
   check_square("linalg.solve_triangular", self);
   check_matrices("linalg.solve_triangular", B);
   check_alike("linalg.solve_triangular", "A", self, "B", B);
@@ -62,6 +69,12 @@ Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, 
 
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Tensor& A, bool upper, bool transpose,
                                             bool unitriangular) {
+  if (autocast::is_on(self))
+    return autocast::full_precision(
+        [&](const Tensor& b, const Tensor& a) {
+          return triangular_solve(b, a, upper, transpose, unitriangular);
+        },
+        self, A);
   check_square("triangular_solve", A);
   const Tensor factor = transpose ? A.mT() : A;
   const Tensor x = linalg_solve_triangular(factor, self, upper != transpose, true, unitriangular);

@@ -5,6 +5,7 @@
 // is arbitrary; of the difference of their phases, the change is Im(uᵢᴴ dA vᵢ) / Sᵢ. With half of it for each vector,
 // D = i Im diag(Uᴴ gU - Vᴴ gV) / 2S, and the loss does not depend on the common phase if Im diag(Uᴴ gU + Vᴴ gV) = 0.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/diag.h"
@@ -77,6 +78,9 @@ struct SvdBackward final : Node {
 
 std::tuple<Tensor, Tensor, Tensor> decompose(const char* operation, const Tensor& a, bool full,
                                              bool with_vectors) {
+  if (autocast::is_on(a))
+    return autocast::full_precision(
+        [&](const Tensor& t) { return decompose(operation, t, full, with_vectors); }, a);
   check_matrices(operation, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const Dims batch = batch_sizes(a);
@@ -117,6 +121,8 @@ Tensor linalg_svdvals(const Tensor& A, optional<std::string_view> driver) {
   return std::get<1>(decompose("linalg.svdvals", A, false, false));
 }
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compute_uv) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([&](const Tensor& t) { return svd(t, some, compute_uv); }, self);
   if (!compute_uv) {
     check_matrices("svd", self);
     const Dims batch = batch_sizes(self);

@@ -268,3 +268,80 @@ TEST_CASE(
   CHECK(linalg_pinv(full).dtype() == kFloat);
   CHECK(allclose(linalg_pinv(full).to(kDouble), linalg_pinv(full.to(kDouble)), 1e-3, 1e-4));
 }
+
+TEST_CASE("functions with out compute in the dtypes of their arguments under autocast") {
+  const Tensor a = randn({4, 4}), b = randn({4, 4}), half = a.to(kBFloat16);
+  const Tensor product = mm(a, b), rounded = mm(half, half), sum = addmm(a, a, b), power = matrix_power(a, 3),
+               products = prod(half, 0);
+  const autocast::AutocastGuard mixed(kCPU, kBFloat16);
+  Tensor out = empty({4, 4}), narrow = empty({4, 4}, kBFloat16);
+  CHECK(equal(mm_out(out, a, b), product));
+  CHECK(equal(addmm_out(out, a, a, b), sum));
+  CHECK(equal(matrix_power_out(out, a, 3), power));
+  CHECK(equal(mm_out(narrow, half, half), rounded));
+  Tensor row = empty({4}, kBFloat16);
+  CHECK(equal(prod_out(row, half, 0), products));
+  CHECK_THROWS_WITH_AS(mm_out(out, a, half), doctest::Contains("mm"), Error);
+  CHECK(autocast::is_autocast_enabled(kCPU));
+  CHECK(mm(a, b).dtype() == kBFloat16);
+}
+
+TEST_CASE("under autocast, decompositions and Fourier transforms of half types compute in float32") {
+  const Tensor a = randn({4, 4}), positive = mm(a, a.t()) + 4 * eye(4);
+  const Tensor half = positive.to(kBFloat16), exact = half.to(kFloat), x = randn({16}).to(kBFloat16);
+  CHECK_THROWS_AS(linalg_cholesky(half), Error);
+  CHECK_THROWS_AS(fft_fft(x), Error);
+  using One = Tensor (*)(const Tensor&);
+  const std::pair<const char*, One> functions[] = {
+      {"cholesky", [](const Tensor& t) { return linalg_cholesky(t); }},
+      {"cholesky_inverse", [](const Tensor& t) { return cholesky_inverse(t); }},
+      {"cholesky_solve", [](const Tensor& t) { return cholesky_solve(t, t); }},
+      {"cond", [](const Tensor& t) { return linalg_cond(t); }},
+      {"cond 1", [](const Tensor& t) { return linalg_cond(t, 1); }},
+      {"det", [](const Tensor& t) { return linalg_det(t); }},
+      {"logdet", [](const Tensor& t) { return logdet(t); }},
+      {"eig", [](const Tensor& t) { return real(std::get<1>(linalg_eig(t))); }},
+      {"eigvals", [](const Tensor& t) { return real(linalg_eigvals(t)); }},
+      {"eigh", [](const Tensor& t) { return std::get<1>(linalg_eigh(t)); }},
+      {"eigvalsh", [](const Tensor& t) { return linalg_eigvalsh(t); }},
+      {"inv", [](const Tensor& t) { return linalg_inv(t); }},
+      {"ldl", [](const Tensor& t) { return std::get<0>(linalg_ldl_factor(t)); }},
+      {"lu", [](const Tensor& t) { return std::get<1>(linalg_lu(t)); }},
+      {"lstsq", [](const Tensor& t) { return std::get<0>(linalg_lstsq(t, t)); }},
+      {"matrix_rank", [](const Tensor& t) { return linalg_matrix_rank(t).to(kFloat); }},
+      {"pinv", [](const Tensor& t) { return linalg_pinv(t); }},
+      {"qr", [](const Tensor& t) { return std::get<0>(linalg_qr(t)); }},
+      {"geqrf", [](const Tensor& t) { return std::get<0>(geqrf(t)); }},
+      {"householder_product", [](const Tensor& t) { return linalg_householder_product(t, t.select(0, 0)); }},
+      {"ormqr", [](const Tensor& t) { return ormqr(t, t.select(0, 0), t); }},
+      {"solve", [](const Tensor& t) { return linalg_solve(t, t.narrow(1, 0, 2)); }},
+      {"solve_triangular", [](const Tensor& t) { return linalg_solve_triangular(t, t, true); }},
+      {"triangular_solve", [](const Tensor& t) { return std::get<0>(triangular_solve(t, t)); }},
+      {"svd", [](const Tensor& t) { return std::get<0>(linalg_svd(t)); }},
+      {"svdvals", [](const Tensor& t) { return linalg_svdvals(t); }},
+      {"tensorinv",
+       [](const Tensor& t) {
+         return linalg_tensorinv(t.view({4, 2, 2}), 1);
+       }},
+      {"fft", [](const Tensor& t) { return view_as_real(fft_fft(t)); }},
+      {"rfft2", [](const Tensor& t) { return view_as_real(fft_rfft2(t)); }},
+      {"irfft", [](const Tensor& t) { return fft_irfft(t); }},
+      {"stft", [](const Tensor& t) {
+         return stft(t, 4, nullopt, nullopt, t.select(0, 0), true, "reflect", false, nullopt, false);
+       }}};
+  for (const auto& [name, f] : functions) {
+    const std::string of = name;
+    CAPTURE(of);
+    const Tensor expected = f(exact);
+    const autocast::AutocastGuard mixed(kCPU, kBFloat16);
+    const Tensor got = f(half);
+    CHECK(got.dtype() == kFloat);
+    CHECK(equal(got, expected));
+    CHECK(equal(f(exact), expected));
+  }
+  // A gradient passes through the conversion.
+  const Tensor leaf = half.clone().requires_grad_();
+  const autocast::AutocastGuard mixed(kCPU, kBFloat16);
+  linalg_det(leaf).backward();
+  CHECK(leaf.grad().dtype() == kBFloat16);
+}

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/core/cpu_allocator.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/models.h"
@@ -412,4 +413,28 @@ TEST_CASE("data_parallel, LibTorch's function") {
   check_step({y.detach().cpu(), gradients(*net)}, expected);
   CHECK(close(nn::parallel::data_parallel(net.ptr(), x).detach(), expected.output, 1e-12));
   CHECK(nn::parallel::data_parallel(net, x, std::vector<Device>{cpu_device(2)}).device() == cpu_device(2));
+}
+
+TEST_CASE("replicas inherit the caller's autocast") {
+  LogicalDevices three(3);
+  manual_seed(13);
+  nn::Linear net(5, 4);
+  const Tensor x = randn({7, 5});
+  std::vector<ScalarType> types;
+  {
+    const autocast::AutocastGuard mixed(kCPU, kHalf);
+    types = parallel_apply(cpu_devices(3), [&](std::size_t i) {
+      const Tensor here = x.to(cpu_device(static_cast<int>(i)));
+      return linear(here, here).scalar_type();
+    });
+    const Tensor y = nn::parallel::data_parallel(net, x, cpu_devices(3));
+    CHECK(y.dtype() == kHalf);
+    CHECK(identical(y, net(x)));
+    y.sum().backward();
+  }
+  CHECK(types == std::vector<ScalarType>(3, kHalf));
+  for (const Tensor& p : net->parameters()) CHECK(p.grad().dtype() == kFloat);
+  const std::vector<bool> after =
+      parallel_apply(cpu_devices(3), [](std::size_t) { return autocast::is_autocast_enabled(kCPU); });
+  CHECK(after == std::vector<bool>(3, false));
 }
