@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
@@ -25,13 +24,11 @@ using namespace autograd;
 // The batch becomes a part of the inner dimension of one product.
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) { return addbmm(t1, t2, t3, beta, alpha); },
-        self, batch1, batch2);
-  if (const auto half = autograd::half_result(self, batch1, batch2))
-    return addbmm(autograd::widened(self), autograd::widened(batch1), autograd::widened(batch2), beta, alpha)
-        .to(*half);
+  if (const auto out =
+          autograd::in_lower_precision([&](const Tensor& t1, const Tensor& t2,
+                                           const Tensor& t3) { return addbmm(t1, t2, t3, beta, alpha); },
+                                       self, batch1, batch2))
+    return *out;
   check(batch1.dim() == 3 && batch2.dim() == 3 && batch1.size(0) == batch2.size(0) &&
             batch1.size(2) == batch2.size(1),
         "addbmm: expected [B, M, K] and [B, K, N]\n  batch1 ", batch1, "\n  batch2 ", batch2);

@@ -1,21 +1,16 @@
 // bilinear, computed with einsum.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/einsum.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/precision.h"
 
 namespace tandem {
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
-  if (autocast::is_on_cuda(input1))
-    return autocast::promoted([&](const Tensor& t1, const Tensor& t2, const Tensor& t3,
-                                  const Tensor& t4) { return bilinear(t1, t2, t3, t4); },
-                              input1, input2, weight, bias);
-  if (const auto half = autograd::half_result(input1, input2, weight, bias))
-    return bilinear(autograd::widened(input1), autograd::widened(input2), autograd::widened(weight),
-                    autograd::widened(bias))
-        .to(*half);
+  if (const auto out = autograd::promoted_on_cuda([&](const Tensor& t1, const Tensor& t2, const Tensor& t3,
+                                                      const Tensor& t4) { return bilinear(t1, t2, t3, t4); },
+                                                  input1, input2, weight, bias))
+    return *out;
   check(weight.dim() == 3, "bilinear: weight must be [out, in1, in2], got ", weight);
   const Tensor out = einsum("...a,oab,...b->...o", {input1, weight, input2});
   return bias.defined() ? out + bias : out;

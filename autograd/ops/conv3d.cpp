@@ -10,8 +10,8 @@
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/conv2d.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/triple.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/core/checked_sizes.h"
@@ -131,16 +131,12 @@ int64_t single(const char* what, IntArrayRef value) {
 
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
               IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv3d(t1, t2, t3, stride, padding, dilation, groups);
-        },
-        input, weight, bias);
-  if (const auto half = autograd::half_result(input, weight, bias))
-    return conv3d(autograd::widened(input), autograd::widened(weight), autograd::widened(bias), stride,
-                  padding, dilation, groups)
-        .to(*half);
+  if (const auto out = autograd::in_lower_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return conv3d(t1, t2, t3, stride, padding, dilation, groups);
+          },
+          input, weight, bias))
+    return *out;
   check_arguments("conv3d", input, weight, bias, groups, false);
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
   return input.dim() == 5 ? convolve(input, weight, bias, p)
@@ -150,16 +146,12 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
 Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef output_padding, int64_t groups,
                         IntArrayRef dilation) {
-  if (autocast::is_on(input))
-    return autocast::lower_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return conv_transpose3d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
-        },
-        input, weight, bias);
-  if (const auto half = autograd::half_result(input, weight, bias))
-    return conv_transpose3d(autograd::widened(input), autograd::widened(weight), autograd::widened(bias),
-                            stride, padding, output_padding, groups, dilation)
-        .to(*half);
+  if (const auto out = autograd::in_lower_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return conv_transpose3d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
+          },
+          input, weight, bias))
+    return *out;
   check_arguments("conv_transpose3d", input, weight, bias, groups, true);
   const Parameters p = parameters("conv_transpose3d", stride, padding, dilation, groups);
   const Triple extra = triple("conv_transpose3d", "output_padding", output_padding, 0);

@@ -1,20 +1,17 @@
 // cross: the vector product of 3-element vectors.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/flip.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
 
 // a × b = (a₂b₃ - a₃b₂, …), computed from both vectors rolled by one and by two.
 Tensor cross(const Tensor& self, const Tensor& other, optional<int64_t> dim) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted([&](const Tensor& t1, const Tensor& t2) { return cross(t1, t2, dim); }, self,
-                              other);
-  if (const auto half = autograd::half_result(self, other))
-    return cross(autograd::widened(self), autograd::widened(other), dim).to(*half);
+  if (const auto out = autograd::promoted_on_cuda(
+          [&](const Tensor& t1, const Tensor& t2) { return cross(t1, t2, dim); }, self, other))
+    return *out;
   const Dims sizes = broadcast_sizes(self.sizes(), other.sizes(), "cross");
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t d = dim ? wrap_dim(*dim, rank) : 0;

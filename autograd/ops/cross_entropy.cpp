@@ -1,11 +1,10 @@
 // cross_entropy_loss. With classes, forward and backward are one fused kernel each; the gradient is
 // (softmax(x) sum of t - t) g, where t is the smoothed and weighted target (see core/backend/loss.h).
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/factories.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce_op.h"
 #include "tandem/autograd/ops/softmax.h"
 #include "tandem/autograd/ops/view.h"
@@ -115,16 +114,12 @@ Tensor probability_targets(const Tensor& self, const Tensor& target, const Tenso
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                           int64_t ignore_index, double label_smoothing) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return cross_entropy_loss(t1, t2, t3, reduction, ignore_index, label_smoothing);
-        },
-        self, target, weight);
-  if (const auto half = autograd::half_result(self, target, weight))
-    return cross_entropy_loss(autograd::widened(self), autograd::widened(target), autograd::widened(weight),
-                              reduction, ignore_index, label_smoothing)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return cross_entropy_loss(t1, t2, t3, reduction, ignore_index, label_smoothing);
+          },
+          self, target, weight))
+    return *out;
   check(label_smoothing >= 0 && label_smoothing <= 1,
         "cross_entropy: label_smoothing must be in [0, 1], got ", label_smoothing);
   check(reduction != Reduction::BatchMean, "cross_entropy: reduction kBatchMean is only supported by kl_div");

@@ -9,14 +9,13 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/tensor_literal.h"
 #include "tandem/autograd/ops/unary.h"
@@ -239,16 +238,12 @@ std::vector<int64_t> numbers(const char* name, const Tensor& lengths) {
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths,
                 IntArrayRef target_lengths, int64_t blank, Reduction reduction, bool zero_infinity) {
-  if (autocast::is_on(log_probs))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) {
-          return ctc_loss(t1, t2, input_lengths, target_lengths, blank, reduction, zero_infinity);
-        },
-        log_probs, targets);
-  if (const auto half = autograd::half_result(log_probs, targets))
-    return ctc_loss(autograd::widened(log_probs), autograd::widened(targets), input_lengths, target_lengths,
-                    blank, reduction, zero_infinity)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) {
+            return ctc_loss(t1, t2, input_lengths, target_lengths, blank, reduction, zero_infinity);
+          },
+          log_probs, targets))
+    return *out;
   check((log_probs.dim() == 3 || log_probs.dim() == 2) && log_probs.is_floating_point() &&
             log_probs.size(0) > 0,
         "ctc_loss: expected log_probs [T, N, C] or [T, C] with T > 0, got ", log_probs);

@@ -2,10 +2,10 @@
 #include "tandem/autograd/ops/distance.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/diag.h"
 #include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
@@ -28,11 +28,9 @@ Tensor by_product(const Tensor& x1, const Tensor& x2) {
 }  // namespace
 
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> compute_mode) {
-  if (autocast::is_on(x1))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return cdist(t1, t2, p, compute_mode); }, x1, x2);
-  if (const auto half = autograd::half_result(x1, x2))
-    return cdist(autograd::widened(x1), autograd::widened(x2), p, compute_mode).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return cdist(t1, t2, p, compute_mode); }, x1, x2))
+    return *out;
   check(x1.dim() >= 2 && x2.dim() >= 2 && x1.size(-1) == x2.size(-1),
         "cdist: expected [..., P, M] and [..., R, M]\n  x1 ", x1, "\n  x2 ", x2);
   check(x1.is_floating_point() && x2.is_floating_point(), "cdist: expected floating point\n  x1 ", x1,
@@ -47,9 +45,9 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
 }
 
 Tensor pdist(const Tensor& self, double p) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return pdist(t1, p); }, self);
-  if (const auto half = autograd::half_result(self)) return pdist(autograd::widened(self), p).to(*half);
+  if (const auto out =
+          autograd::in_full_precision_on_cuda([&](const Tensor& t1) { return pdist(t1, p); }, self))
+    return *out;
   check(self.dim() == 2, "pdist: expected a matrix, got ", self);
   const Tensor pairs = triu_indices(self.size(0), self.size(0), 1).to(self.device());
   return norm(self.index_select(0, pairs.select(0, 0)) - self.index_select(0, pairs.select(0, 1)),
@@ -63,11 +61,9 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double ep
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  if (autocast::is_on_cuda(x1))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return cosine_similarity(t1, t2, dim, eps); }, x1, x2);
-  if (const auto half = autograd::half_result(x1, x2))
-    return cosine_similarity(autograd::widened(x1), autograd::widened(x2), dim, eps).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1, const Tensor& t2) { return cosine_similarity(t1, t2, dim, eps); }, x1, x2))
+    return *out;
   const ScalarType type = result_type(x1, x2);
   check(is_floating_point(type), "cosine_similarity: expected floating point, got ", type);
   const Dims sizes = broadcast_sizes(x1.sizes(), x2.sizes(), "cosine_similarity");

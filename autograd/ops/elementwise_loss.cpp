@@ -2,11 +2,10 @@
 // - t) / (x (1 - x)), with the divisor clamped to at least 1e-12, is finite where the logarithms are not.
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
@@ -77,31 +76,25 @@ Tensor weighted(const Tensor& terms, const Tensor& weight) {
 }  // namespace
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return mse_loss(t1, t2, reduction); }, self, target);
-  if (const auto half = autograd::half_result(self, target))
-    return mse_loss(autograd::widened(self), autograd::widened(target), reduction).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return mse_loss(t1, t2, reduction); }, self, target))
+    return *out;
   const Tensor d = self - target;
   return reduce_loss("mse_loss", d * d, reduction);
 }
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return l1_loss(t1, t2, reduction); }, self, target);
-  if (const auto half = autograd::half_result(self, target))
-    return l1_loss(autograd::widened(self), autograd::widened(target), reduction).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return l1_loss(t1, t2, reduction); }, self, target))
+    return *out;
   return reduce_loss("l1_loss", (self - target).abs(), reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduction, double beta) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return smooth_l1_loss(t1, t2, reduction, beta); }, self,
-        target);
-  if (const auto half = autograd::half_result(self, target))
-    return smooth_l1_loss(autograd::widened(self), autograd::widened(target), reduction, beta).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return smooth_l1_loss(t1, t2, reduction, beta); }, self,
+          target))
+    return *out;
   check(beta >= 0, "smooth_l1_loss: beta must be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
   // Squares the difference itself, not its absolute value: abs has no second derivative at 0.
@@ -111,12 +104,10 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction, double delta) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self,
-        target);
-  if (const auto half = autograd::half_result(self, target))
-    return huber_loss(autograd::widened(self), autograd::widened(target), reduction, delta).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self,
+          target))
+    return *out;
   check(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() > delta),
                square = square_where(near, d);
@@ -125,16 +116,12 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                             Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return binary_cross_entropy(t1, t2, t3, reduction);
-        },
-        self, target, weight);
-  if (const auto half = autograd::half_result(self, target, weight))
-    return binary_cross_entropy(autograd::widened(self), autograd::widened(target), autograd::widened(weight),
-                                reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return binary_cross_entropy(t1, t2, t3, reduction);
+          },
+          self, target, weight))
+    return *out;
   check_same_shape("binary_cross_entropy", self, target);
   const Tensor x = self.detach(), t = target.detach();
   const Tensor yes = x.log().clamp_min(-100), no = (-x).log1p().clamp_min(-100);
@@ -150,17 +137,12 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
 // stays accurate also where 1 - t and l sigmoid(-z) cancel.
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
-          return binary_cross_entropy_with_logits(t1, t2, t3, t4, reduction);
-        },
-        self, target, weight, pos_weight);
-  if (const auto half = autograd::half_result(self, target, weight, pos_weight))
-    return binary_cross_entropy_with_logits(autograd::widened(self), autograd::widened(target),
-                                            autograd::widened(weight), autograd::widened(pos_weight),
-                                            reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3, const Tensor& t4) {
+            return binary_cross_entropy_with_logits(t1, t2, t3, t4, reduction);
+          },
+          self, target, weight, pos_weight))
+    return *out;
   check_same_shape("binary_cross_entropy_with_logits", self, target);
   const bool composed =
       pos_weight.defined() && (autograd::recording(pos_weight) ||
@@ -181,12 +163,10 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, bool log_target) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self,
-        target);
-  if (const auto half = autograd::half_result(self, target))
-    return kl_div(autograd::widened(self), autograd::widened(target), reduction, log_target).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self,
+          target))
+    return *out;
   Tensor terms;
   if (log_target) {
     terms = target.exp() * (target - self);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -14,6 +13,7 @@
 #include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/linalg.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/where.h"
@@ -126,16 +126,12 @@ void check_arguments(const char* operation, const Tensor& input, const Tensor& g
 
 Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank,
               int64_t interpolation, int64_t padding, bool align_corners) {
-  if (autocast::is_on(input))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) {
-          return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
-        },
-        input, grid);
-  if (const auto half = autograd::half_result(input, grid))
-    return sample(operation, autograd::widened(input), autograd::widened(grid), rank, interpolation, padding,
-                  align_corners)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) {
+            return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
+          },
+          input, grid))
+    return *out;
   check_arguments(operation, input, grid, rank, interpolation, padding);
   Dims sizes(grid.sizes());
   sizes.pop_back();

@@ -1,7 +1,6 @@
 // Resampling, one dimension at a time: weighted sums of index_select.
 #include "tandem/autograd/ops/interpolate.h"
-#include "tandem/autograd/ops/autocast_lists.h"
-#include "tandem/autograd/ops/half.h"
+#include "tandem/autograd/ops/precision.h"
 
 #include <algorithm>
 #include <array>
@@ -102,12 +101,10 @@ Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t di
 
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size,
                 bool align_corners, ArrayRef<double> scales) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1) { return resample(operation, t1, kind, output_size, align_corners, scales); },
-        self);
-  if (const auto half = autograd::half_result(self))
-    return resample(operation, autograd::widened(self), kind, output_size, align_corners, scales).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1) { return resample(operation, t1, kind, output_size, align_corners, scales); },
+          self))
+    return *out;
   const auto count = static_cast<int64_t>(output_size.size());
   check(self.dim() == count + 2, operation, ": expected [N, C] and ", count, " dimensions, got ", self);
   const bool weighted = kind == Resampling::kLinear || kind == Resampling::kCubic;

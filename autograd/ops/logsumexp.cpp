@@ -1,8 +1,7 @@
 // logsumexp. Gradient: g exp(x - result).
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
-#include "tandem/autograd/ops/half.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/reduce_op.h"
@@ -38,10 +37,9 @@ Tensor complex_logsumexp(const Tensor& z, IntArrayRef dim, bool keepdim) {
 }  // namespace
 
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self);
-  if (const auto half = autograd::half_result(self))
-    return logsumexp(autograd::widened(self), dim, keepdim).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1) { return logsumexp(t1, dim, keepdim); }, self))
+    return *out;
   const Tensor x = as_float(self);
   if (x.is_complex()) return complex_logsumexp(x, dim, keepdim);
   const uint32_t mask = dim_mask(dim, x.dim());

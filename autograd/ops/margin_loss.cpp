@@ -1,7 +1,7 @@
 // Losses composed of distances, clamp_min and log_sigmoid.
 #include "tandem/autograd/ops/margin_loss.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/half.h"
+#include "tandem/autograd/ops/precision.h"
 
 #include <numbers>
 
@@ -26,43 +26,32 @@ Tensor positive_part(const Tensor& t) { return t.clamp_min(Scalar(0)); }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
                            Reduction reduction) {
-  if (autocast::is_on(input1))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return margin_ranking_loss(t1, t2, t3, margin, reduction);
-        },
-        input1, input2, target);
-  if (const auto half = autograd::half_result(input1, input2, target))
-    return margin_ranking_loss(autograd::widened(input1), autograd::widened(input2),
-                               autograd::widened(target), margin, reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return margin_ranking_loss(t1, t2, t3, margin, reduction);
+          },
+          input1, input2, target))
+    return *out;
   return reduce_loss("margin_ranking_loss", positive_part(-target * (input1 - input2) + margin), reduction);
 }
 
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return hinge_embedding_loss(t1, t2, margin, reduction); },
-        self, target);
-  if (const auto half = autograd::half_result(self, target))
-    return hinge_embedding_loss(autograd::widened(self), autograd::widened(target), margin, reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return hinge_embedding_loss(t1, t2, margin, reduction); },
+          self, target))
+    return *out;
   const Tensor apart = where(target != 1, positive_part(margin - self), Scalar(0));
   return reduce_loss("hinge_embedding_loss", apart + where(target != -1, self, Scalar(0)), reduction);
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
                              Reduction reduction) {
-  if (autocast::is_on(input1))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return cosine_embedding_loss(t1, t2, t3, margin, reduction);
-        },
-        input1, input2, target);
-  if (const auto half = autograd::half_result(input1, input2, target))
-    return cosine_embedding_loss(autograd::widened(input1), autograd::widened(input2),
-                                 autograd::widened(target), margin, reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return cosine_embedding_loss(t1, t2, t3, margin, reduction);
+          },
+          input1, input2, target))
+    return *out;
   check(target.dim() <= 1 && input1.dim() == target.dim() + 1 && input1.sizes() == input2.sizes(),
         "cosine_embedding_loss: expected [N, D], [N, D] and [N], or [D], [D] and []\n  input1 ", input1,
         "\n  input2 ", input2, "\n  target ", target);
@@ -76,16 +65,12 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            double margin, double p, double eps, bool swap, Reduction reduction) {
-  if (autocast::is_on(anchor))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return triplet_margin_loss(t1, t2, t3, margin, p, eps, swap, reduction);
-        },
-        anchor, positive, negative);
-  if (const auto half = autograd::half_result(anchor, positive, negative))
-    return triplet_margin_loss(autograd::widened(anchor), autograd::widened(positive),
-                               autograd::widened(negative), margin, p, eps, swap, reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return triplet_margin_loss(t1, t2, t3, margin, p, eps, swap, reduction);
+          },
+          anchor, positive, negative))
+    return *out;
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
         "triplet_margin_loss: numbers of dimensions differ\n  anchor   ", anchor, "\n  positive ", positive,
         "\n  negative ", negative);
@@ -96,27 +81,21 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return soft_margin_loss(t1, t2, reduction); }, self,
-        target);
-  if (const auto half = autograd::half_result(self, target))
-    return soft_margin_loss(autograd::widened(self), autograd::widened(target), reduction).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return soft_margin_loss(t1, t2, reduction); }, self,
+          target))
+    return *out;
   return reduce_loss("soft_margin_loss", -log_sigmoid(target * self), reduction);
 }
 
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, double margin,
                          const Tensor& weight, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return multi_margin_loss(t1, t2, p, margin, t3, reduction);
-        },
-        self, target, weight);
-  if (const auto half = autograd::half_result(self, target, weight))
-    return multi_margin_loss(autograd::widened(self), autograd::widened(target), p, margin,
-                             autograd::widened(weight), reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return multi_margin_loss(t1, t2, p, margin, t3, reduction);
+          },
+          self, target, weight))
+    return *out;
   check(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2, got ", p);
   check((self.dim() == 1 || self.dim() == 2) && target.dim() == self.dim() - 1 && target.dtype() == kLong,
         "multi_margin_loss: expected [N, C] and classes [N], or [C] and []\n  self   ", self, "\n  target ",
@@ -130,12 +109,10 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, dou
 }
 
 Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) { return multilabel_margin_loss(t1, t2, reduction); }, self,
-        target);
-  if (const auto half = autograd::half_result(self, target))
-    return multilabel_margin_loss(autograd::widened(self), autograd::widened(target), reduction).to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return multilabel_margin_loss(t1, t2, reduction); }, self,
+          target))
+    return *out;
   check((self.dim() == 1 || self.dim() == 2) && target.sizes() == self.sizes() && target.dtype() == kLong,
         "multilabel_margin_loss: expected [N, C] or [C] and int64 classes of the same shape\n  self   ", self,
         "\n  target ", target);
@@ -166,16 +143,12 @@ Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, con
 
 Tensor poisson_nll_loss(const Tensor& self, const Tensor& target, bool log_input, bool full, double eps,
                         Reduction reduction) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2) {
-          return poisson_nll_loss(t1, t2, log_input, full, eps, reduction);
-        },
-        self, target);
-  if (const auto half = autograd::half_result(self, target))
-    return poisson_nll_loss(autograd::widened(self), autograd::widened(target), log_input, full, eps,
-                            reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2) {
+            return poisson_nll_loss(t1, t2, log_input, full, eps, reduction);
+          },
+          self, target))
+    return *out;
   Tensor terms = log_input ? self.exp() - target * self : self - target * (self + eps).log();
   if (full) {
     const Tensor stirling = target * target.log() - target + 0.5 * (2 * std::numbers::pi * target).log();

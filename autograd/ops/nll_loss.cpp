@@ -1,9 +1,8 @@
 // nll_loss. It is linear in the scores: its gradient puts -w(y) g at the target, and the gradient of that is
 // nll_loss of the incoming gradient.
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/loss.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
@@ -109,16 +108,12 @@ Tensor nll_with(const Tensor& scores, const ClassInputs& in, const ClassLoss& lo
 
 Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
-          return nll_loss(t1, t2, t3, reduction, ignore_index);
-        },
-        self, target, weight);
-  if (const auto half = autograd::half_result(self, target, weight))
-    return nll_loss(autograd::widened(self), autograd::widened(target), autograd::widened(weight), reduction,
-                    ignore_index)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return nll_loss(t1, t2, t3, reduction, ignore_index);
+          },
+          self, target, weight))
+    return *out;
   check(reduction != Reduction::BatchMean, "nll_loss: reduction kBatchMean is only supported by kl_div");
   const ClassInputs in = class_inputs("nll_loss", self, target, weight);
   return nll_with(in.scores, in, {.reduction = reduction.kind(), .ignore_index = ignore_index});

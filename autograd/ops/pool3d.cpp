@@ -2,8 +2,8 @@
 // column of an image. Maxima, sums, and counts of windows factor in this way, and the first of equal maxima stays the
 // first.
 #include "tandem/autograd/ops/pool3d.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/half.h"
+#include "tandem/autograd/ops/precision.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/checks.h"
@@ -101,16 +101,13 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
 
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
-  if (autocast::is_on(self))
-    return autocast::full_precision(
-        [&](const Tensor& t1) {
-          return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
-        },
-        self);
-  if (const auto half = autograd::half_result(self))
-    return avg_pool3d(autograd::widened(self), kernel_size, stride, padding, ceil_mode, count_include_pad,
-                      divisor_override)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision(
+          [&](const Tensor& t1) {
+            return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                              divisor_override);
+          },
+          self))
+    return *out;
   const Parameters p = parameters("avg_pool3d", self, kernel_size, stride, padding, 1);
   check(divisor_override != 0, "avg_pool3d: divisor_override must not be 0");
   // With a given divisor the first step only sums.

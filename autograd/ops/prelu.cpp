@@ -1,10 +1,9 @@
 // prelu, composed of comparisons.
 #include "tandem/autograd/ops/activation.h"
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/half.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -12,11 +11,9 @@ namespace tandem {
 using namespace autograd;
 
 Tensor prelu(const Tensor& self, const Tensor& weight) {
-  if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return prelu(t1, t2); }, self,
-                                     weight);
-  if (const auto half = autograd::half_result(self, weight))
-    return prelu(autograd::widened(self), autograd::widened(weight)).to(*half);
+  if (const auto out = autograd::in_lower_precision(
+          [&](const Tensor& t1, const Tensor& t2) { return prelu(t1, t2); }, self, weight))
+    return *out;
   check_floating_point("prelu", self);
   check(self.dtype() == weight.dtype(), "prelu: dtypes differ\n  self   ", self, "\n  weight ", weight);
   check(weight.dim() <= 1, "prelu: weight must be a number or a vector, got ", weight);

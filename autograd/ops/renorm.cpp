@@ -1,9 +1,8 @@
 // Slices scaled down to a largest norm.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/comparison.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -11,10 +10,9 @@ namespace tandem {
 using namespace autograd;
 
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
-  if (autocast::is_on_cuda(self))
-    return autocast::full_precision([&](const Tensor& t1) { return renorm(t1, p, dim, maxnorm); }, self);
-  if (const auto half = autograd::half_result(self))
-    return renorm(autograd::widened(self), p, dim, maxnorm).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1) { return renorm(t1, p, dim, maxnorm); }, self))
+    return *out;
   check(is_differentiable(self.dtype()), "renorm: expected a floating point or complex tensor, got ", self);
   check(self.dim() >= 2, "renorm: expected at least 2 dimensions, got ", self);
   check(p.toDouble() > 0, "renorm: p must be positive, got ", p);
