@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/activation.h"
 
 #include "tandem/autograd/ops/autocast_lists.h"
+#include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/unary_op.h"
 
 namespace tandem {
@@ -15,7 +16,7 @@ void check_bounds(const Scalar& min, const Scalar& max) {
 }  // namespace
 
 Tensor log_sigmoid(const Tensor& self) { return unary<ops::LogSigmoid>(self); }
-Tensor silu(const Tensor& self) { return unary<ops::Silu>(self); }
+Tensor silu(const Tensor& self) { return self.is_complex() ? self * sigmoid(self) : unary<ops::Silu>(self); }
 Tensor mish(const Tensor& self) { return unary<ops::Mish>(self); }
 Tensor softsign(const Tensor& self) {
   return self.is_complex() ? self / (abs(self) + 1) : unary<ops::Softsign>(self);
@@ -56,7 +57,9 @@ Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& valu
   return unary<ops::Threshold>(self, {threshold, value});
 }
 
-Tensor& silu_(const Tensor& self) { return unary_<ops::Silu>(self); }
+Tensor& silu_(const Tensor& self) {
+  return self.is_complex() ? inplace_of(self, "silu_", silu) : unary_<ops::Silu>(self);
+}
 Tensor& mish_(const Tensor& self) { return unary_<ops::Mish>(self); }
 Tensor& hardsigmoid_(const Tensor& self) { return unary_<ops::Hardsigmoid>(self); }
 Tensor& hardswish_(const Tensor& self) { return unary_<ops::Hardswish>(self); }

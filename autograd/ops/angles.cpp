@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -20,8 +21,14 @@ Tensor sinc(const Tensor& self) {
   for (int k = 16; k > 0; k -= 2) series = 1 - z / static_cast<double>(k * (k + 1)) * series;
   return where(near, series, far.sin() / far);
 }
-Tensor deg2rad(const Tensor& self) { return as_float(self) * (std::numbers::pi / 180); }
-Tensor rad2deg(const Tensor& self) { return as_float(self) * (180 / std::numbers::pi); }
+Tensor deg2rad(const Tensor& self) {
+  refuse_complex("deg2rad", self);
+  return as_float(self) * (std::numbers::pi / 180);
+}
+Tensor rad2deg(const Tensor& self) {
+  refuse_complex("rad2deg", self);
+  return as_float(self) * (180 / std::numbers::pi);
+}
 
 Tensor Tensor::sinc() const { return tandem::sinc(*this); }
 Tensor& Tensor::sinc_() const {

@@ -14,13 +14,19 @@ namespace {
 bool identity(const char* operation, const Tensor& input, double p, bool train) {
   check(p >= 0 && p <= 1, operation, ": p must be in [0, 1], got ", p);
   if (!train || p == 0 || input.numel() == 0) return true;
-  check(input.is_floating_point(), operation, ": expected floating point, got ", input);
+  check(is_differentiable(input.dtype()), operation, ": expected a floating point or complex tensor, got ",
+        input);
   return false;
+}
+
+// A random mask of complex numbers is real.
+TensorOptions real_options(const Tensor& input) {
+  return input.options().dtype(toRealValueType(input.scalar_type()));
 }
 
 Tensor mask(const Tensor& input, IntArrayRef sizes, double p) {
   NoGradGuard no_grad;
-  Tensor out = empty(sizes, input.options());
+  Tensor out = empty(sizes, real_options(input));
   if (p == 1) return out.zero_();
   out.bernoulli_(1 - p);
   return out.mul_(1 / (1 - p));
@@ -41,7 +47,7 @@ struct Affine {
 Affine alpha_mask(const Tensor& input, IntArrayRef sizes, double p) {
   NoGradGuard no_grad;
   constexpr double kLimit = 1.7580993408473766;  // SELU approaches -kLimit
-  Tensor kept = empty(sizes, input.options());
+  Tensor kept = empty(sizes, real_options(input));
   if (p == 1) return {kept.zero_(), Tensor(kept)};
   kept.bernoulli_(1 - p);
   const double a = 1 / std::sqrt((kLimit * kLimit * p + 1) * (1 - p));

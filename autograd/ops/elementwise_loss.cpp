@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/loss.h"
 #include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 #include "tandem/autograd/record.h"
@@ -79,6 +80,7 @@ Tensor mse_loss(const Tensor& self, const Tensor& target, Reduction reduction) {
   if (const auto out = autograd::in_full_precision(
           [&](const Tensor& t1, const Tensor& t2) { return mse_loss(t1, t2, reduction); }, self, target))
     return *out;
+  autograd::refuse_complex("mse_loss", self, target);
   const Tensor d = self - target;
   return reduce_loss("mse_loss", d * d, reduction);
 }
@@ -97,6 +99,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, Reduction reduct
     return *out;
   check(beta >= 0, "smooth_l1_loss: beta must be at least 0, got ", beta);
   if (beta == 0) return l1_loss(self, target, reduction);
+  autograd::refuse_complex("smooth_l1_loss", self, target);
   // Squares the difference itself, not its absolute value: abs has no second derivative at 0.
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() >= beta),
                square = square_where(near, d);
@@ -108,6 +111,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, Reduction reduction,
           [&](const Tensor& t1, const Tensor& t2) { return huber_loss(t1, t2, reduction, delta); }, self,
           target))
     return *out;
+  autograd::refuse_complex("huber_loss", self, target);
   check(delta > 0, "huber_loss: delta must be positive, got ", delta);
   const Tensor d = self - target, size = d.abs(), near = logical_not(size.detach() > delta),
                square = square_where(near, d);
@@ -167,6 +171,7 @@ Tensor kl_div(const Tensor& self, const Tensor& target, Reduction reduction, boo
           [&](const Tensor& t1, const Tensor& t2) { return kl_div(t1, t2, reduction, log_target); }, self,
           target))
     return *out;
+  autograd::refuse_complex("kl_div", self, target);
   Tensor terms;
   if (log_target) {
     terms = target.exp() * (target - self);

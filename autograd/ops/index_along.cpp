@@ -70,6 +70,7 @@ namespace {
 // repeated position once.
 Tensor named_places(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   check(value.dim() == 0, "index_fill: value must be a number or a 0-dim tensor, got ", value);
+  check(self.is_complex() || !value.is_complex(), "index_fill: a complex value cannot be written to ", self);
   dim = wrap_dim(dim, self.dim());
   Dims shape(self.sizes().size(), 1);
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);

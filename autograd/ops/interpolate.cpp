@@ -9,6 +9,7 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/index_select.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
@@ -105,6 +106,7 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
           [&](const Tensor& t1) { return resample(operation, t1, kind, output_size, align_corners, scales); },
           self))
     return *out;
+  autograd::refuse_complex(operation, self);
   const auto count = static_cast<int64_t>(output_size.size());
   check(self.dim() == count + 2, operation, ": expected [N, C] and ", count, " dimensions, got ", self);
   const bool weighted = kind == Resampling::kLinear || kind == Resampling::kCubic;

@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/sum_to.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
@@ -103,6 +104,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
           return layer_norm(t1, normalized_shape, t2, t3, eps);
         },
         input, weight, bias);
+  autograd::refuse_complex("layer_norm", input, weight, bias);
   const std::size_t n = input.sizes().size(), k = normalized_shape.size();
   check(k >= 1 && k <= n && input.sizes().slice(n - k, k) == normalized_shape,
         "layer_norm: the last dimensions must be ", normalized_shape, "\n  input ", input);
@@ -134,6 +136,7 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
     return group_norm(autograd::widened(input), num_groups, autograd::widened(weight),
                       autograd::widened(bias), eps)
         .to(*half);
+  autograd::refuse_complex("group_norm", input, weight, bias);
   check(input.dim() >= 2, "group_norm: expected input [N, C, ...], got ", input);
   const int64_t channels = input.size(1);
   check(num_groups >= 1 && channels % num_groups == 0, "group_norm: ", num_groups,

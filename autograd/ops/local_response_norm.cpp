@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
@@ -11,6 +12,7 @@ namespace tandem {
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
   if (const auto half = autograd::half_result(input))
     return local_response_norm(autograd::widened(input), size, alpha, beta, k).to(*half);
+  autograd::refuse_complex("local_response_norm", input);
   check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
   check(size > 0, "local_response_norm: size must be positive, got ", size);
   Dims pad(static_cast<std::size_t>(2 * (input.dim() - 1)), 0);

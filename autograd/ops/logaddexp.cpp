@@ -45,7 +45,9 @@ Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char*
   const Tensor a = as_type(self, type).expand(sizes), b = as_type(other, type).expand(sizes);
   if (is_complex(type)) {
     const Tensor first = real(a.detach()) >= real(b.detach()), larger = where(first, a, b);
-    return larger + exp(where(first, b, a) - larger).log1p();
+    // Equal infinite magnitudes have no difference; the phase of their sum is arbitrary.
+    const Tensor same = logical_and(real(a.detach()) == real(b.detach()), real(a.detach()).isinf());
+    return larger + exp((where(first, b, a) - larger).masked_fill(same, 0)).log1p();
   }
   const Tensor x = a.detach(), y = b.detach();
   // The difference of equal infinities is NaN.

@@ -5,6 +5,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -30,6 +31,7 @@ struct LogitBackward final : Node {
 }  // namespace
 
 Tensor logit(const Tensor& self, optional<double> eps) {
+  refuse_complex("logit", self);
   const Tensor input = as_float(self);
   Tensor x = input.detach();
   if (eps) x = x.clamp(Scalar(*eps), Scalar(1 - *eps));

@@ -85,7 +85,9 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, Reduction redu
           [&](const Tensor& t1, const Tensor& t2) { return soft_margin_loss(t1, t2, reduction); }, self,
           target))
     return *out;
-  return reduce_loss("soft_margin_loss", -log_sigmoid(target * self), reduction);
+  const Tensor product = target * self;
+  const Tensor terms = product.is_complex() ? ((-product).exp() + 1).log() : -log_sigmoid(product);
+  return reduce_loss("soft_margin_loss", terms, reduction);
 }
 
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, double p, double margin,

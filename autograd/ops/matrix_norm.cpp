@@ -35,6 +35,9 @@ Tensor restored(const Tensor& x, TwoDims d, bool keepdim) {
 }
 
 Tensor typed(const Tensor& a, optional<ScalarType> dtype) {
+  check(!dtype || is_complex(*dtype) == a.is_complex() || !is_differentiable(a.dtype()),
+        "linalg.norm: dtype should be ", a.is_complex() ? "complex" : "real", " for ", a, ", got ",
+        dtype.value_or(a.dtype()));
   const Tensor x = as_type(a, dtype.value_or(a.dtype()));
   check(is_differentiable(x.dtype()), "linalg.norm: expected a floating point or complex tensor, got ", x,
         "; pass dtype");

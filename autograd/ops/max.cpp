@@ -1,5 +1,6 @@
 // max and min along one dimension with indices; argmax, argmin. Gradient: g at the index.
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
 
@@ -13,6 +14,7 @@ struct Names {
 
 std::tuple<Tensor, Tensor> find(const Tensor& self, int64_t dim, bool keepdim,
                                 const KernelFunction<ReduceKernels::FoldIndex>& kernel, Names names) {
+  refuse_complex(names.forward, self);
   dim = wrap_dim(dim, self.dim());
   const uint32_t mask = 1u << dim;
   const Dims sizes = reduced_sizes(self.sizes(), mask, true);

@@ -62,6 +62,8 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
     return autocast::full_precision([&](const Tensor& t1) { return norm(t1, p, dim, keepdim, dtype); }, self);
   if (const auto half = autograd::half_result(self); half && !dtype)
     return norm(autograd::widened(self), p, dim, keepdim, dtype).to(*half);
+  check(!dtype || is_complex(*dtype) || !self.is_complex(), "norm: dtype should be complex for ", self,
+        ", got ", dtype.value_or(self.dtype()));
   const Tensor x = as_type(self, dtype.value_or(self.dtype()));
   if (x.is_complex()) return tandem::norm(x.abs(), p, dim, keepdim);
   check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");

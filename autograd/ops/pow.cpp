@@ -22,7 +22,7 @@ Scalar less_one(const Scalar& number) {
   return Complex<double>(z.re - 1, z.im);
 }
 // Negative real numbers have complex logarithms.
-Tensor complex_log(const Tensor& a) { return log(a.is_complex() ? a : a.to(toComplexType(a.dtype()))); }
+Tensor complex_log(const Tensor& a, ScalarType type) { return log(as_type(a, type)); }
 
 struct PowRule {
   using Op = ops::Pow;
@@ -43,8 +43,8 @@ struct PowRule {
   }
   static Tensor db(const Tensor& g, const Tensor& a, const Tensor& b) {
     if (g.is_complex())
-      return g *
-             conj(where(logical_and(a == 0, real(b.detach()) >= 0), Scalar(0.0), pow(a, b) * complex_log(a)));
+      return g * conj(where(logical_and(a == 0, real(b.detach()) >= 0), Scalar(0.0),
+                            pow(a, b) * complex_log(a, g.scalar_type())));
     return g * where(logical_and(a == 0, b >= 0), 0, pow(a, b) * log(a));
   }
   static Tensor db(const Tensor& g, const Scalar& a, const Tensor& b) {

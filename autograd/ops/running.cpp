@@ -9,7 +9,6 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
-#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
@@ -35,6 +34,17 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim, bool
   const Tensor x = self.detach();
   backend(x).scan.cummax(index, (half ? x.to(kFloat) : x).contiguous(), dim, smallest);
   return {self.gather(dim, index), index};
+}
+
+// By doubling: after k steps an element is the logarithm of the sum of the last 2^k.
+Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
+  Tensor out = self.clone();
+  const int64_t n = self.size(dim);
+  for (int64_t step = 1; step < n; step *= 2) {
+    const Tensor earlier = out.narrow(dim, 0, n - step);
+    out = cat({out.narrow(dim, 0, step), logaddexp(out.narrow(dim, step, n - step), earlier)}, dim);
+  }
+  return out;
 }
 
 struct LogcumsumexpBackward final : Node {
@@ -97,9 +107,11 @@ std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
 }
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
-  check_floating_point("logcumsumexp", self);
+  check(is_differentiable(self.dtype()), "logcumsumexp: expected a floating point or complex tensor, got ",
+        self);
   dim = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return logcumsumexp(self.reshape({1}), 0).reshape({});
+  if (self.is_complex()) return complex_logcumsumexp(self, dim);
   if (self.dtype() == kHalf || self.dtype() == kBFloat16)
     return logcumsumexp(self.to(kFloat), dim).to(self.dtype());
   Tensor out = empty_raw(self.sizes(), self.dtype(), self.device());

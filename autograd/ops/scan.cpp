@@ -93,11 +93,7 @@ Tensor complex_prod(const Tensor& x, int64_t dim, bool keepdim) {
     const Tensor product = out.narrow(dim, 0, half) * out.narrow(dim, half, half);
     out = n % 2 == 0 ? product : cat({product, out.narrow(dim, n - 1, 1)}, dim);
   }
-  if (out.size(dim) == 0) {
-    Dims sizes(out.sizes());
-    sizes[static_cast<std::size_t>(dim)] = 1;
-    out = ones(sizes, x.options());
-  }
+  if (out.size(dim) == 0) out = out.sum(IntArrayRef(dim), true) + 1;
   return keepdim ? out.clone() : out.squeeze(dim).clone();
 }
 }  // namespace

@@ -11,12 +11,14 @@
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/comparison.h"
+#include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/gather.h"
 #include "tandem/autograd/ops/index.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/sort.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/unique.h"
@@ -103,12 +105,12 @@ struct ScatterProductBackward final : Node {
     const auto times = [&](const Tensor& a, const Tensor& b) {
       return scatter_reduce(a, dim, at, b, "prod");
     };
-    if (needs(0)) out[0] = g[0] * times(ones_like(x), s);
+    if (needs(0)) out[0] = g[0] * conj(times(ones_like(x), s));
     if (!needs(1)) return;
     // Without the zeros, and with them where there is more than one or none.
     const Tensor zero = s.detach() == 0, filled = s.masked_fill(zero, 1);
     const Tensor zeros_at = zeros_like(x, kLong).scatter_add(dim, at, zero.to(kLong)).gather(dim, at);
-    const Tensor without = (g[0] * times(x, filled)).gather(dim, at) / filled;
+    const Tensor without = (g[0] * conj(times(x, filled))).gather(dim, at) / conj(filled);
     out[1] = without.masked_fill(zeros_at > zero.to(kLong), 0);
   }
   void release() override {
@@ -131,6 +133,7 @@ Tensor scatter_product(const Tensor& self, int64_t dim, const Tensor& index, con
 
 Tensor scatter_extreme(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                        bool smallest) {
+  refuse_complex("scatter_reduce", self);
   const Tensor x = self.detach(), s = src.detach();
   Tensor out = smallest ? mirrored(largest(mirrored(x), dim, index, mirrored(s))) : largest(x, dim, index, s);
   if (auto* node = record<ScatterExtremeBackward>(out, self, src)) {
@@ -179,11 +182,11 @@ Tensor folded(const char* operation, const Tensor& self, int64_t dim, const Tens
         given_src);
   Tensor x = self;
   if (!include_self) {
-    const Scalar low = lowest(self.dtype());
-    Scalar none = fold == Fold::kProd ? Scalar(1) : fold == Fold::kMax ? low : Scalar(0);
+    Scalar none = fold == Fold::kProd ? 1 : 0;
+    if (fold == Fold::kMax || fold == Fold::kMin) none = lowest(self.dtype());
     if (fold == Fold::kMin)
-      none = is_integral(self.dtype(), true) ? mirrored(full({}, low, self.dtype())).item()
-                                             : Scalar(-low.toDouble());
+      none = is_integral(self.dtype(), true) ? mirrored(full({}, none, self.dtype())).item()
+                                             : Scalar(-none.toDouble());
     x = self.scatter(dim, index, none);
   }
   switch (fold) {

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/ops/where.h"
@@ -25,6 +26,7 @@ Tensor with_sign(const Tensor& self, const Tensor& negative, ScalarType type) {
 }  // namespace
 
 Tensor signbit(const Tensor& self) {
+  refuse_complex("signbit", self);
   if (!self.is_floating_point()) return self.dtype() == kBool ? zeros_like(self) : self < 0;
   const Tensor x = self.detach();
   switch (x.element_size()) {
@@ -37,16 +39,20 @@ Tensor signbit(const Tensor& self) {
   }
 }
 Tensor isposinf(const Tensor& self) {
+  refuse_complex("isposinf", self);
   return self.is_floating_point() ? self == kInfinity : zeros(self.sizes(), self.options().dtype(kBool));
 }
 Tensor isneginf(const Tensor& self) {
+  refuse_complex("isneginf", self);
   return self.is_floating_point() ? self == -kInfinity : zeros(self.sizes(), self.options().dtype(kBool));
 }
 
 Tensor copysign(const Tensor& self, const Tensor& other) {
+  refuse_complex("copysign", self, other);
   return with_sign(self, signbit(other), result_type(self, other));
 }
 Tensor copysign(const Tensor& self, const Scalar& other) {
+  refuse_complex("copysign", self);
   const bool negative = std::signbit(other.toDouble());
   return with_sign(self, full({}, negative, TensorOptions(kBool).device(self.device())),
                    result_type(self, other));

@@ -4,6 +4,7 @@
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
 
@@ -77,6 +78,7 @@ Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
   return tandem::sum(self, IntArrayRef{}, false, dtype);
 }
 Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  autograd::refuse_complex("nansum", self);
   if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype)))
     return tandem::sum(self, dim, keepdim, dtype);
   return tandem::sum(self.masked_fill(self.detach() != self.detach(), 0), dim, keepdim, dtype);

@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/index_select.h"
 #include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/reduce.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/sort.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
@@ -147,6 +148,7 @@ std::tuple<Tensor, Tensor> _unique(const Tensor& self, bool sorted, bool return_
 
 // Sorts by the last column first; the sort is stable.
 Result unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bool return_counts) {
+  refuse_complex("unique_dim", self);
   const Tensor rows = check_slices("unique_dim", self, dim);
   const int64_t n = rows.size(0);
   if (rows.numel() == 0) {
@@ -164,6 +166,7 @@ Result unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bo
 
 Result unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
                           optional<int64_t> dim) {
+  refuse_complex("unique_consecutive", self);
   if (dim) {
     const Tensor rows = check_slices("unique_consecutive", self, *dim);
     if (rows.numel() == 0) return {self.clone(), nothing(self), nothing(self)};

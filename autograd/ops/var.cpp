@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/reduce_op.h"
+#include "tandem/autograd/ops/where.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/reduce.h"
 
@@ -47,7 +49,9 @@ Tensor spread(const Tensor& self, Spread s, Tensor mean = {}) {
   if (self.is_complex()) {  // the variances of both parts together
     const Spread part{s.mask, s.correction, s.keepdim, false};
     const Tensor sum = spread(real(self), part) + spread(imag(self), part);
-    return s.root ? sum.sqrt() : sum;
+    if (!s.root) return sum;
+    const Tensor zero = sum.detach() == 0;  // there the gradient is 0, as for real numbers
+    return sum.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
   }
   check(self.is_floating_point(), s.root ? "std" : "var",
         ": expected a floating point or complex tensor, got ", self);

@@ -38,8 +38,11 @@ Tensor where_raw(const Tensor& condition, IntArrayRef sizes, ScalarType type, De
   return out;
 }
 
-const Tensor& check_value(const Tensor& value) {
+const Tensor& check_value(const Tensor& self, const Tensor& value) {
   check(value.dim() == 0, "masked_fill: value must be a number or a 0-dim tensor, got ", value);
+  if (value.is_complex() && !self.is_complex())
+    check(value.item().toComplexDouble().im == 0, "masked_fill: the complex value ", value.item(),
+          " cannot be written to ", self);
   return value;
 }
 void check_mask(const Tensor& self, const Tensor& mask) {
@@ -101,7 +104,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   return out;
 }
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  return where(mask, as_type(check_value(value), self.dtype()), self);
+  return where(mask, as_type(check_value(self, value), self.dtype()), self);
 }
 
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
@@ -129,7 +132,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
   check_mask(*this, mask);
-  check_value(value);
+  check_value(*this, value);
   return inplace(
       *this, "masked_fill_", Before::kAlias,
       [&] {

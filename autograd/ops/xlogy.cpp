@@ -6,6 +6,7 @@
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/inplace_of.h"
+#include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/where.h"
 
@@ -14,6 +15,7 @@ using namespace autograd;
 
 // Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
 Tensor xlogy(const Tensor& self, const Tensor& other) {
+  refuse_complex("xlogy", self, other);
   const Tensor y = as_float(other);
   const Tensor nothing =
       logical_and(self == 0, logical_or(y <= 0, y == std::numeric_limits<double>::infinity()));

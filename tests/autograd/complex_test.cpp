@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <sstream>
 
 #include "tandem/tandem.h"
@@ -355,4 +356,87 @@ TEST_CASE("Hermitian matrices are decomposed from one triangle and the real diag
   CHECK(testing::close(linalg_cholesky(lower.mH(), true), linalg_cholesky(whole).mH(), 1e-14));
   CHECK(testing::close(linalg_eigvalsh(lower), linalg_eigvalsh(whole), 1e-14));
   CHECK(testing::close(linalg_eigvalsh(lower.mH(), "U"), linalg_eigvalsh(whole), 1e-14));
+}
+
+TEST_CASE("logarithms of sums of exponentials, with infinities") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  check_close(logcumsumexp(three(), 0),
+              {{1, 2}, {1.001461191194629, 1.9817559060822776}, {0.38450289957380646, 1.8421759392028685}});
+  check_gradient([](const Tensor& z) { return (logcumsumexp(z, 0).abs() * weights()).sum(); },
+                 {{1.0733140561140686, 3.023559800381526},
+                  {-0.045968343394579295, 0.018861852475489056},
+                  {-0.8461234785907891, -1.5299118785418544}});
+  const Tensor nothing = numbers({{-infinity, 0}, {-infinity, 0}, {1, 1}, {infinity, 0}, {0, 2}});
+  const Tensor sums = logcumsumexp(nothing, 0);
+  CHECK(equal(real(sums), tensor({-infinity, -infinity, 1.0, infinity, infinity}, kDouble)));
+  CHECK(equal(imag(sums), tensor({0.0, 0.0, 1.0, 0.0, 0.0}, kDouble)));
+  const Tensor low = numbers({{-infinity, 0}}), one = numbers({{1, 1}});
+  CHECK(equal(logaddexp(low, low), low));
+  CHECK(equal(logaddexp(low, one), one));
+  CHECK(equal(logaddexp(one, low), one));
+  CHECK(logcumsumexp(three().to(kComplexFloat), 0).dtype() == kComplexFloat);
+  CHECK(logcumsumexp(numbers({{1, 2}}).reshape({}), 0).dim() == 0);
+  CHECK(logcumsumexp(zeros({0, 2}, kComplexDouble), 0).numel() == 0);
+}
+
+TEST_CASE("dropout of complex numbers keeps or drops both parts") {
+  const Tensor z = ones({1000}, kComplexFloat) * Complex<double>(1, -1), kept = dropout(z, 0.5, true);
+  CHECK(kept.dtype() == kComplexFloat);
+  CHECK(equal(real(kept), -imag(kept)));
+  const double share = (real(kept) == 2).sum().item<double>() / 1000;
+  CHECK(share > 0.4);
+  CHECK(share < 0.6);
+  CHECK(((real(kept) == 2) | (real(kept) == 0)).all().item<bool>());
+  CHECK((dropout(z, 1, true) == 0).all().item<bool>());
+}
+
+TEST_CASE("gradients of complex numbers at the ends: no spread, no factors, integers to complex powers") {
+  const Tensor same = numbers({{1, 2}, {1, 2}}, true);
+  same.std(IntArrayRef(0), false).backward();
+  CHECK((same.grad() == 0).all().item<bool>());
+  const Tensor none = zeros({2, 0}, TensorOptions(kComplexDouble).requires_grad(true));
+  const Tensor product = none.prod(1);
+  CHECK(product.requires_grad());
+  CHECK((product == 1).all().item<bool>());
+  const Tensor exponent = numbers({{0, 1}}, true);
+  real(pow(tensor({2, 3}, kByte), exponent)).sum().backward();
+  check_close(exponent.grad(), {{1.0328802646594701, -1.4212930891456583}});
+}
+
+TEST_CASE("operations on real numbers refuse complex ones and name themselves") {
+  const Tensor z = ones({2, 2, 4}, kComplexFloat), x = ones({2, 2, 4}), one = z.flatten()[0];
+  const auto refused = [](const char* name, const auto& call) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(call(), doctest::Contains(name), Error);
+  };
+  refused("mse_loss: not implemented for complex64", [&] { mse_loss(z, x); });
+  refused("mse_loss: not implemented for complex64", [&] { mse_loss(x, z); });
+  refused("smooth_l1_loss", [&] { smooth_l1_loss(z, z); });
+  refused("huber_loss", [&] { huber_loss(z, z); });
+  refused("kl_div", [&] { kl_div(x, z); });
+  refused("layer_norm", [&] { layer_norm(z, {4}); });
+  refused("group_norm", [&] { group_norm(z, 1); });
+  refused("local_response_norm", [&] { local_response_norm(z, 3, 1e-4, 0.75, 1); });
+  refused("upsample", [&] { upsample_nearest1d(z, {8}); });
+  refused("logit", [&] { logit(z); });
+  refused("xlogy", [&] { xlogy(x, z); });
+  refused("copysign", [&] { copysign(z, 1); });
+  refused("signbit", [&] { signbit(z); });
+  refused("isposinf", [&] { isposinf(z); });
+  refused("isneginf", [&] { isneginf(z); });
+  refused("deg2rad", [&] { deg2rad(z); });
+  refused("rad2deg", [&] { rad2deg(z); });
+  refused("nansum", [&] { nansum(z, {}); });
+  refused("nanmean", [&] { nanmean(z, {}); });
+  refused("unique_consecutive", [&] { unique_consecutive(z); });
+  refused("max", [&] { max(one, 0); });
+  refused("argmin", [&] { argmin(one); });
+  refused("scatter_reduce", [&] { scatter_reduce(z, 0, zeros({2, 2, 4}, kLong), z, "amax"); });
+  refused("norm: dtype should be complex", [&] { norm(z, 2, {0}, false, kFloat); });
+  refused("dtype should be complex", [&] { linalg_vector_norm(z, 2, nullopt, false, kFloat); });
+  refused("dtype should be real", [&] { linalg_vector_norm(x, 2, nullopt, false, kComplexFloat); });
+  const Tensor mask = x > 0, index = zeros({1}, kLong);
+  refused("index_fill", [&] { index_fill(x, 0, index, one); });
+  refused("masked_fill", [&] { masked_fill(x, mask, one * Complex<double>(0, 1)); });
+  CHECK(equal(masked_fill(x * 0, mask | true, one), x));
 }

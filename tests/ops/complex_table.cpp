@@ -159,6 +159,21 @@ std::vector<OpTest> other_tests() {
                  [](const Tensors& z) { return logaddexp(z[0], z[1]); },
                  {{real({3, 4, 2}, -1, 1), real({4, 2}, -1, 1)}}),
       of_complex(
+          "logcumsumexp", "torch.logcumsumexp(z(x0), 1)",
+          [](const Tensors& z) { return logcumsumexp(z[0], 1); }, spread),
+      of_complex(
+          "silu", "F.silu(z(x0))", [](const Tensors& z) { return silu(z[0]); }, kOne),
+      of_complex("soft_margin_loss", "F.soft_margin_loss(z(x0), z(x1))",
+                 [](const Tensors& z) { return soft_margin_loss(z[0], z[1]); },
+                 {{real({3, 4, 2}, -1, 1), real({4, 2}, -1, 1)}}),
+      of_complex("scatter_reduce",
+                 "z(x0).scatter_reduce(0, torch.zeros(3, 4, dtype=torch.long), z(x1), 'prod')",
+                 [](const Tensors& z) {
+                   const TensorOptions whole = TensorOptions(kLong).device(z[0].device());
+                   return scatter_reduce(z[0], 0, zeros({3, 4}, whole), z[1], "prod");
+                 },
+                 {{real({3, 4, 2}), real({3, 4, 2})}}),
+      of_complex(
           "softsign", "F.softsign(z(x0))", [](const Tensors& z) { return softsign(z[0]); }, kOne),
       of_complex(
           "tanhshrink", "F.tanhshrink(z(x0))", [](const Tensors& z) { return tanhshrink(z[0]); }, kOne),
