@@ -65,7 +65,7 @@ struct OpTest {
   bool noncontiguous = true;  ///< false if fn depends on strides by contract
   double tolerance32 = 1e-5;  ///< |difference| <= tolerance (1 + |expected|)
   double tolerance64 = 1e-11;
-  /// In units of the last place of float16 and bfloat16; 0: refuses them with an Error.
+  /// In units of the last place of float16 and bfloat16; 0: refuses them with an Error that names the dtype or the operation.
   double half_units = 8;
   std::vector<Refusal> refusals = {};
 };

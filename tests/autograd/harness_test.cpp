@@ -108,3 +108,23 @@ TEST_CASE("the harness compares with references and checks expected errors") {
   test.refusals[0].text = "something else";
   CHECK(first(run(test)).find("does not contain \"something else\"") != std::string::npos);
 }
+
+TEST_CASE("the harness finds a half type that is accepted, or refused with another message") {
+  OpTest test{.name = "linalg_solver first",
+              .torch = "",
+              .fn = [](const Tensors& x) { return Tensors{x[0] * 2}; },
+              .cases = {{real({2})}}};
+  test.half_units = 0;
+  CHECK(first(run(test)).find("no error for bfloat16") != std::string::npos);
+  std::string message;
+  test.fn = [&](const Tensors& x) {
+    check(!isReducedFloatingType(x[0].scalar_type()), message);
+    return Tensors{x[0] * 2};
+  };
+  message = "sizes differ";
+  CHECK(first(run(test)).find("names neither bfloat16 nor linalg_solver") != std::string::npos);
+  message = "expected float32, got bfloat16";
+  CHECK(first(run(test)).find("names neither float16 nor linalg_solver") != std::string::npos);
+  message = "linalg.solver: not for half types";
+  CHECK(first(run(test)) == "");
+}
