@@ -11,11 +11,16 @@
 //   for (auto& batch : *data::make_data_loader(set, data::DataLoaderOptions(64))) …
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <type_traits>
 
 #include "tandem/core/arg.h"
 #include "tandem/datasets/dataset.h"
+#include "tandem/datasets/job_queue.h"
 #include "tandem/datasets/samplers.h"
 
 namespace tandem::data::datasets {
@@ -27,6 +32,7 @@ class ChunkDataReader {
   using ExampleType = Example_;
   using ChunkType = Chunk;
   virtual ~ChunkDataReader() = default;
+  /// With several preloaders, several threads call it at once.
   virtual ChunkType read_chunk(size_t chunk_index) = 0;
   virtual size_t chunk_count() = 0;
   /// Starts an epoch.
@@ -35,30 +41,33 @@ class ChunkDataReader {
 
 struct ChunkDatasetOptions {
   ChunkDatasetOptions() = delete;
-  /// Throws Error when a number is 0.
+  /// Throws Error when a number is 0 or too large.
   ChunkDatasetOptions(size_t preloader_count, size_t batch_size, size_t cache_size = 2048,
                       size_t cross_chunk_shuffle_count = 1)
       : preloader_count_(preloader_count),
         batch_size_(batch_size),
         cache_size_(cache_size),
         cross_chunk_shuffle_count_(cross_chunk_shuffle_count) {
-    check(preloader_count > 0, "ChunkDataset: preloader_count must be positive");
+    check(preloader_count > 0 && preloader_count <= 1024,
+          "ChunkDataset: preloader_count must be in [1, 1024], got ", preloader_count);
     check(batch_size > 0, "ChunkDataset: batch_size must be positive");
     check(cache_size > 0 && cache_size >= batch_size,
           "ChunkDataset: cache_size must be positive and at least batch_size, got ", cache_size);
     check(cross_chunk_shuffle_count > 0, "ChunkDataset: cross_chunk_shuffle_count must be positive");
   }
-  /// LibTorch's threads that read chunks; without effect here, because a loader's worker reads ahead.
+  /// Threads that read chunks ahead, from reset() on; at most 1024.
   TANDEM_ARG(size_t, preloader_count);
   TANDEM_ARG(size_t, batch_size);
-  /// LibTorch's limit of examples that are read ahead; without effect here.
+  /// No chunk is begun while this many examples, or more, wait.
   TANDEM_ARG(size_t, cache_size) = 2048;
   /// Chunks that are read and shuffled together.
   TANDEM_ARG(size_t, cross_chunk_shuffle_count) = 1;
 };
 
 /// Batches of options.batch_size examples, the last one possibly smaller; a batch may span chunks. `ChunkSampler`
-/// orders the chunks, `ExampleSampler` the examples of the chunks that are in memory.
+/// orders the chunks, `ExampleSampler` the examples of the chunks that were read together. Chunks are taken in the sampler's
+/// order, whichever is read first, so the batches do not depend on the number of preloaders. One thread at a time may use
+/// a set.
 template <typename ChunkReader, typename ChunkSampler = samplers::RandomSampler,
           typename ExampleSampler = samplers::RandomSampler>
 class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, ChunkSampler, ExampleSampler>,
@@ -70,16 +79,20 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   using ChunkSamplerType = ChunkSampler;
   using ExampleSamplerType = ExampleSampler;
 
-  /// `preprocess` changes the examples of the chunks in memory before they are ordered.
+  /// `preprocess` changes the examples of the chunks that were read together before they are ordered. With several
+  /// preloaders, several threads call it at once. Throws Error if the threads cannot be started.
   ChunkDataset(ChunkReader reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler,
                ChunkDatasetOptions options, std::function<void(UnwrappedBatchType&)> preprocess = {})
       : reader_(std::move(reader)),
         chunk_sampler_(std::move(chunk_sampler)),
         example_sampler_(std::move(example_sampler)),
         options_(std::move(options)),
-        preprocess_(std::move(preprocess)) {}
+        preprocess_(std::move(preprocess)),
+        queue_(std::make_unique<data::detail::JobQueue>(static_cast<int>(options_.preloader_count()), true,
+                                                        "chunk")) {}
 
-  /// Throws Error on another batch size than that of the options, or before the first reset().
+  /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException with
+  /// what the reader or `preprocess` threw; the next call goes on with the chunks after those.
   BatchType get_batch(size_t batch_size) override {
     check(batch_size == options_.batch_size(), "ChunkDataset: the requested batch size ", batch_size,
           " does not match the initialized batch size, ", options_.batch_size());
@@ -88,52 +101,102 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   BatchType get_batch() {
     check(begun_, "ChunkDataset: call reset() before the first get_batch()");
     UnwrappedBatchType batch;
-    while (batch.size() < options_.batch_size()) {
+    // The examples of this batch stay in the set until it is complete, so that an exception loses none.
+    while (ready_.size() < options_.batch_size()) {
       if (at_ == order_.size() && !read_more()) break;
-      batch.push_back(std::move(examples_[order_[at_++]]));
+      ready_.push_back(std::move(examples_[order_[at_++]]));
     }
+    batch.swap(ready_);
     if (batch.empty()) return nullopt;
     return batch;
   }
 
+  /// Begins an epoch. Waits for the chunks that are being read, and drops them.
   void reset() override {
+    queue_->cancel();
+    begun_chunks_.clear();
+    waiting_ = 0;
     reader_.reset();
     if (!loaded_) chunk_sampler_.reset(reader_.chunk_count());
     loaded_ = false;
+    ready_.clear();
     examples_.clear();
     order_.clear();
     at_ = 0;
     begun_ = true;
+    read_ahead();
   }
   /// The number of examples is unknown until all chunks have been read.
   optional<size_t> size() const override { return nullopt; }
   ChunkSamplerType& chunk_sampler() { return chunk_sampler_; }
   /// The state of the order of the chunks. The first epoch after load() goes on with the chunks that had not been read.
-  void save(serialize::OutputArchive& archive) const override { chunk_sampler_.save(archive); }
+  /// A sampler that cannot be copied has also left the chunks that are read ahead.
+  void save(serialize::OutputArchive& archive) const override {
+    if constexpr (kCopied) {
+      if (!begun_chunks_.empty()) return begun_chunks_.front().save(archive);
+    }
+    chunk_sampler_.save(archive);
+  }
+  /// Call reset() next.
   void load(serialize::InputArchive& archive) override {
+    queue_->cancel();
+    begun_chunks_.clear();
     chunk_sampler_.reset(reader_.chunk_count());
     chunk_sampler_.load(archive);
     loaded_ = true;
   }
 
  private:
-  // Reads and orders the next chunks that have examples; returns false after the last one.
+  static constexpr bool kCopied = std::is_copy_constructible_v<ChunkSampler>;
+  struct Nothing {};
+
+  // Runs on a preloader.
+  std::shared_ptr<UnwrappedBatchType> read(const std::vector<size_t>& chunks) {
+    auto examples = std::make_shared<UnwrappedBatchType>();
+    for (const size_t chunk : chunks) {
+      UnwrappedBatchType part = reader_.read_chunk(chunk);
+      std::move(part.begin(), part.end(), std::back_inserter(*examples));
+    }
+    if (preprocess_) preprocess_(*examples);
+    waiting_ += examples->size();
+    return examples;
+  }
+
+  // Lets the preloaders begin chunks; one at least is begun if there is one.
+  void read_ahead() {
+    while (queue_->pending() == 0 || (queue_->pending() < static_cast<int64_t>(options_.preloader_count()) &&
+                                      waiting_ + order_.size() - at_ < options_.cache_size())) {
+      [[maybe_unused]] std::conditional_t<kCopied, ChunkSampler, Nothing> before = [this] {
+        if constexpr (kCopied)
+          return chunk_sampler_;
+        else
+          return Nothing();
+      }();
+      const auto chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
+      if (!chunks) return;
+      queue_->push(
+          static_cast<int64_t>(chunks->front()),
+          [this, all = std::vector<size_t>(chunks->begin(), chunks->end())](int) { return read(all); });
+      begun_chunks_.push_back(std::move(before));
+    }
+  }
+
+  // Takes and orders the next chunks that have examples; returns false after the last one.
   bool read_more() {
     examples_.clear();
     order_.clear();
     at_ = 0;
     while (examples_.empty()) {
-      const auto chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
-      if (!chunks) return false;
-      for (const size_t chunk : *chunks) {
-        UnwrappedBatchType part = reader_.read_chunk(chunk);
-        std::move(part.begin(), part.end(), std::back_inserter(examples_));
-      }
-      if (preprocess_) preprocess_(examples_);
+      read_ahead();
+      if (queue_->pending() == 0) return false;
+      begun_chunks_.pop_front();
+      examples_ = std::move(*std::static_pointer_cast<UnwrappedBatchType>(queue_->pop()));
+      waiting_ -= examples_.size();
     }
     example_sampler_.reset(examples_.size());
     if (const auto order = example_sampler_.next(examples_.size()))
       order_.assign(order->begin(), order->end());
+    read_ahead();
     return true;
   }
 
@@ -142,10 +205,16 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ExampleSampler example_sampler_;
   ChunkDatasetOptions options_;
   std::function<void(UnwrappedBatchType&)> preprocess_;
-  UnwrappedBatchType examples_;
-  std::vector<size_t> order_;  // what remains of examples_, from at_ on
+  UnwrappedBatchType ready_;     // of the batch that is being made
+  UnwrappedBatchType examples_;  // of the chunks that were taken last
+  std::vector<size_t> order_;    // what remains of examples_, from at_ on
   size_t at_ = 0;
   bool begun_ = false, loaded_ = false;
+  std::atomic<size_t> waiting_{0};  // examples that were read and not taken
+  // The sampler before each job.
+  std::deque<std::conditional_t<kCopied, ChunkSampler, Nothing>> begun_chunks_;
+  // Last, because its threads use the other members.
+  std::unique_ptr<data::detail::JobQueue> queue_;
 };
 
 }  // namespace tandem::data::datasets

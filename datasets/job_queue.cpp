@@ -27,16 +27,16 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-std::string describe(const std::exception_ptr& error, int worker, int64_t batch) {
-  return concat("data loader: batch ", batch, " failed ",
+std::string describe(const std::exception_ptr& error, int worker, int64_t batch, const char* kind) {
+  return concat("data loader: ", kind, " ", batch, " failed ",
                 worker < 0 ? std::string("in the calling thread") : concat("in worker ", worker),
                 ". Original message: ", text_of(error));
 }
 
 }  // namespace
 
-WorkerException::WorkerException(std::exception_ptr original, int worker, int64_t batch)
-    : Error(describe(original, worker, batch)),
+WorkerException::WorkerException(std::exception_ptr original, int worker, int64_t batch, const char* kind)
+    : Error(describe(original, worker, batch, kind)),
       original_exception(std::move(original)),
       message(what()),
       worker(worker),
@@ -121,7 +121,8 @@ struct JobQueue::State {
   }
 };
 
-JobQueue::JobQueue(int workers, bool in_order) : workers_(workers), in_order_(in_order) {
+JobQueue::JobQueue(int workers, bool in_order, const char* kind)
+    : workers_(workers), in_order_(in_order), kind_(kind) {
   check(workers >= 0 && workers <= 1024, "data loader: workers = ", workers, ", expected 0 to 1024");
   start();
 }
@@ -189,7 +190,7 @@ JobQueue::Result JobQueue::pop(std::optional<std::chrono::milliseconds> timeout)
     done.erase(done.begin());
   }
   ++popped_;
-  if (out.error) throw WorkerException(std::move(out.error), out.worker, out.batch);
+  if (out.error) throw WorkerException(std::move(out.error), out.worker, out.batch, kind_);
   return std::move(out.result);
 }
 

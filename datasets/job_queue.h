@@ -15,10 +15,11 @@
 
 namespace tandem::data {
 
-/// Thrown by a loader when making a batch has failed in a worker.
+/// Thrown by a loader when making a batch has failed in a worker, and by ChunkDataset when reading a chunk has.
 class WorkerException : public Error {
  public:
-  WorkerException(std::exception_ptr original, int worker, int64_t batch);
+  /// `kind` names what `batch` counts.
+  WorkerException(std::exception_ptr original, int worker, int64_t batch, const char* kind = "batch");
   std::exception_ptr original_exception;
   std::string message;  ///< what()
   int worker;           ///< -1: the consumer's own thread
@@ -35,7 +36,8 @@ class JobQueue {
 
   /// in_order = false: pop() returns whichever job finished first. Throws Error if workers is not in 0 to
   /// 1024, or if the threads cannot be started.
-  explicit JobQueue(int workers, bool in_order = true);
+  /// `kind`, a literal, names what the jobs make.
+  explicit JobQueue(int workers, bool in_order = true, const char* kind = "batch");
   /// Drops waiting jobs and waits only for running ones. (A job may end the process with exit().)
   ~JobQueue();
   JobQueue(const JobQueue&) = delete;
@@ -44,7 +46,7 @@ class JobQueue {
   int workers() const { return workers_; }
   /// Number of jobs pushed and not yet popped.
   int64_t pending() const { return pushed_ - popped_; }
-  /// Queues a job; error messages name it by `batch`.
+  /// Queues a job; error messages name it by its kind and `batch`.
   void push(int64_t batch, Job job);
   /// The next result. Throws WorkerException if its job threw (the next call continues after it) and Error if
   /// `timeout` has passed (the next call waits for the same job). Precondition: pending() > 0.
@@ -61,6 +63,7 @@ class JobQueue {
   std::unique_ptr<State> state_;
   int workers_;
   bool in_order_;
+  const char* kind_;
   int64_t pushed_ = 0, popped_ = 0;
 };
 
