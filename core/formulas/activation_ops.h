@@ -2,6 +2,8 @@
 // input x or its output y. p and q are the parameters of apply() and gradient().
 #pragma once
 #include <cmath>
+#include <type_traits>
+
 #include "tandem/core/formulas/value.h"
 #include "tandem/core/host_device.h"
 #include "tandem/core/scalar.h"
@@ -107,8 +109,15 @@ struct Gelu {
   }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
-    const V cdf = Number<V>(0.5) * erfc(x * Number<V>(-0.70710678118654752));
-    return g * (cdf + x * (Number<V>(0.3989422804014327) * exp(Number<V>(-0.5) * x * x)));
+    if constexpr (std::is_floating_point_v<V>) {  // one exponential for Φ and its derivative
+      const V a = math::erfc_argument(std::fabs(x) * V(0.70710678118654752)),
+              density = math::exp_minus_square(a);
+      const V tail = V(0.5) * density * math::erfc_ratio(a);
+      return g * ((x > V(0) ? V(1) - tail : tail) + x * (V(0.3989422804014327) * density));
+    } else {
+      const V cdf = Number<V>(0.5) * erfc(x * Number<V>(-0.70710678118654752));
+      return g * (cdf + x * (Number<V>(0.3989422804014327) * exp(Number<V>(-0.5) * x * x)));
+    }
   }
 };
 /// x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, computed as x sigmoid(2 √(2/π) (x + 0.044715 x³)) to avoid

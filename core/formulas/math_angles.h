@@ -123,27 +123,44 @@ TANDEM_HD inline T erf_small(T x) {
                           c / 2528170444800, -c / 40537905408000, c / 690452066304000,
                           -c / 12449059983360000);
 }
-/// erfc(a) = e^(-a²) t P(t) for a >= 0.5, with t = 2 / (2 + a) and P fitted at Chebyshev nodes for 0.5 <= a <= 28.
+/// x, but at most the largest argument of erfc_positive, whose result is 0 after rounding.
 template <class T>
-TANDEM_HD inline T erfc_large(T a) {
-  const T t = T(2) / (T(2) + a), u = fma(t, T(30. / 11), T(-13. / 11));
+TANDEM_HD inline T erfc_argument(T x) {
+  constexpr T end = sizeof(T) == 4 ? 11 : 28;
+  return x > end ? T(end) : x;
+}
+/// e^(a²) erfc(a) = t P(t) for a from 0 to the end of erfc_argument, with t = 2 / (2 + a) and P fitted at Chebyshev nodes.
+template <class T>
+TANDEM_HD inline T erfc_ratio(T a) {
+  const T t = T(2) / (T(2) + a);
   T p;
   if constexpr (sizeof(T) == 4)
-    p = polynomial(u, 0.46741839154874838, 0.22541616610317007, 0.070655423032590137, 0.0091940550480989197,
-                   -0.0023787421341978965, -0.00090652794430037058, 0.00015472696923406989,
-                   0.000083071829974678009, -0.000019624573618070598, -6.3151087213442461e-6,
-                   2.3053495436116323e-6);
+    p = polynomial(fma(t, T(26. / 11), T(-15. / 11)), 0.56701729477701755, 0.32805801517600248,
+                   0.10490059954643547, 0.0066372730142970162, -0.0064889087282164143,
+                   -0.00072859140076980493, 0.00065271802017334893, 1.4933652978952292e-5,
+                   -7.6101932130435749e-5, 6.4386748646794549e-6, 6.3315501835453666e-6);
   else
-    p = polynomial(u, 0.46741839154874837653, 0.22541616108065488238, 0.070655427325387816784,
-                   0.0091941553000692428254, -0.0023788285873912508805, -0.00090708630656494157518,
-                   0.00015521974753307596605, 0.000084331479544299935579, -0.000020791215440146265043,
-                   -7.5275913032150647796e-6, 3.5615238454896007575e-6, 3.6220684078104035138e-7,
-                   -5.6177353589796004396e-7, 8.0123442413459143168e-8, 6.3306784983317108205e-8,
-                   -3.1084340642555544661e-8, -6.2756272954159933343e-10, 5.7344228452813232894e-9,
-                   -1.7930420188603074473e-9, -5.7069690113859316855e-10, 4.4064156052748011162e-10,
-                   1.6902828671264380152e-11, -4.3783512381581514222e-11);
+    p = polynomial(fma(t, T(15. / 7), T(-8. / 7)), 0.53432294013269322977, 0.33827892810777677407,
+                   0.12464235007162021849, 0.012373178041203208366, -0.0088998342734189384167,
+                   -0.0018328807504931017763, 0.001123272367333565566, 0.00014901183588519532265,
+                   -0.00018906135039048367964, 0.000014081898553696906713, 0.000028690848852714981356,
+                   -0.000010796819430398306868, -1.8787012720126128688e-6, 2.7912669948069934511e-6,
+                   -7.1098962084610318778e-7, -2.8474032416993062671e-7, 2.8367833137074815713e-7,
+                   -7.5825767464652275911e-8, -3.087585374424315044e-8, 3.9136669348138053463e-8,
+                   -9.977672823106763355e-9, -7.4482477510514380901e-9, 4.3641066279200272813e-9,
+                   5.6557277362201289027e-10, -5.6310180774635728024e-10);
+  return t * p;
+}
+/// e^(-a²) without the error of rounding a².
+template <class T>
+TANDEM_HD inline T exp_minus_square(T a) {
   const T square = a * a, lost = fma(a, a, -square);
-  return exp(-square) * (T(1) - lost) * (t * p);
+  return exp(-square) * (T(1) - lost);
+}
+/// erfc(a) for such a.
+template <class T>
+TANDEM_HD inline T erfc_positive(T a) {
+  return exp_minus_square(a) * erfc_ratio(a);
 }
 /// min(max(x, 0), high), without a comparison with 0, because compilers would split the loop at it.
 template <class T>
@@ -157,7 +174,7 @@ TANDEM_HD inline T erf(T x) {
   return ::erf(x);
 #else
   const T a = std::fabs(x), beyond = positive_part(a - T(1), T(7));
-  const T outside = std::copysign(T(1) - erfc_large(T(1) + beyond), x), inside = erf_small(x);
+  const T outside = std::copysign(T(1) - erfc_positive(T(1) + beyond), x), inside = erf_small(x);
   return a >= T(1) ? outside : inside;
 #endif
 }
@@ -167,10 +184,8 @@ TANDEM_HD inline T erfc(T x) {
 #ifdef __CUDA_ARCH__
   return ::erfc(x);
 #else
-  const T a = std::fabs(x), beyond = positive_part(a - T(0.5), T(28));
-  const T tail = erfc_large(T(0.5) + beyond), inside = T(1) - erf_small(x);
-  const T outside = x > T(0) ? tail : T(2) - tail;
-  return a >= T(0.5) ? outside : inside;
+  const T tail = erfc_positive(erfc_argument(std::fabs(x)));
+  return x > T(0) ? tail : T(2) - tail;
 #endif
 }
 
