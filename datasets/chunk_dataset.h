@@ -19,8 +19,10 @@
 #include <type_traits>
 
 #include "tandem/core/arg.h"
+#include "tandem/core/generator.h"
 #include "tandem/datasets/dataset.h"
 #include "tandem/datasets/job_queue.h"
+#include "tandem/datasets/order.h"
 #include "tandem/datasets/samplers.h"
 
 namespace tandem::data::datasets {
@@ -66,7 +68,8 @@ struct ChunkDatasetOptions {
 
 /// Batches of options.batch_size examples, the last one possibly smaller; a batch may span chunks. `ChunkSampler`
 /// orders the chunks, `ExampleSampler` the examples of the chunks that were read together. Chunks are taken in the sampler's
-/// order, whichever is read first, so the batches do not depend on the number of preloaders. One thread at a time may use
+/// order, whichever is read first, and random numbers from the default generator are keyed by a seed, drawn by reset(), and the
+/// number of the read, so the batches do not depend on the number of preloaders. One thread at a time may use
 /// a set.
 template <typename ChunkReader, typename ChunkSampler = samplers::RandomSampler,
           typename ExampleSampler = samplers::RandomSampler>
@@ -116,6 +119,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     queue_->cancel();
     begun_chunks_.clear();
     waiting_ = 0;
+    seed_ = drawn_seed();
+    jobs_ = 0;
     reader_.reset();
     if (!loaded_) chunk_sampler_.reset(reader_.chunk_count());
     loaded_ = false;
@@ -174,10 +179,29 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       }();
       const auto chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
       if (!chunks) return;
-      queue_->push(
-          static_cast<int64_t>(chunks->front()),
-          [this, all = std::vector<size_t>(chunks->begin(), chunks->end())](int) { return read(all); });
+      if (chunks->empty()) continue;
+      queue_->push(static_cast<int64_t>(chunks->front()),
+                   [this, seed = seed_, job = jobs_++,
+                    all = std::vector<size_t>(chunks->begin(), chunks->end())](int) {
+                     const GeneratorGuard random(batch_generator(seed, 0, job));
+                     return read(all);
+                   });
       begun_chunks_.push_back(std::move(before));
+    }
+  }
+
+  // The result of the next job. Also drops what belongs to it if the job threw, but not if it could not be waited for.
+  std::shared_ptr<UnwrappedBatchType> pop() {
+    const auto drop = [this] {
+      while (static_cast<int64_t>(begun_chunks_.size()) > queue_->pending()) begun_chunks_.pop_front();
+    };
+    try {
+      const auto result = queue_->pop();
+      drop();
+      return std::static_pointer_cast<UnwrappedBatchType>(result);
+    } catch (...) {
+      drop();
+      throw;
     }
   }
 
@@ -189,8 +213,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     while (examples_.empty()) {
       read_ahead();
       if (queue_->pending() == 0) return false;
-      begun_chunks_.pop_front();
-      examples_ = std::move(*std::static_pointer_cast<UnwrappedBatchType>(queue_->pop()));
+      examples_ = std::move(*pop());
       waiting_ -= examples_.size();
     }
     example_sampler_.reset(examples_.size());
@@ -210,6 +233,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   std::vector<size_t> order_;    // what remains of examples_, from at_ on
   size_t at_ = 0;
   bool begun_ = false, loaded_ = false;
+  uint64_t seed_ = 0;               // of the random numbers of this epoch's jobs
+  int64_t jobs_ = 0;                // begun in this epoch
   std::atomic<size_t> waiting_{0};  // examples that were read and not taken
   // The sampler before each job.
   std::deque<std::conditional_t<kCopied, ChunkSampler, Nothing>> begun_chunks_;

@@ -8,7 +8,7 @@
 // loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
 // do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
 // from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or transform
-// reaches the loop as WorkerException (without workers: unchanged); a timeout as Error. Only one thread at a
+// reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own WorkerException); a timeout as Error. Only one thread at a
 // time may use a loader: begin(), ++ and join() throw Error if another thread is inside one of them.
 #pragma once
 #include <iterator>

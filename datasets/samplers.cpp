@@ -22,14 +22,14 @@ void IndexSampler::reset(optional<size_t> new_size) {
   if (advance_) ++epoch_;
   begun_ = advance_ = true;
   index_ = 0;
-  order_ = order();
+  order_ = std::make_shared<const std::vector<size_t>>(order());
 }
 
 optional<std::vector<size_t>> IndexSampler::next(size_t batch_size) {
   if (!begun_) IndexSampler::reset();
-  const size_t count = std::min(batch_size, order_.size() - index_);
+  const size_t count = std::min(batch_size, order_->size() - index_);
   if (count == 0) return nullopt;
-  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(index_);
+  const auto first = order_->begin() + static_cast<std::ptrdiff_t>(index_);
   index_ += count;
   return std::vector<size_t>(first, first + static_cast<std::ptrdiff_t>(count));
 }
@@ -50,8 +50,8 @@ void IndexSampler::load(serialize::InputArchive& archive) {
   if (const auto seed = try_read_state(archive, "seed")) seed_ = seed;
   set_epoch(epoch);
   IndexSampler::reset();
-  check(index <= order_.size(), "sampler: the loaded index ", index, " is above the number of indices, ",
-        order_.size(), "; load the state of a sampler of the same size");
+  check(index <= order_->size(), "sampler: the loaded index ", index, " is above the number of indices, ",
+        order_->size(), "; load the state of a sampler of the same size");
   index_ = index;
   advance_ = index > 0;
 }

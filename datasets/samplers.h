@@ -3,6 +3,7 @@
 // A sampler's order is a pure function of its seed, epoch and size. reset() starts an epoch: first epoch 0,
 // then the next one, or the one given to set_epoch.
 #pragma once
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -62,7 +63,7 @@ class IndexSampler : public Sampler<> {
   optional<uint64_t> seed_;
   size_t epoch_ = 0, index_ = 0;
   bool begun_ = false, advance_ = false;
-  std::vector<size_t> order_;
+  std::shared_ptr<const std::vector<size_t>> order_;  // copies of the sampler share it
 };
 
 /// 0, 1, 2, …

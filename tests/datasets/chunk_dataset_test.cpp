@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "tandem/autograd/ops/random.h"
 #include "tandem/datasets/data_loader.h"
 #include "tandem/nn/files/archive.h"
 
@@ -71,6 +72,26 @@ TEST_CASE("ChunkDataset shuffles chunks and examples, shared by a loader's worke
       CHECK(sorted(*loader) == all);
     }
   }
+}
+
+TEST_CASE("random numbers of a ChunkDataset's readers do not depend on the number of preloaders") {
+  std::vector<std::vector<int>> seen;
+  std::vector<int> later;  // from the calling thread's generator, after the epoch
+  for (const size_t preloaders : {1U, 3U}) {
+    manual_seed(5);
+    InOrder set(Reader(), samplers::SequentialSampler(0), samplers::SequentialSampler(0),
+                datasets::ChunkDatasetOptions(preloaders, 4), [](std::vector<int>& examples) {
+                  for (int& example : examples) example = 1000 * example + randint(1000, {}).item<int>();
+                });
+    set.reset();
+    seen.emplace_back();
+    while (const auto batch = set.get_batch())
+      seen.back().insert(seen.back().end(), batch->begin(), batch->end());
+    later.push_back(randint(1000000, {}).item<int>());
+  }
+  CHECK(seen[0].size() == 10);
+  CHECK(seen[0] == seen[1]);
+  CHECK(later[0] == later[1]);
 }
 
 TEST_CASE("a loaded ChunkDataset goes on with the chunks that had not been read") {
