@@ -54,10 +54,10 @@ struct Export {
 template <class Managed>
 Managed* exported(const Tensor& tensor) {
   check(tensor.defined(), "to_dlpack: the tensor is undefined");
-  detail::note_unversioned_alias();
   NoGradGuard no_grad;
   auto out = std::make_unique<Export<Managed>>();
   out->tensor = tensor.detach();
+  detail::note_unversioned_alias();
   out->sizes = tensor.sizes();
   out->strides = tensor.strides();
   // Receivers may compare the strides of dimensions that have at most one element, where any stride is right.

@@ -159,9 +159,9 @@ Tensor Tensor::detach() const {
   return tandem::alias(*this, impl.sizes, impl.strides, impl.offset);
 }
 Tensor Tensor::data() const {
-  tandem::detail::note_unversioned_alias();
   Tensor out = detach();
   out.impl()->counter = make_storage(0, Device(kCPU, 0));
+  tandem::detail::note_unversioned_alias();
   return out;
 }
 Tensor& Tensor::detach_() const {

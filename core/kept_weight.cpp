@@ -11,11 +11,11 @@ namespace {
 constinit std::atomic<uint64_t> unversioned_aliases{0};
 }  // namespace
 
-void detail::note_unversioned_alias() { unversioned_aliases.fetch_add(1, std::memory_order_relaxed); }
+void detail::note_unversioned_alias() { unversioned_aliases.fetch_add(1, std::memory_order_release); }
 
 bool KeptWeight::Copy::same(const Copy& other) const {
   return packed && storage == other.storage && data == other.data && dtype == other.dtype &&
-         sizes == other.sizes && layout == other.layout && version == other.version &&
+         sizes == other.sizes && layout == other.layout && bytes == other.bytes && version == other.version &&
          aliases == other.aliases;
 }
 
@@ -28,8 +28,9 @@ std::shared_ptr<const void> KeptWeight::get(const Tensor& weight, int64_t layout
   wanted.dtype = impl.dtype;
   wanted.sizes = impl.sizes;
   wanted.layout = layout;
+  wanted.bytes = bytes;
   // Read before packing: a write during it makes the copy invalid.
-  wanted.aliases = unversioned_aliases.load(std::memory_order_relaxed);
+  wanted.aliases = unversioned_aliases.load(std::memory_order_acquire);
   wanted.version = impl.storage->version();
   {
     std::lock_guard lock(mutex_);

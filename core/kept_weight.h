@@ -16,7 +16,8 @@
 namespace tandem {
 
 namespace detail {
-/// Must be called when a tensor is made whose writes do not bump the version of the storage that it shares.
+/// Must be called after a tensor is made whose writes do not bump the version of the storage that it shares, and before
+/// anything can write it.
 void note_unversioned_alias();
 }  // namespace detail
 
@@ -32,7 +33,7 @@ class KeptWeight {
   }
 
   /// The copy of `weight`, which pack(to) has written to `bytes` bytes aligned to 64, in this call or an earlier one with the
-  /// same `layout`. The caller holds on to it while it reads. Returns null, without packing, if no copy may be kept.
+  /// same `layout`, which names how `pack` orders the elements. The caller holds on to it while it reads. Returns null, without packing, if no copy may be kept.
   std::shared_ptr<const void> get(const Tensor& weight, int64_t layout, std::size_t bytes,
                                   FunctionRef<void(void* to)> pack);
   /// Frees the copy.
@@ -46,6 +47,7 @@ class KeptWeight {
     ScalarType dtype{};
     Dims sizes;
     int64_t layout = 0;
+    std::size_t bytes = 0;
     uint32_t version = 0;
     uint64_t aliases = 0;  // tensors made by data() in this process, when the weight was packed
 

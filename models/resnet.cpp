@@ -2,7 +2,9 @@
 #include "tandem/models/resnet.h"
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/profile.h"
 #include "tandem/models/initialise.h"
+#include "tandem/nn/call.h"
 #include "tandem/nn/init.h"
 
 namespace tandem::models {
@@ -66,9 +68,13 @@ Tensor ResNetBlockImpl::forward(const Tensor& input) {
   nn::BatchNorm2d& norm = conv3 ? bn3 : bn2;
   const Tensor identity = downsample ? downsample->forward(input) : input;
   // Once the norm is folded, the sum and the rectifier belong to the last convolution, too, unless hooks want to see them.
-  if (norm->folded_rank != 0 && !last->has_forward_hooks() && !norm->has_forward_hooks() &&
-      !relu->has_forward_hooks())
-    return last->forward_residual(out, identity, nn::FusedActivation::kReLU);
+  if (norm->folded_rank != 0 && !norm->is_training() && !last->has_forward_hooks() &&
+      !norm->has_forward_hooks() && !relu->has_forward_hooks()) {
+    const auto finished = [&] { return last->forward_residual(out, identity, nn::FusedActivation::kReLU); };
+    if (!profiler::is_on()) return finished();
+    const profiler::Record span(nn::detail::span_name(*last), "module");
+    return finished();
+  }
   out = norm(last(out));
   out.add_(identity);
   return relu(out);

@@ -42,7 +42,7 @@ std::shared_ptr<const void> kept_tiles(const Conv2dInference<T>& inference, int6
   if (inference.kept == nullptr) return nullptr;
   const int64_t count = groups * ceil_div(group_out, tile_rows) * depth * tile_rows;
   return inference.kept->get(
-      *inference.weight, tile_rows, static_cast<std::size_t>(count) * sizeof(T),
+      *inference.weight, groups << 8 | tile_rows, static_cast<std::size_t>(count) * sizeof(T),
       [&](void* to) { pack_tiles(groups, group_out, depth, tile_rows, static_cast<T*>(to), fill); });
 }
 

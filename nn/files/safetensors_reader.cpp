@@ -258,6 +258,9 @@ void SafeTensorsReader::read_into(const std::vector<Target>& targets) const {
     targets[i].tensor.impl()->versions().bump_version("load");
   }
   read_pieces(pieces, false);
+  // Again, for what another thread kept of a tensor while it was being read.
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (direct[i]) targets[i].tensor.impl()->versions().bump_version("load");
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!direct[i]) read_converted(items_[targets[i].item], targets[i].tensor);
 }

@@ -152,3 +152,15 @@ TEST_CASE("several threads use one weight") {
     for (const Tensor& y : found) CHECK(y.equal(expected));
   }
 }
+
+TEST_CASE("a weight that was packed for another number of groups is packed again") {
+  const NoGradGuard no_grad;
+  manual_seed(6);
+  KeptWeight kept;
+  const Tensor weight = randn({96, 32, 3, 3});  // 3 blocks of 32 channels in one group, 4 in two groups
+  for (const int64_t groups : {1, 2, 1, 2}) {
+    const Tensor x = randn({1, 32 * groups, 14, 14});
+    const Tensor y = autograd::conv2d_inference(x, weight, {}, 1, 1, 1, groups, {.kept = &kept});
+    CHECK(y.equal(conv2d(x, weight, {}, 1, 1, 1, groups)));
+  }
+}

@@ -194,6 +194,15 @@ TEST_CASE("fused models compute the same") {
   same(mobilenet_v2(10), 52, 35);
 }
 
+TEST_CASE("a block of which only the last norm is folded refuses training mode") {
+  ResNetBlock block(ResNetBlockOptions(ResNetBlockKind::kBasic, 8, 8));
+  block->eval();
+  block->conv1->register_forward_hook([](nn::Module&, const std::vector<Tensor>&, const Tensor&) {});
+  CHECK_EQ(nn::fuse(block).remaining.size(), 1);
+  block->train();
+  CHECK_NE(error_of([&] { block(randn({2, 8, 6, 6})); }).find("cannot train"), std::string::npos);
+}
+
 TEST_CASE("further forward passes take no memory from the system") {
   manual_seed(1);
   const InferenceMode inference;
