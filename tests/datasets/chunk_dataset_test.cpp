@@ -120,6 +120,10 @@ struct Watched : datasets::ChunkDataReader<int> {
     std::mutex mutex;
     std::condition_variable changed;
     int begun = 0, at_once = 0, most_at_once = 0;
+    int most() {
+      std::lock_guard lock(mutex);
+      return most_at_once;
+    }
   };
   Watched(Log& shared, int wait_until_begun, int bad = -1)
       : log(&shared), wait_until(wait_until_begun), bad_chunk(bad) {}
@@ -155,7 +159,7 @@ TEST_CASE("preloaders read chunks at once, and batches are in the order of the c
     CHECK(!set.get_batch(4).has_value());
     set.reset();
   }
-  CHECK(log.most_at_once == 3);
+  CHECK(log.most() == 3);
 }
 
 TEST_CASE("a full cache begins no chunks, and one preloader reads one at a time") {
