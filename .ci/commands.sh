@@ -75,6 +75,7 @@ with_clang() {
   build=$root/$1
   mkdir -p "$build"
   export CXX=clang++
+  ! command -v ccache >/dev/null || CXX="ccache clang++"  # Meson does so by itself only for the compiler that it chooses
 }
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
@@ -144,8 +145,7 @@ do_dispatch() {
     build=$root/build-dispatch
     mkdir -p "$build"
   fi
-  # Continuous integration builds this one without precompiled headers: each source of the library includes what it uses.
-  configure -Dcuda=disabled -Dcpu=dispatch ${CI:+-Db_pch=false}
+  configure -Dcuda=disabled -Dcpu=dispatch
   for set in avx2 avx512; do
     echo "kernels: $set"
     if [ $set = avx512 ] && ! grep -qw avx512vl /proc/cpuinfo; then
@@ -165,26 +165,36 @@ do_dispatch() {
   [ "$failed" = 0 ]
 }
 
+# fuzz_target NAME SECONDS: runs one target and reports in one line, after its log if there are findings.
+fuzz_target() {
+  local name=$1
+  mkdir -p "$build/fuzz/$name"
+  [ ! -d "$root/tests/fuzz/corpus/$name" ] || cp -n "$root/tests/fuzz/corpus/$name"/* "$build/fuzz/$name"
+  if (cd "$build/fuzz" && "$build/tests/fuzz/fuzz_$name" -max_total_time="$2" -timeout=10 -rss_limit_mb=4096 \
+    -print_final_stats=1 -artifact_prefix="$build/fuzz/$name-" "$build/fuzz/$name" >"$name.log" 2>&1); then
+    echo "fuzz $name: $(awk '/number_of_executed_units/ {print $2}' "$build/fuzz/$name.log") inputs, no findings"
+  else
+    tail -30 "$build/fuzz/$name.log"
+    echo "fuzz $name: FAILED"
+    return 1
+  fi
+}
+
 # Runs every target in tests/fuzz for SECONDS, from its corpus in tests/fuzz/corpus/NAME; findings stay in build-asan.
 do_fuzz() {
-  local seconds=${1:-10} passed=0 failed=0 target name
+  local seconds=${1:-10} passed=0 failed=0 target running=0
   [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
   sanitized build-asan address,undefined -Dfuzz=true "$(emulated_or_not)"
   compile fuzz
   for target in "$build"/tests/fuzz/fuzz_*; do
     [ -f "$target" ] && [ -x "$target" ] || continue
-    name=${target##*/fuzz_}
-    mkdir -p "$build/fuzz/$name"
-    [ ! -d "$root/tests/fuzz/corpus/$name" ] || cp -n "$root/tests/fuzz/corpus/$name"/* "$build/fuzz/$name"
-    if (cd "$build/fuzz" && "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-      -artifact_prefix="$build/fuzz/$name-" "$build/fuzz/$name" >"$name.log" 2>&1); then
-      passed=$((passed + 1))
-      echo "fuzz $name: $(awk '/number_of_executed_units/ {print $2}' "$build/fuzz/$name.log") inputs, no findings"
-    else
-      failed=$((failed + 1))
-      tail -30 "$build/fuzz/$name.log"
-      echo "fuzz $name: FAILED"
+    if [ $((++running)) -gt "$(nproc)" ]; then
+      wait -n && passed=$((passed + 1)) || failed=$((failed + 1))
     fi
+    fuzz_target "${target##*/fuzz_}" "$seconds" &
+  done
+  while wait -n; code=$?; [ $code != 127 ]; do
+    [ $code = 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
   done
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]

@@ -202,7 +202,9 @@ void add_row(std::vector<Row>& rows, const Roof& roof, const std::string& name, 
 void print_layers(const Subject& subject, bool train, double total, const Roof& roof) {
   std::vector<Row> rows;
   double sum = 0;
-  for (auto& [name, layer] : layers_of(subject)) {
+  for (auto& entry : layers_of(subject)) {
+    const auto& name = entry.first;  // not bindings: clang 14 does not capture them
+    auto& layer = entry.second;
     layer.module->train(train);
     if (auto* relu = layer.module->as<nn::ReLU>()) relu->options.inplace(false);  // gradients need the input
     if (auto* relu = layer.module->as<nn::ReLU6>()) relu->options.inplace(false);

@@ -107,7 +107,7 @@ TEST_CASE("joining and rotating: first and second gradients, strides, threads") 
            [=](const Tensors& x) {
              return weigh(stack({x[0], x[1]}, -1));
            },
-       .cases = {{real({2, 3}), real({2, 3})}, {real({}), real({})}}},
+       .cases = {{real({2, 3}), real({2, 3})}, {testing::real({}), testing::real({})}}},
       {.name = "repeat",
        .torch = "x0.repeat(2, 1, 3)",
        .fn =

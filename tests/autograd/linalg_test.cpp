@@ -62,14 +62,15 @@ TEST_CASE("mm, bmm and matmul for all ranks") {
                       {real({1, 2, 3}), real({2, 3, 2})},
                       {real({2, 0, 4}), real({4, 2})},
                       {real({0, 3, 4}), real({1, 4, 2})},
-                      {real({0}), real({0})}}});
+                      {testing::real({0}), testing::real({0})}}});
 }
 
 TEST_CASE("mv, dot, outer") {
-  check_op({.name = "mv",
-            .torch = "torch.mv(x0, x1)",
-            .fn = [](const Tensors& x) { return Tensors{mv(x[0], x[1])}; },
-            .cases = {{real({3, 4}), real({4})}, {real({0, 4}), real({4})}, {real({3, 0}), real({0})}}});
+  check_op(
+      {.name = "mv",
+       .torch = "torch.mv(x0, x1)",
+       .fn = [](const Tensors& x) { return Tensors{mv(x[0], x[1])}; },
+       .cases = {{real({3, 4}), real({4})}, {real({0, 4}), real({4})}, {real({3, 0}), testing::real({0})}}});
   check_op({.name = "dot",
             .torch = "torch.dot(x0, x1)",
             .fn = [](const Tensors& x) { return Tensors{x[0].dot(x[1])}; },
@@ -77,7 +78,7 @@ TEST_CASE("mv, dot, outer") {
   check_op({.name = "outer",
             .torch = "torch.outer(x0, x1)",
             .fn = [](const Tensors& x) { return Tensors{outer(x[0], x[1])}; },
-            .cases = {{real({3}), real({2})}, {real({0}), real({2})}}});
+            .cases = {{real({3}), real({2})}, {testing::real({0}), real({2})}}});
 }
 
 TEST_CASE("addmm, baddbmm, linear") {
@@ -87,7 +88,7 @@ TEST_CASE("addmm, baddbmm, linear") {
             .cases = {{real({3, 2}), real({3, 4}), real({4, 2})},
                       {real({2}), real({3, 4}), real({4, 2})},
                       {real({3, 1}), real({3, 4}), real({4, 2})},
-                      {real({}), real({3, 4}), real({4, 2})},
+                      {testing::real({}), real({3, 4}), real({4, 2})},
                       {real({2}), real({0, 4}), real({4, 2})}}});
   check_op({.name = "baddbmm",
             .torch = "torch.baddbmm(x0, x1, x2, beta=0.5, alpha=-2)",

@@ -15,7 +15,7 @@ inline std::string gzip_bytes(const std::string& content) {
   z.next_out = reinterpret_cast<Bytef*>(out.data());
   z.avail_out = static_cast<uInt>(out.size());
   deflate(&z, Z_FINISH);
-  out.resize(out.size() - z.avail_out);
+  out.erase(out.size() - z.avail_out);
   deflateEnd(&z);
   return out;
 }
