@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Checks that what ./run compiled in one clone comes out of ccache in another one, precompiled headers included.
+
+  cache_test.py SOURCE_ROOT LIBRARY COMPILER...
+
+Each compiler builds a few objects in two copies of the sources, with a cache of its own.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# One with a precompiled header, and one without.
+OBJECTS = [sys.argv[2] + ".p/core_dtype.cpp.o", "libtandem_hot.a.p/core_cpu_transpose.cpp.o"]
+OPTIONS = [f"-D{name}=disabled" for name in ("cuda", "gloo", "mpi", "pt", "vision", "jpeg")]
+OPTIONS += [f"-D{name}=false" for name in ("cli", "examples", "bench", "tests")] + ["-Ddebug=true"]
+
+
+def build(clone, cache, compiler):
+    """The cache's counts for building OBJECTS in this copy."""
+    env = dict(os.environ, CCACHE_DIR=str(cache), CXX=f"ccache {compiler}")
+    for name in ("CCACHE_BASEDIR", "CCACHE_DISABLE", "CCACHE_RECACHE", "CI"):
+        env.pop(name, None)
+    subprocess.run(["ccache", "--zero-stats"], env=env, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([clone / "run", "build", *OPTIONS, *OBJECTS], env=env, capture_output=True, text=True)
+    if done.returncode:
+        print(done.stdout[-2000:], done.stderr[-2000:])
+    stats = subprocess.run(["ccache", "--print-stats"], env=env, check=True, capture_output=True, text=True).stdout
+    counts = dict(line.split("\t") for line in stats.splitlines())
+    return {name: int(counts[name]) for name in ("direct_cache_hit", "cache_miss")}
+
+
+def left_out(source):
+    """What need not be copied, for shutil.copytree: build folders and the history."""
+    return lambda where, names: [n for n in names if where == str(source) and (n == ".git" or n.startswith("build"))]
+
+
+def main():
+    source, compilers = pathlib.Path(sys.argv[1]), [c for c in sys.argv[3:] if shutil.which(c)]
+    if not shutil.which("ccache"):
+        print("there is no ccache")
+        return 77
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        clones, cache = [pathlib.Path(folder, name) for name in ("one", "two")], pathlib.Path(folder, "cache")
+        for clone in clones:
+            shutil.copytree(source, clone, symlinks=True, ignore=left_out(source))
+        (clones[1] / "core/dtype.h").touch()
+        for compiler in compilers:
+            first, second = (build(clone, cache, compiler) for clone in clones)
+            print(f"{compiler}: {first}, then {second}")
+            wanted = len(OBJECTS) + 1  # and the precompiled header
+            if first["cache_miss"] != wanted or second != {"direct_cache_hit": wanted, "cache_miss": 0}:
+                failed += 1
+                print(f"FAILED: {compiler}: expected {wanted} misses, then {wanted} hits")
+            for clone in clones:
+                shutil.rmtree(clone / "build")
+    print(f"{len(compilers) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
