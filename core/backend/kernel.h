@@ -37,6 +37,8 @@ class KernelFunction<R(Args...)> {
     return function_(static_cast<Args&&>(args)...);
   }
   constexpr const char* name() const { return name_; }
+  /// Without the profile's span and the conversion of half types, for a kernel that only calls another one.
+  constexpr auto function() const { return function_; }
 
  private:
   bool in_float(const std::remove_cvref_t<Args>&... args) const {

@@ -2,14 +2,11 @@
 // process may fork at any time.
 #include "tandem/core/cpu/kernel_sets.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "tandem/core/cpu/kernel_plugin.h"
+#include "tandem/core/cpu/plugin_files.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/library_folder.h"
 #include "tandem/core/suggest.h"
 
 namespace tandem::cpu {
@@ -43,26 +40,12 @@ std::string lacking() {
   return list;
 }
 
-const Backend& open_plugin(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* error = dlerror();
-    fail(path, " cannot be loaded: ", error == nullptr ? "unknown error" : error);
-  }
-  const auto* plugin = static_cast<const KernelPlugin*>(dlsym(library, "tandem_kernel_plugin"));
-  check(plugin != nullptr && plugin->layout == kTableLayout, path,
-        " is not from this build of Tandem; install the library and its plugins together");
-  return *plugin->kernels;
-}
-
 // A set without its file is missing, so that packages may leave it out; a file that does not fit is an error.
 Found avx512() {
   if (const std::string lack = lacking(); !lack.empty()) return {nullptr, "this processor lacks " + lack};
-  const std::string own = tandem::detail::library_folder(), file = "/libtandem_cpu_avx512.so";
-  if (own.empty()) return {nullptr, "the library's folder is unknown"};
-  for (const std::string& folder : {own, own + "/tandem"})
-    if (access((folder + file).c_str(), F_OK) == 0) return {&open_plugin(folder + file), ""};
-  return {nullptr, concat(file.substr(1), " was not found in ", own, " or ", own, "/tandem")};
+  const PluginFile file = find_plugin("cpu_avx512");
+  if (file.path.empty()) return {nullptr, file.missing};
+  return {static_cast<const KernelPlugin*>(open_plugin(file.path, "tandem_kernel_plugin"))->kernels, ""};
 }
 #endif
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The choice among the sets of CPU kernels: TANDEM_CPU, missing and damaged plugins, processors that lack what is needed.
+"""The plugins of CPU kernels: the choice by TANDEM_CPU, missing and damaged files, processors that lack what is needed.
 
     kernels_test.py KERNELS BUILD MARCH     ends with the line "N passed, N failed"
 
-KERNELS is the program of kernels.cpp, MARCH the value of the option cpu; only `dispatch` builds a plugin. Other processors
-are emulated with qemu-x86_64, if it is installed.
+KERNELS is the program of kernels.cpp, MARCH the value of the option cpu; only `dispatch` builds the plugin for AVX-512.
+Other processors are emulated with qemu-x86_64, if it is installed.
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 program, build, march = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-PLUGIN = "libtandem_cpu_avx512.so"
+PLUGIN, EIGEN = "libtandem_cpu_avx512.so", "libtandem_eigen.so"
 counts = {"passed": 0, "failed": 0}
 with open("/proc/cpuinfo") as file:
     has_avx512 = "avx512vl" in file.read()
@@ -26,12 +26,12 @@ def check(what, good, result):
         print(f"FAILED: {what}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
 
 
-def kernels(cpu="", library=None, qemu=None):
+def kernels(cpu="", library=None, qemu=None, arguments=()):
     env = {**os.environ, "TANDEM_CPU": cpu}
     if library:
         env["LD_LIBRARY_PATH"] = str(library)
     command = [program] if qemu is None else ["qemu-x86_64", "-cpu", qemu, program]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, env=env, timeout=120)
 
 
 def refused(what, result, *texts):
@@ -44,13 +44,25 @@ def used(what, result, *texts):
 
 
 def moved(folder):
-    """A copy of the library in FOLDER, without the plugin."""
+    """A copy of the library in FOLDER, without plugins."""
     for path in build.glob("libtandem.so*"):
         if path.is_file() and not path.is_symlink():
             shutil.copy(path, folder / "libtandem.so.0")
     return folder
 
 
+with tempfile.TemporaryDirectory() as name:
+    folder = moved(pathlib.Path(name))
+    used("no plugin of Eigen's, and no need of it", kernels(library=folder), "own kernels for")
+    refused("no plugin of Eigen's", kernels(library=folder, arguments=["inverse"]), f"{EIGEN} was not found in {folder}", "install")
+    (folder / EIGEN).write_bytes(b"")
+    refused("an empty plugin of Eigen's", kernels(library=folder, arguments=["inverse"]), EIGEN, "cannot be loaded")
+    shutil.copy(folder / "libtandem.so.0", folder / EIGEN)
+    refused("another library as Eigen's", kernels(library=folder, arguments=["inverse"]), "is not from this build of Tandem")
+    (folder / EIGEN).unlink()
+    (folder / "tandem").mkdir()
+    shutil.copy(build / EIGEN, folder / "tandem")
+    used("Eigen's kernels as installed", kernels(library=folder, arguments=["inverse"]), "own kernels for")
 refused("an unknown name", kernels("avx3"), "TANDEM_CPU=avx3", "this build has no such kernels")
 if march == "dispatch":
     best = "AVX-512" if has_avx512 else "AVX2"
