@@ -1,4 +1,5 @@
-# The developer commands of ./run, which sources this file: deps, format, emulated, sanitize, clang, dispatch, fuzz, docs.
+# The developer commands of ./run, which sources this file: check, deps, format, emulated, sanitize, clang, dispatch,
+# fuzz, docs.
 # shellcheck shell=bash disable=SC2154,SC2086
 
 # Packages for a machine without network, which must have g++ and python3. Without libcurl: nothing can be downloaded there.
@@ -66,6 +67,12 @@ do_format() {
   cd "$root" || exit
   { git ls-files -z --cached --others --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh' 2>/dev/null ||
     find . -path './build*' -prune -o -regex '.*\.\(h\|cpp\|cu\|cuh\)' -print0; } | xargs -0r -n 40 clang-format $mode
+}
+
+do_check() {
+  [ -z "$deps" ] || stop "check does not work with --deps"
+  need format clang-format
+  exec python3 "$root/.ci/check.py" "$build" "$@"
 }
 
 # with_clang FOLDER: makes the following commands build in FOLDER with clang++.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs the tests of a Meson build folder and counts their cases. Only this script counts.
 
-    tests/run.py BUILD [--suite NAME | --without SUITE] [-j N] [NAME...] [-- ARGUMENT FOR THE TESTS...]
+    tests/run.py BUILD [--suite NAME | --without SUITE] [-j N] [--list] [NAME...] [-- ARGUMENT FOR THE TESTS...]
 
 The last line is `N passed, N failed` (`, N skipped` where there are any); the exit code is 1 if anything failed.
 A test reports its count in doctest's summary or in a last line of that form. A test that ends without a count (a crash, a
@@ -27,11 +27,12 @@ def arguments():
     own, rest = sys.argv[1:], []
     if "--" in own:
         own, rest = own[: own.index("--")], own[own.index("--") + 1 :]
-    parser = argparse.ArgumentParser(prog="run test", usage="./run test [NAME...] [-- ARGUMENT...]")
+    parser = argparse.ArgumentParser(prog="run test", usage="./run test [--list] [NAME...] [-- ARGUMENT...]")
     parser.add_argument("build", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--suite", help=argparse.SUPPRESS)
     parser.add_argument("--without", metavar="SUITE", help=argparse.SUPPRESS)
     parser.add_argument("-j", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
+    parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     parser.add_argument("names", nargs="*", metavar="NAME", help="tests to run; * and ? match")
     args = parser.parse_intermixed_args(own)
     args.rest = rest
@@ -112,6 +113,9 @@ def main():
     args = arguments()
     ninja(args, "build.ninja")  # reconfigures if a meson.build has changed: `chosen` reads the result
     tests = chosen(args)
+    if args.list:
+        print(*sorted(t["name"] for t in tests), sep="\n")
+        return 0
     if args.names or args.suite or args.without:
         ninja(args, *targets_of(args.build, tests))
     else:
