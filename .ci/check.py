@@ -1,206 +1,27 @@
 #!/usr/bin/env python3
 """Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [PATH...]
 
-Steps: clang-format of the named files; the checks of the whole tree that need no build; the tests that the files belong
-to, in the release build; the doctest programs among these with the sanitizers. The last line adds up the steps' counts as
-.ci/run does. Which tests a file belongs to (`affected`):
-
-- A file that a test is made of: that test. So a test's source runs its program only, and a script only itself.
-- A header or a Python module in tests/: the tests made of files that include it.
-- Another file: the tests of the folders that FOLDERS names or, without an entry there, of the nearest folder of its name
-  in tests/. A source of the library runs also each program with a test of its name: conv2d_direct.cpp runs conv2d_test.cpp.
-- Sources of bench/ and examples/: their programs are built. Documents: nothing.
-
-What tests are made of comes from the data that Meson and Ninja keep in a configured build folder.
+Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs of
+bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the doctest programs
+with the sanitizers. A failed step does not stop the later ones. The last line adds up the counts of the steps as .ci/run does.
 """
 import argparse
 import fnmatch
-import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
-import typing
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The first pattern that matches a path names the folders in tests/ whose tests it runs.
-FOLDERS = [
-    ("*.md", ""),
-    ("docs/*", ""),
-    ("core/cpu/*", "core ops"),
-    ("core/backend/*", "core autograd ops"),
-    ("core/formulas/*", "core autograd ops"),
-    ("core/*.h", "core autograd nn"),  # all sources include these
-    ("core/*", "core autograd"),
-    ("autograd/*", "autograd ops"),
-    ("testing.h", "autograd ops"),
-    ("tandem.h", "compat"),
-    ("nn/files/tensorboard/*", "cli"),
-    ("parallel/distributed/*", "distributed"),
-    ("cuda/*", "cuda cuda_emulation"),
-    ("tests/cuda_emulation/*", "cuda cuda_emulation"),
-    ("tests/main.cpp", "core"),  # part of all programs: a few show whether it still works
-    ("tests/precompiled/*", "core"),
-    ("tests/*_of_others.txt", "core"),
-]
+from affected import CPP, ROOT, Build, affected, below, programs, sanitized
+
 BUILD_FILES = ("*meson.build", "meson_options.txt", "run", ".ci/*", "tests/run.py")  # with these, all builds are configured
-CPP = (".h", ".cpp", ".cu", ".cuh")
-USES = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)|^\s*(?:import|from)\s+([\w.]+)', re.M)
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+# Lines that say what failed in a step; repeated at the end.
+TOLD = re.compile(r"^failed: |^FAILED: |ERROR: |WARNING: ThreadSanitizer|error: |TIMEOUT|left no result|ended with")
 
-
-def matches(path, patterns):
-    return any(fnmatch.fnmatch(path, p) for p in patterns)
-
-
-def below(path, *folders):
-    return path.startswith(tuple(f + "/" for f in folders))
-
-
-# ---- the tests of a configured build folder
-
-class Test(typing.NamedTuple):
-    name: str
-    suites: set
-    files: set  # in tests/ and examples/, and sources of other folders that its programs repeat
-    doctest: bool
-    needs_build: bool
-
-
-class Build:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder).resolve()
-        self.targets = {t["id"]: t for t in self.info("targets")}
-        for target in self.targets.values():
-            target["defined_in"] = self.relative(target["defined_in"])
-        self.linked = self.inputs()
-        objects = json.loads((self.folder / "compile_commands.json").read_text())
-        self.sources = {o["output"]: self.relative(o["file"]) for o in objects}
-        self.tests = [self.test(t) for t in self.info("tests")]
-
-    def info(self, what):
-        return json.loads((self.folder / "meson-info" / f"intro-{what}.json").read_text())
-
-    def relative(self, path):
-        return os.path.relpath(os.path.join(self.folder, path), ROOT)
-
-    def file(self, target):
-        return os.path.relpath(target["filename"][0], self.folder)
-
-    def inputs(self):
-        """{program or plugin of tests/, examples/ or bench/: objects and libraries that it is linked from}"""
-        files = [self.file(t) for t in self.targets.values() if below(t["defined_in"], "tests", "examples", "bench")
-                 and t["type"] in ("executable", "shared module")]
-        text = subprocess.run(["ninja", "-t", "query", *files], cwd=self.folder, check=True, capture_output=True, text=True).stdout
-        found, part = {}, ""
-        for line in text.splitlines():
-            if not line.startswith(" "):
-                inputs = found[line.rstrip(":")] = []
-            elif not line.startswith("    "):
-                part = line.strip()
-            elif part.startswith("input"):
-                inputs.append(line.strip(" |"))
-        return found
-
-    def test(self, entry):
-        programs = [self.file(self.targets[d]) for d in entry["depends"]]
-        linked = {i for p in programs for i in self.linked.get(p, [])}
-        files = {self.sources[i] for i in linked if i in self.sources}
-        files |= {f for f in map(self.relative, entry["cmd"]) if below(f, "tests")}
-        return Test(entry["name"], {s.split(":")[-1] for s in entry["suite"]}, files, "tests/libtest_main.a" in linked,
-                    bool(entry["depends"]))
-
-    def made_of(self, path):
-        """Tests that contain a file, or a folder above it."""
-        places = {path, *map(str, pathlib.PurePath(path).parents)}
-        return {t.name for t in self.tests if t.files & places}
-
-    def in_folder(self, folder):
-        return {t.name for t in self.tests if any(below(f, "tests/" + folder) for f in t.files)}
-
-    def named_after(self, path):
-        """Tests with a C++ file that has the name of a source, or the part of it before an underscore."""
-        start = lambda file: re.sub("_(test|table)$", "", pathlib.PurePath(file).stem) + "_"
-        same = lambda file: file.endswith(".cpp") and (pathlib.PurePath(path).stem + "_").startswith(start(file))
-        return {t.name for t in self.tests if any(same(f) and (below(path, "cuda") or not below(f, "tests/cuda")) for f in t.files)}
-
-
-# ---- which tests a file belongs to
-
-def users(path):
-    """The files in tests/ that include or import a file there, directly or not."""
-    used_by = {}
-    for file in (ROOT / "tests").rglob("*"):
-        if file.suffix in (*CPP, ".py"):
-            for header, module in USES.findall(file.read_text(errors="replace")):
-                name = header or module.replace(".", "/") + ".py"
-                place = name[len("tandem/"):] if name.startswith("tandem/") else os.path.normpath(file.parent.relative_to(ROOT) / name)
-                used_by.setdefault(place, set()).add(str(file.relative_to(ROOT)))
-    found, todo = set(), [path]
-    while todo:
-        new = used_by.get(todo.pop(), set()) - found
-        found |= new
-        todo += new
-    return found
-
-
-def nearest(build, path):
-    """The folder in tests/ that has tests and the longest part of a path in common with it."""
-    for folder in pathlib.PurePath(path.removeprefix("tests/")).parents:
-        if str(folder) != "." and build.in_folder(str(folder)):
-            return [str(folder)]
-    return []
-
-
-def reasons(build, path):
-    """Yields the names of tests with the reason why they belong to a path."""
-    own = build.made_of(path)
-    yield from ((name, "is made of it") for name in own)
-    named = next((folders.split() for pattern, folders in FOLDERS if fnmatch.fnmatch(path, pattern)), None)
-    if own and below(path, "tests", "examples"):
-        return
-    if named is None and below(path, "tests"):
-        names = {name for file in users(path) for name in build.made_of(file)}
-        yield from ((name, "includes it") for name in names)
-        if names:
-            return
-    folders = nearest(build, path) if named is None else named
-    yield from ((name, f"is in tests/{folder}") for folder in folders for name in build.in_folder(folder))
-    if folders and path.endswith(CPP) and not below(path, "tests"):
-        yield from ((name, "tests the name") for name in build.named_after(path))
-
-
-def affected(build, paths):
-    """{name of a test: why it runs}"""
-    why = {}
-    for path in paths:
-        for name, reason in reasons(build, path):
-            why.setdefault(name, f"{path}: {reason}")
-    return why
-
-
-def sanitized(build, paths, kind):
-    """The doctest programs for a sanitizer."""
-    names = affected(build, paths)
-    return {t.name: names[t.name] for t in build.tests if t.name in names and t.doctest and "processes" not in t.suites
-            and (kind == "address" or "tsan" in t.suites)}
-
-
-def programs(build, paths):
-    """The programs of bench/ and examples/ to build: those with a source, or all of the folder for its other files."""
-    found = {}
-    for path in paths:
-        if below(path, "bench", "examples") and (path.endswith(CPP) or path.endswith("meson.build")):
-            folder = path.split("/")[0]
-            of_folder = [p for p in build.linked if below(p, folder)]
-            with_source = [p for p in of_folder if path in {build.sources.get(i) for i in build.linked[p]}]
-            found.update((p, path) for p in (with_source if path.endswith((".cpp", ".cu")) else of_folder))
-    return found
-
-
-# ---- which files have changed
 
 def git(root, *words):
     return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True)
@@ -237,8 +58,6 @@ def files_of(names, root):
     return sorted(found)
 
 
-# ---- the steps
-
 def tally(only_checks, code, last):
     """(passed, failed, skipped) of a step that ended with an exit code and a last line."""
     count = COUNT.match(last)
@@ -250,12 +69,12 @@ def tally(only_checks, code, last):
 
 class Steps:
     def __init__(self, only_list):
-        self.only_list, self.sums, self.lines, self.failed = only_list, [0, 0, 0], [], []
+        self.only_list, self.sums, self.lines = only_list, [0, 0, 0], []
 
     def run(self, name, command, why, only_checks=False, quiet=False):
         """Runs a command for the reasons given, adds its counts and prints its times; says whether it succeeded."""
         if self.only_list:
-            print(f"{name}:", *(f"  {key:24} {reason}".rstrip() for key, reason in sorted(why.items())), sep="\n")
+            print(f"==== {name}", *(f"  {key:24} {reason}".rstrip() for key, reason in sorted(why.items())), sep="\n")
             return True
         print(f"==== {name}", flush=True)
         began, before, log = time.time(), os.times(), []
@@ -269,29 +88,27 @@ class Steps:
             print(*log, sep="")
         counts = tally(only_checks, code, log[-1].strip() if log else "")
         self.sums = [a + b for a, b in zip(self.sums, counts)]
-        self.failed += [name] if counts[1] else []
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        self.lines.append(f"==== {name}: exit code {code}, {time.time() - began:.0f} s, {cpu:.0f} s of CPU time")
+        self.lines += [f"==== {name}: exit code {code}, {time.time() - began:.1f} s, {cpu:.1f} s of CPU time"]
         print(self.lines[-1], flush=True)
+        self.lines += [f"  {line.rstrip()}" for line in log if TOLD.search(line)][-30:] if counts[1] else []
         return code == 0
 
     def end(self):
         passed, failed, skipped = self.sums
-        print(*self.lines, *(f"failed: {name}" for name in self.failed), sep="\n")
+        print(*(line + "\n" for line in self.lines), sep="", end="")
         print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
         return 1 if failed else 0
 
 
 def configured(steps, kind, command, folder):
-    """The data of a build folder after configuring it, or None if that fails. A list does with what is configured."""
-    known = (folder / "meson-info" / "intro-tests.json").exists()
-    if steps.only_list and (known or kind != "release"):
-        return Build(folder) if known else None
-    if steps.only_list:
-        subprocess.run([*command, "--list"], stdout=subprocess.DEVNULL, check=True)
-    elif not steps.run(f"configure, {kind}", [*command, "--list"], {}, only_checks=True, quiet=True):
+    """The data of a build folder after configuring it; None if there is none. A list configures the release build only."""
+    command = [*command, "--list"]
+    if not steps.run(f"configure, {kind}", command, {}, only_checks=True, quiet=True):
         return None
-    return Build(folder)
+    if steps.only_list and kind == "release":
+        subprocess.run(command, stdout=subprocess.DEVNULL)
+    return Build(folder) if (folder / "meson-info" / "intro-tests.json").exists() else None
 
 
 def check(steps, paths, quick, folder):
@@ -311,9 +128,9 @@ def check(steps, paths, quick, folder):
         steps.run("tests, release", [run, "test", *names], names)
     for kind, place in [] if quick else [("address", "build-asan"), ("thread", "build-tsan")]:
         likely = sanitized(release, paths, kind)
-        if likely or any(matches(p, BUILD_FILES) for p in paths):
+        if likely or any(fnmatch.fnmatch(p, b) for p in paths for b in BUILD_FILES):
             build = configured(steps, kind, [run, "sanitize", kind], ROOT / place)
-            names = sanitized(build, paths, kind) if build else likely
+            names = sanitized(build or release, paths, kind)
             if names and (build or steps.only_list):
                 steps.run(f"tests, {kind} sanitizer", [run, "sanitize", kind, *names], names)
 
@@ -328,13 +145,15 @@ def main():
     args = parser.parse_intermixed_args()
     paths = files_of(args.paths, ROOT) if args.paths else changed(ROOT)
     steps = Steps(args.list)
-    if not paths:
+    if paths:
+        check(steps, paths, args.quick, args.build)
+    else:
         print(f"check: no file differs from {base(ROOT)}")
-    check(steps, paths, args.quick, args.build) if paths else None
     return 0 if args.list else steps.end()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--list | head` ends quietly
     try:
         sys.exit(main())
     except KeyboardInterrupt:

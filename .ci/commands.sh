@@ -71,6 +71,7 @@ do_format() {
 
 do_check() {
   [ -z "$deps" ] || stop "check does not work with --deps"
+  git -C "$root" rev-parse HEAD >/dev/null 2>&1 || stop "check needs git and a clone: it asks which files have changed"
   need format clang-format
   exec python3 "$root/.ci/check.py" "$build" "$@"
 }

@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 here = pathlib.Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("run_tests", here / "run.py")
@@ -23,6 +24,14 @@ def said(*words):
     return done.returncode, done.stderr.strip()
 
 
+def built(program):
+    """What is built for a test without dependencies."""
+    with tempfile.TemporaryDirectory() as build:
+        (pathlib.Path(build) / "meson-info").mkdir()
+        (pathlib.Path(build) / "meson-info/intro-targets.json").write_text("[]")
+        return run_tests.targets_of(pathlib.Path(build), [{"depends": [], "cmd": [program, "a_test.py"]}])
+
+
 CASES = [
     ("doctest, all passed", counted(SUMMARY.format(5, 5, 0, 0)), (5, 0, 0)),
     ("doctest, one failed", counted(SUMMARY.format(5, 4, 1, 0), 1), (4, 1, 0)),
@@ -34,6 +43,8 @@ CASES = [
     ("exit code 77", counted("no GPU here\n", 77), (0, 0, 1)),
     ("a count in the middle of a line is ignored", counted("it said 3 passed, 0 failed\n"), (0, 1, 0)),
     ("a skipped case does not count as passed", counted("a.cpp:1: MESSAGE: skipped: no data\n" + SUMMARY.format(5, 5, 0, 0)), (4, 0, 1)),
+    ("a Python script needs no build", built("/usr/bin/python3"), []),
+    ("a test of the installation needs all", built("/a/check.sh"), ["all"]),
     ("an unknown command", said("trian"), (2, 'run: unknown command "trian" (./run --help lists them)')),
     ("--deps without a folder", said("--deps"), (2, "run: --deps requires a folder: ./run --deps DIR COMMAND")),
     ("--deps with a folder that does not exist", said("--deps", "/nowhere", "test")[0], 2),
