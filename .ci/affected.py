@@ -48,7 +48,7 @@ class Test(typing.NamedTuple):
     name: str
     suites: set
     files: set  # in tests/ and examples/, and sources of other folders that its programs repeat
-    doctest: bool
+    compiled: bool  # a program, not a script
     needs_build: bool
 
 
@@ -91,8 +91,8 @@ class Build:
         linked = {i for d in entry["depends"] for i in self.linked.get(self.file(self.targets[d]), [])}
         files = {self.sources[i] for i in linked if i in self.sources}
         files |= {f for f in map(self.relative, entry["cmd"]) if below(f, "tests")}
-        return Test(entry["name"], {s.split(":")[-1] for s in entry["suite"]}, files, "tests/libtest_main.a" in linked,
-                    bool(entry["depends"]))
+        return Test(entry["name"], {s.split(":")[-1] for s in entry["suite"]}, files,
+                    below(entry["cmd"][0], str(self.folder)), bool(entry["depends"]))
 
     def made_of(self, path):
         """Tests that contain a file, or a folder above it."""
@@ -166,9 +166,9 @@ def affected(build, paths):
 
 
 def sanitized(build, paths, kind):
-    """The doctest programs for a sanitizer."""
+    """The test programs for a sanitizer."""
     names = affected(build, paths)
-    return {t.name: names[t.name] for t in build.tests if t.name in names and t.doctest and "processes" not in t.suites
+    return {t.name: names[t.name] for t in build.tests if t.name in names and t.compiled and "processes" not in t.suites
             and (kind == "address" or "tsan" in t.suites)}
 
 

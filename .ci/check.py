@@ -2,8 +2,8 @@
 """Runs what a change to some files can break, in a few minutes: ./run check [--quick] [--list] [PATH...]
 
 Steps: clang-format of these files; the checks of the whole tree that need no build; in the release build, the programs of
-bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the doctest programs
-with the sanitizers. A failed step does not stop the later ones. The last line adds up the counts of the steps as .ci/run does.
+bench/ and examples/ and the tests that the files belong to (affected.py says which); of these tests, the programs with the
+sanitizers, but not the scripts. A failed step does not stop the later ones. The last line adds up the counts of the steps as .ci/run does.
 """
 import argparse
 import fnmatch

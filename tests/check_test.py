@@ -29,7 +29,7 @@ def without_tests():
 
 
 def sources_of_several():
-    """The test sources that run other tests than those that they are part of; all are in doctest programs or scripts."""
+    """The test sources that run other tests than those that they are part of; in programs or scripts."""
     sources = {f for t in build.tests for f in t.files if f.endswith(("_test.cpp", "_test.py"))}
     assert len(sources) > 100, sources
     return [s for s in sources if tests(s) != {t.name for t in build.tests if s in t.files}]
@@ -74,7 +74,7 @@ CASES = [
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),
     ("files without tests", tests("README.md", "nn/a.md", "docs/Doxyfile", "bench/table.py", ".ci/run", "run", "nn/meson.build"), set()),
-    ("a sanitizer runs doctest programs", set(affected.sanitized(build, ["core/cpu/gemm.cpp"], "address")) & {"core", "kernels"}, {"core"}),
+    ("a sanitizer runs programs, not scripts", set(affected.sanitized(build, ["core/cpu/gemm.cpp"], "address")) & {"core", "kernels", "ops"}, {"core", "ops"}),
     ("the thread sanitizer runs suite tsan", "pool" in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread")
      and "core" not in affected.sanitized(build, ["core/cpu/gemm.cpp"], "thread"), True),
     ("a benchmark is built", set(affected.programs(build, ["bench/files_bench.cpp", "bench/table.py"])) <= {"bench/bench_files"}, True),
