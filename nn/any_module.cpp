@@ -1,4 +1,4 @@
-// Error messages of AnyModule and AnyValue.
+// Error messages of AnyModule and AnyValue, and default arguments.
 #include "tandem/nn/any_module.h"
 
 #include "tandem/core/demangle.h"
@@ -14,6 +14,13 @@ void wrong_argument(const Module& module, std::size_t index, const std::type_inf
 }
 void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got) {
   fail(module.name(), ": forward takes ", expected, " argument(s), but got ", got);
+}
+
+unsigned first_default(DefaultArguments defaults) { return defaults.begin()->first; }
+std::vector<AnyValue> with_defaults(std::vector<AnyValue> arguments, DefaultArguments defaults) {
+  for (const auto& [index, value] : defaults)
+    if (index >= arguments.size()) arguments.push_back(value);
+  return arguments;
 }
 
 }  // namespace tandem::nn::detail

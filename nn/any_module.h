@@ -25,6 +25,11 @@ struct AnyModuleBase {
                                  const std::type_info& got);
 [[noreturn]] void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got);
 
+/// For FORWARD_HAS_DEFAULT_ARGS: pairs of an argument's index and its default value, in the order of the indices.
+using DefaultArguments = std::initializer_list<std::pair<unsigned, AnyValue>>;
+unsigned first_default(DefaultArguments defaults);
+std::vector<AnyValue> with_defaults(std::vector<AnyValue> arguments, DefaultArguments defaults);
+
 template <class M, class Result, class... Args>
 struct AnyModuleHolder final : AnyModuleBase {
   explicit AnyModuleHolder(std::shared_ptr<M> m) : module(std::move(m)) {}
@@ -177,19 +182,14 @@ class AnyModule {
 
 /// In a module class: default values of forward arguments for calls through Sequential or AnyModule, as pairs
 /// of argument index and value: FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2)}, {2, AnyValue(3.0)}).
-#define FORWARD_HAS_DEFAULT_ARGS(...)                                                  \
-  template <class, class, class...>                                                    \
-  friend struct ::tandem::nn::detail::AnyModuleHolder;                                 \
-  bool _forward_has_default_args() override { return true; }                           \
-  unsigned _forward_num_required_args() override {                                     \
-    std::vector<std::pair<unsigned, ::tandem::nn::AnyValue>> defaults = {__VA_ARGS__}; \
-    return defaults[0].first;                                                          \
-  }                                                                                    \
-  std::vector<::tandem::nn::AnyValue> _forward_populate_default_args(                  \
-      std::vector<::tandem::nn::AnyValue>&& arguments) override {                      \
-    std::vector<std::pair<unsigned, ::tandem::nn::AnyValue>> defaults = {__VA_ARGS__}; \
-    std::vector<::tandem::nn::AnyValue> out = std::move(arguments);                    \
-    for (auto& value : defaults)                                                       \
-      if (value.first >= out.size()) out.push_back(std::move(value.second));           \
-    return out;                                                                        \
+#define FORWARD_HAS_DEFAULT_ARGS(...)                                                \
+  template <class, class, class...>                                                  \
+  friend struct ::tandem::nn::detail::AnyModuleHolder;                               \
+  bool _forward_has_default_args() override { return true; }                         \
+  unsigned _forward_num_required_args() override {                                   \
+    return ::tandem::nn::detail::first_default({__VA_ARGS__});                       \
+  }                                                                                  \
+  std::vector<::tandem::nn::AnyValue> _forward_populate_default_args(                \
+      std::vector<::tandem::nn::AnyValue>&& arguments) override {                    \
+    return ::tandem::nn::detail::with_defaults(std::move(arguments), {__VA_ARGS__}); \
   }

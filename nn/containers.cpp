@@ -10,6 +10,15 @@ namespace tandem::nn {
 
 void FunctionalImpl::pretty_print(std::ostream& stream) const { stream << "tandem::nn::Functional()"; }
 
+SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
+  for (const auto& m : modules) push_back(m.name(), m.module());
+}
+SequentialImpl::SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
+  for (auto& item : modules) push_back(item.key(), std::move(item.value()));
+}
+Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
+    : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+
 void SequentialImpl::add(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));

@@ -54,12 +54,8 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
                                        ...)) explicit SequentialImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
-  explicit SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-    for (const auto& m : modules) push_back(m.name(), m.module());
-  }
-  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
-    for (auto& item : modules) push_back(item.key(), std::move(item.value()));
-  }
+  explicit SequentialImpl(std::initializer_list<NamedAnyModule> modules);
+  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
 
   std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const override;
   void reset() override {}
@@ -128,8 +124,7 @@ class Sequential : public ModuleHolder<SequentialImpl> {
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   using Impl = SequentialImpl;
   Sequential() = default;
-  Sequential(std::initializer_list<NamedAnyModule> modules)
-      : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+  Sequential(std::initializer_list<NamedAnyModule> modules);
 };
 
 }  // namespace tandem::nn

@@ -25,6 +25,15 @@ LayerOptions layer_options(const TransformerOptions& o) {
 
 }  // namespace
 
+TransformerEncoderOptions::TransformerEncoderOptions(
+    const TransformerEncoderLayerOptions& encoder_layer_options, int64_t num_layers)
+    : encoder_layer_(encoder_layer_options), num_layers_(num_layers) {}
+TransformerDecoderOptions::TransformerDecoderOptions(
+    const TransformerDecoderLayerOptions& decoder_layer_options, int64_t num_layers)
+    : decoder_layer_(decoder_layer_options), num_layers_(num_layers) {}
+
+TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers)
+    : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
 TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options)
     : options(std::move(options)) {
   TransformerEncoderImpl::reset();
@@ -49,6 +58,8 @@ Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask
   return norm.is_empty() ? x : norm.forward(x);
 }
 
+TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers)
+    : TransformerDecoderImpl(TransformerDecoderOptions(std::move(decoder_layer), num_layers)) {}
 TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options)
     : options(std::move(options)) {
   TransformerDecoderImpl::reset();

@@ -9,8 +9,7 @@ struct TransformerEncoderOptions {
   /// Every layer is a clone of encoder_layer.
   TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers)
       : encoder_layer_(std::move(encoder_layer)), num_layers_(num_layers) {}
-  TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer_options, int64_t num_layers)
-      : encoder_layer_(encoder_layer_options), num_layers_(num_layers) {}
+  TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer_options, int64_t num_layers);
   TANDEM_ARG(TransformerEncoderLayer, encoder_layer) = nullptr;
   TANDEM_ARG(int64_t, num_layers);
   /// Applied to the last layer's output, if not empty.
@@ -21,8 +20,7 @@ struct TransformerDecoderOptions {
   /// Every layer is a clone of decoder_layer.
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers)
       : decoder_layer_(std::move(decoder_layer)), num_layers_(num_layers) {}
-  TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer_options, int64_t num_layers)
-      : decoder_layer_(decoder_layer_options), num_layers_(num_layers) {}
+  TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer_options, int64_t num_layers);
   TANDEM_ARG(TransformerDecoderLayer, decoder_layer) = nullptr;
   TANDEM_ARG(int64_t, num_layers);
   /// Applied to the last layer's output, if not empty.
@@ -53,8 +51,7 @@ struct TransformerOptions {
 /// num_layers clones of a layer, one after the other. Shapes: TransformerEncoderLayer.
 class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
  public:
-  TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers)
-      : TransformerEncoderImpl(TransformerEncoderOptions(std::move(encoder_layer), num_layers)) {}
+  TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   explicit TransformerEncoderImpl(TransformerEncoderOptions options);
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   void reset() override;
@@ -72,8 +69,7 @@ TANDEM_MODULE(TransformerEncoder);
 /// num_layers clones of a layer, one after the other. Shapes: TransformerDecoderLayer.
 class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
  public:
-  TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers)
-      : TransformerDecoderImpl(TransformerDecoderOptions(std::move(decoder_layer), num_layers)) {}
+  TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   explicit TransformerDecoderImpl(TransformerDecoderOptions options);
   void reset() override;
   void reset_parameters();

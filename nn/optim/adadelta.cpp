@@ -47,4 +47,12 @@ Tensor Adadelta::step(LossClosure closure) {
       });
 }
 
+std::unique_ptr<OptimizerParamState> Adadelta::make_state() const {
+  return std::make_unique<AdadeltaParamState>();
+}
+Adadelta::Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults)
+    : Optimizer(groups, std::make_unique<AdadeltaOptions>(defaults)) {}
+Adadelta::Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<AdadeltaOptions>(defaults)) {}
+
 }  // namespace tandem::optim

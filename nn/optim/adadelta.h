@@ -29,17 +29,13 @@ struct AdadeltaParamState : public OptimizerCloneableParamState<AdadeltaParamSta
 
 class Adadelta : public Optimizer {
  public:
-  explicit Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults = {})
-      : Optimizer(groups, std::make_unique<AdadeltaOptions>(defaults)) {}
-  explicit Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<AdadeltaOptions>(defaults)) {}
+  explicit Adadelta(const std::vector<OptimizerParamGroup>& groups, AdadeltaOptions defaults = {});
+  explicit Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
 
  protected:
   const char* name() const override { return "Adadelta"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<AdadeltaParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

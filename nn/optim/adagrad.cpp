@@ -55,4 +55,12 @@ Tensor Adagrad::step(LossClosure closure) {
   return loss;
 }
 
+std::unique_ptr<OptimizerParamState> Adagrad::make_state() const {
+  return std::make_unique<AdagradParamState>();
+}
+Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults)
+    : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {}
+Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<AdagradOptions>(defaults)) {}
+
 }  // namespace tandem::optim

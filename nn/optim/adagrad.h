@@ -27,18 +27,14 @@ struct AdagradParamState : public OptimizerCloneableParamState<AdagradParamState
 
 class Adagrad : public Optimizer {
  public:
-  Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults = {})
-      : Optimizer(groups, std::make_unique<AdagradOptions>(defaults)) {}
-  Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<AdagradOptions>(defaults)) {}
+  Adagrad(const std::vector<OptimizerParamGroup>& groups, AdagradOptions defaults = {});
+  Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "Adagrad"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<AdagradParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

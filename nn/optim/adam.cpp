@@ -95,4 +95,15 @@ Tensor AdamW::step(LossClosure closure) {
   return loss;
 }
 
+std::unique_ptr<OptimizerParamState> Adam::make_state() const { return std::make_unique<AdamParamState>(); }
+std::unique_ptr<OptimizerParamState> AdamW::make_state() const { return std::make_unique<AdamParamState>(); }
+Adam::Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults)
+    : Optimizer(groups, std::make_unique<AdamOptions>(defaults)) {}
+Adam::Adam(std::vector<Tensor> params, AdamOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<AdamOptions>(defaults)) {}
+AdamW::AdamW(const std::vector<OptimizerParamGroup>& groups, AdamWOptions defaults)
+    : Optimizer(groups, std::make_unique<AdamWOptions>(defaults)) {}
+AdamW::AdamW(std::vector<Tensor> params, AdamWOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<AdamWOptions>(defaults)) {}
+
 }  // namespace tandem::optim

@@ -51,34 +51,26 @@ using AdamWParamState = AdamParamState;
 
 class Adam : public Optimizer {
  public:
-  Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults = {})
-      : Optimizer(groups, std::make_unique<AdamOptions>(defaults)) {}
-  Adam(std::vector<Tensor> params, AdamOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<AdamOptions>(defaults)) {}
+  Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults = {});
+  Adam(std::vector<Tensor> params, AdamOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "Adam"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<AdamParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 class AdamW : public Optimizer {
  public:
-  AdamW(const std::vector<OptimizerParamGroup>& groups, AdamWOptions defaults = {})
-      : Optimizer(groups, std::make_unique<AdamWOptions>(defaults)) {}
-  AdamW(std::vector<Tensor> params, AdamWOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<AdamWOptions>(defaults)) {}
+  AdamW(const std::vector<OptimizerParamGroup>& groups, AdamWOptions defaults = {});
+  AdamW(std::vector<Tensor> params, AdamWOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "AdamW"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<AdamParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

@@ -51,4 +51,12 @@ Tensor Adamax::step(LossClosure closure) {
       });
 }
 
+std::unique_ptr<OptimizerParamState> Adamax::make_state() const {
+  return std::make_unique<AdamaxParamState>();
+}
+Adamax::Adamax(const std::vector<OptimizerParamGroup>& groups, AdamaxOptions defaults)
+    : Optimizer(groups, std::make_unique<AdamaxOptions>(defaults)) {}
+Adamax::Adamax(std::vector<Tensor> params, AdamaxOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<AdamaxOptions>(defaults)) {}
+
 }  // namespace tandem::optim

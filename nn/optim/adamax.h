@@ -32,17 +32,13 @@ struct AdamaxParamState : public OptimizerCloneableParamState<AdamaxParamState> 
 
 class Adamax : public Optimizer {
  public:
-  explicit Adamax(const std::vector<OptimizerParamGroup>& groups, AdamaxOptions defaults = {})
-      : Optimizer(groups, std::make_unique<AdamaxOptions>(defaults)) {}
-  explicit Adamax(std::vector<Tensor> params, AdamaxOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<AdamaxOptions>(defaults)) {}
+  explicit Adamax(const std::vector<OptimizerParamGroup>& groups, AdamaxOptions defaults = {});
+  explicit Adamax(std::vector<Tensor> params, AdamaxOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
 
  protected:
   const char* name() const override { return "Adamax"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<AdamaxParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

@@ -262,4 +262,8 @@ Tensor LBFGS::step(LossClosure closure) {
   return loss;
 }
 
+LBFGS::LBFGS(std::vector<Tensor> params, LBFGSOptions defaults)
+    : LBFGS(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+std::unique_ptr<OptimizerParamState> LBFGS::make_state() const { return std::make_unique<LBFGSParamState>(); }
+
 }  // namespace tandem::optim

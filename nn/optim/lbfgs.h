@@ -55,9 +55,7 @@ class LBFGS : public Optimizer {
  public:
   /// Throws Error unless there is exactly one group.
   explicit LBFGS(const std::vector<OptimizerParamGroup>& groups, LBFGSOptions defaults = {});
-  explicit LBFGS(std::vector<Tensor> params, LBFGSOptions defaults = {})
-      : LBFGS(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {
-  }
+  explicit LBFGS(std::vector<Tensor> params, LBFGSOptions defaults = {});
 
   /// Iterates on the loss of `closure`, which clears the gradients, computes the loss and calls backward().
   /// Returns the loss before the step. Throws Error without a closure.
@@ -65,9 +63,7 @@ class LBFGS : public Optimizer {
 
  protected:
   const char* name() const override { return "LBFGS"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<LBFGSParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 
  private:
   struct Run;

@@ -58,4 +58,10 @@ Tensor NAdam::step(LossClosure closure) {
                                      });
 }
 
+std::unique_ptr<OptimizerParamState> NAdam::make_state() const { return std::make_unique<NAdamParamState>(); }
+NAdam::NAdam(const std::vector<OptimizerParamGroup>& groups, NAdamOptions defaults)
+    : Optimizer(groups, std::make_unique<NAdamOptions>(defaults)) {}
+NAdam::NAdam(std::vector<Tensor> params, NAdamOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<NAdamOptions>(defaults)) {}
+
 }  // namespace tandem::optim

@@ -35,17 +35,13 @@ struct NAdamParamState : public OptimizerCloneableParamState<NAdamParamState> {
 
 class NAdam : public Optimizer {
  public:
-  explicit NAdam(const std::vector<OptimizerParamGroup>& groups, NAdamOptions defaults = {})
-      : Optimizer(groups, std::make_unique<NAdamOptions>(defaults)) {}
-  explicit NAdam(std::vector<Tensor> params, NAdamOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<NAdamOptions>(defaults)) {}
+  explicit NAdam(const std::vector<OptimizerParamGroup>& groups, NAdamOptions defaults = {});
+  explicit NAdam(std::vector<Tensor> params, NAdamOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
 
  protected:
   const char* name() const override { return "NAdam"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<NAdamParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

@@ -59,4 +59,10 @@ Tensor RAdam::step(LossClosure closure) {
                                      });
 }
 
+std::unique_ptr<OptimizerParamState> RAdam::make_state() const { return std::make_unique<RAdamParamState>(); }
+RAdam::RAdam(const std::vector<OptimizerParamGroup>& groups, RAdamOptions defaults)
+    : Optimizer(groups, std::make_unique<RAdamOptions>(defaults)) {}
+RAdam::RAdam(std::vector<Tensor> params, RAdamOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<RAdamOptions>(defaults)) {}
+
 }  // namespace tandem::optim

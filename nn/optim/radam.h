@@ -33,17 +33,13 @@ struct RAdamParamState : public OptimizerCloneableParamState<RAdamParamState> {
 
 class RAdam : public Optimizer {
  public:
-  explicit RAdam(const std::vector<OptimizerParamGroup>& groups, RAdamOptions defaults = {})
-      : Optimizer(groups, std::make_unique<RAdamOptions>(defaults)) {}
-  explicit RAdam(std::vector<Tensor> params, RAdamOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<RAdamOptions>(defaults)) {}
+  explicit RAdam(const std::vector<OptimizerParamGroup>& groups, RAdamOptions defaults = {});
+  explicit RAdam(std::vector<Tensor> params, RAdamOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
 
  protected:
   const char* name() const override { return "RAdam"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<RAdamParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

@@ -63,4 +63,12 @@ Tensor RMSprop::step(LossClosure closure) {
   return loss;
 }
 
+std::unique_ptr<OptimizerParamState> RMSprop::make_state() const {
+  return std::make_unique<RMSpropParamState>();
+}
+RMSprop::RMSprop(const std::vector<OptimizerParamGroup>& groups, RMSpropOptions defaults)
+    : Optimizer(groups, std::make_unique<RMSpropOptions>(defaults)) {}
+RMSprop::RMSprop(std::vector<Tensor> params, RMSpropOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<RMSpropOptions>(defaults)) {}
+
 }  // namespace tandem::optim

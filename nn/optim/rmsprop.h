@@ -30,18 +30,14 @@ struct RMSpropParamState : public OptimizerCloneableParamState<RMSpropParamState
 
 class RMSprop : public Optimizer {
  public:
-  RMSprop(const std::vector<OptimizerParamGroup>& groups, RMSpropOptions defaults = {})
-      : Optimizer(groups, std::make_unique<RMSpropOptions>(defaults)) {}
-  RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {})
-      : Optimizer(std::move(params), std::make_unique<RMSpropOptions>(defaults)) {}
+  RMSprop(const std::vector<OptimizerParamGroup>& groups, RMSpropOptions defaults = {});
+  RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {});
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "RMSprop"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<RMSpropParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim

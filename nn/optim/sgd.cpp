@@ -54,4 +54,10 @@ Tensor SGD::step(LossClosure closure) {
   return loss;
 }
 
+SGD::SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults)
+    : Optimizer(groups, std::make_unique<SGDOptions>(defaults)) {}
+SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
+    : Optimizer(std::move(params), std::make_unique<SGDOptions>(defaults)) {}
+std::unique_ptr<OptimizerParamState> SGD::make_state() const { return std::make_unique<SGDParamState>(); }
+
 }  // namespace tandem::optim

@@ -28,19 +28,15 @@ struct SGDParamState : public OptimizerCloneableParamState<SGDParamState> {
 
 class SGD : public Optimizer {
  public:
-  SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults)
-      : Optimizer(groups, std::make_unique<SGDOptions>(defaults)) {}
-  SGD(std::vector<Tensor> params, SGDOptions defaults)
-      : Optimizer(std::move(params), std::make_unique<SGDOptions>(defaults)) {}
+  SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults);
+  SGD(std::vector<Tensor> params, SGDOptions defaults);
 
   Tensor step(LossClosure closure = nullptr) override;
   bool sums_gradients() const override;
 
  protected:
   const char* name() const override { return "SGD"; }
-  std::unique_ptr<OptimizerParamState> make_state() const override {
-    return std::make_unique<SGDParamState>();
-  }
+  std::unique_ptr<OptimizerParamState> make_state() const override;
 };
 
 }  // namespace tandem::optim
