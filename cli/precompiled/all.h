@@ -1,10 +1,9 @@
-// Compiled once for all sources of the tool.
+// Compiled once for all sources of the tool. No more: what a source does not need costs it more time than including the
+// rest by itself.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tandem/autograd/ops.h"
-#include "tandem/nn/nn.h"
+#include "tandem/core/tensor.h"
