@@ -106,8 +106,8 @@ def configured(steps, kind, command, folder):
     command = [*command, "--list"]
     if not steps.run(f"configure, {kind}", command, {}, only_checks=True, quiet=True):
         return None
-    if steps.only_list and kind == "release":
-        subprocess.run(command, stdout=subprocess.DEVNULL)
+    if steps.only_list and kind == "release" and subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+        sys.exit(1)
     return Build(folder) if (folder / "meson-info" / "intro-tests.json").exists() else None
 
 

@@ -89,7 +89,7 @@ with_clang() {
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.
 run_tests() { exec python3 "$root/tests/run.py" "$build" -j "$(jobs)" "$@"; }
 
-sanitized() {  # -O1: reports name the right lines, and the suite still takes only minutes
+sanitized() {  # -O1, which meson.build uses for the kernels only: the suite still takes only minutes
   need build "$packages" "$wished"
   with_clang "$1"
   export CXXFLAGS="-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all ${CXXFLAGS:-}"

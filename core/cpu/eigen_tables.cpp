@@ -9,7 +9,7 @@
 namespace tandem::cpu {
 namespace {
 
-// Threads that race to load the plugin load the same one, and none waits for another, so a process may fork at any time.
+// Threads that race to load the plugin load the same one, without a lock that a forked child could find taken.
 const EigenPlugin& plugin() {
   static constinit std::atomic<const EigenPlugin*> loaded{nullptr};
   const EigenPlugin* known = loaded.load(std::memory_order_acquire);

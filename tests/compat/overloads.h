@@ -12,6 +12,11 @@
 #include <tuple>
 #include <vector>
 
+#ifdef __clang__  // the calls convert on purpose
+#pragma clang diagnostic ignored "-Wliteral-conversion"
+#pragma clang diagnostic ignored "-Wconstant-conversion"
+#endif
+
 namespace overloads {
 
 inline std::string show(double value) {

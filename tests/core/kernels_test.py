@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The plugins of CPU kernels: the choice by TANDEM_CPU, missing and damaged files, processors that lack what is needed.
 
-    kernels_test.py KERNELS BUILD MARCH     ends with the line "N passed, N failed"
+    kernels_test.py KERNELS BUILD MARCH LIBRARY     ends with the line "N passed, N failed"
 
 KERNELS is the program of kernels.cpp, MARCH the value of the option cpu; only `dispatch` builds the plugin for AVX-512.
-Other processors are emulated with qemu-x86_64, if it is installed.
+Static builds (LIBRARY, the value of default_library) contain Eigen's kernels. Other processors are emulated with
+qemu-x86_64, if it is installed.
 """
 import os
 import pathlib
@@ -51,8 +52,7 @@ def moved(folder):
     return folder
 
 
-with tempfile.TemporaryDirectory() as name:
-    folder = moved(pathlib.Path(name))
+def check_eigen(folder):
     used("no plugin of Eigen's, and no need of it", kernels(library=folder), "own kernels for")
     refused("no plugin of Eigen's", kernels(library=folder, arguments=["inverse"]), f"{EIGEN} was not found in {folder}", "install")
     (folder / EIGEN).write_bytes(b"")
@@ -63,6 +63,11 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "tandem").mkdir()
     shutil.copy(build / EIGEN, folder / "tandem")
     used("Eigen's kernels as installed", kernels(library=folder, arguments=["inverse"]), "own kernels for")
+
+
+if sys.argv[4] == "shared":
+    with tempfile.TemporaryDirectory() as name:
+        check_eigen(moved(pathlib.Path(name)))
 refused("an unknown name", kernels("avx3"), "TANDEM_CPU=avx3", "this build has no such kernels")
 if march == "dispatch":
     best = "AVX-512" if has_avx512 else "AVX2"

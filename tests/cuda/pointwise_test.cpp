@@ -131,7 +131,7 @@ bool can_be_written(const Layout& layout) { return &layout - layouts().data() < 
 
 using Run = std::function<void(const Tensor& out, const std::vector<Tensor>& in)>;
 /// Tries all layouts of each operand in turn with the others row-major, and `out` in the layouts that it
-/// supports. With a sanitizer, every fifth of these combinations, others for each function.
+/// supports. With a sanitizer, every seventh of these combinations, others for each function.
 void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Values kind, const Run& cpu,
                   const Run& cuda) {
   CAPTURE(std::string(name(in_type)));
@@ -139,7 +139,7 @@ void over_layouts(ScalarType out_type, ScalarType in_type, std::size_t count, Va
     for (const Layout& layout : layouts())
       for (std::size_t which = 0; which <= count; ++which) {
         if (which == count && !can_be_written(layout)) continue;
-        if (static int combination = 0; test::kSanitized && combination++ % 5 != 0) continue;
+        if (static int combination = 0; test::kSanitized && combination++ % 7 != 0) continue;
         CAPTURE(std::string(layout.name));
         CAPTURE(which);
         std::vector<Tensor> here, there;
