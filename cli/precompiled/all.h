@@ -6,4 +6,4 @@
 #include <map>
 #include <thread>
 
-#include "tandem/core/tensor.h"
+#include "tandem/autograd/ops.h"
