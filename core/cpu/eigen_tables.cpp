@@ -16,7 +16,8 @@ const EigenPlugin& plugin() {
   if (known != nullptr) return *known;
   const PluginFile file = find_plugin("eigen");
   check(!file.path.empty(), "decompositions of matrices and Fourier transforms: ", file.missing,
-        "; build all of Tandem (./run build, or ninja without a target), and install the library and its plugins together");
+        "; build all of Tandem (./run build, or ninja without a target), and install the library and its "
+        "plugins together");
   known = static_cast<const EigenPlugin*>(open_plugin(file.path, "tandem_eigen_plugin"));
   loaded.store(known, std::memory_order_release);
   return *known;
