@@ -190,7 +190,7 @@ fuzz_target() {
 
 # Runs every target in tests/fuzz for SECONDS, from its corpus in tests/fuzz/corpus/NAME; findings stay in build-asan.
 do_fuzz() {
-  local seconds=${1:-10} passed=0 failed=0 target running=0
+  local seconds=${1:-10} passed=0 failed=0 target running=0 code
   [[ $seconds =~ ^[0-9]+$ ]] || stop "usage: ./run fuzz [SECONDS]"
   sanitized build-asan address,undefined -Dfuzz=true "$(emulated_or_not)"
   compile fuzz
