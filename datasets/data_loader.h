@@ -8,8 +8,9 @@
 // loader has a single position, so an inner loop would take the outer one's batches. The contents of batch k
 // do not depend on the number of workers: each worker has its own copy of the data set, and random numbers
 // from the default generator are keyed by (seed, epoch, batch, rank of the sampler). An exception of a data set or transform
-// reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own WorkerException); a timeout as Error. Only one thread at a
-// time may use a loader: begin(), ++ and join() throw Error if another thread is inside one of them.
+// reaches the loop as WorkerException (without workers: unchanged, which for a ChunkDataset is its own WorkerException);
+// a timeout as Error. Only one thread at a time may use a loader: begin(), taking a batch and join() throw Error if
+// another thread is inside one of them.
 #pragma once
 #include <iterator>
 
@@ -22,8 +23,10 @@ namespace tandem::data {
 template <typename Batch>
 class DataLoaderBase;
 
-/// An input iterator: copies share the loader's position. *it stays valid until ++it. A loop lasts until its
-/// end is reached or the last of its iterators is destroyed; ++ throws Error if join() has ended it.
+/// An input iterator. The first batch is taken when the iterator is first compared, dereferenced or incremented, so
+/// that an exception of making it is thrown there and not by begin(). *it stays valid until ++it. When making a batch
+/// has failed, each of the three goes on with the next one. Copies share one position. A loop lasts until its end is
+/// reached or the last of its iterators is destroyed; taking a batch throws Error if join() has ended the loop.
 template <typename Batch>
 class Iterator {
  public:
@@ -35,28 +38,43 @@ class Iterator {
 
   Iterator() = default;  ///< the end
   Iterator(DataLoaderBase<Batch>* loader, std::shared_ptr<void> loop)
-      : loader_(loader), loop_(std::move(loop)) {
-    ++*this;
-  }
+      : place_(std::make_shared<Place>(Place{loader, std::move(loop), nullptr})) {}
   Iterator& operator++() {
-    check(loader_ != nullptr, "data loader: ++ on the end iterator");
-    current_ = nullptr;  // its memory can be reused for the next batch
-    current_ = loader_->next_batch(loop_);
-    if (!current_) *this = {};
+    if (place_ && place_->fresh) batch();
+    check(place_ && place_->loop, "data loader: ++ on the end iterator");
+    place_->take();
     return *this;
   }
   void operator++(int) { ++*this; }
   Batch& operator*() const {
-    check(current_ != nullptr, "data loader: the end iterator has no batch");
-    return *current_;
+    Batch* const here = batch();
+    check(here != nullptr, "data loader: the end iterator has no batch");
+    return *here;
   }
   Batch* operator->() const { return &**this; }
-  friend bool operator==(const Iterator& a, const Iterator& b) { return a.current_ == b.current_; }
+  friend bool operator==(const Iterator& a, const Iterator& b) { return a.batch() == b.batch(); }
 
  private:
-  DataLoaderBase<Batch>* loader_ = nullptr;
-  std::shared_ptr<void> loop_;
-  std::shared_ptr<Batch> current_;
+  struct Place {
+    DataLoaderBase<Batch>* loader;
+    std::shared_ptr<void> loop;  // null at the end
+    std::shared_ptr<Batch> batch;
+    bool fresh = true;
+
+    void take() {
+      fresh = false;
+      batch = nullptr;  // its memory can be reused for the next batch
+      batch = loader->next_batch(loop);
+      if (!batch) loop = nullptr;
+    }
+  };
+  // The batch here, taken first if there is none; null at the end.
+  Batch* batch() const {
+    if (!place_) return nullptr;
+    if (!place_->batch && place_->loop) place_->take();
+    return place_->batch.get();
+  }
+  std::shared_ptr<Place> place_;
 };
 
 template <typename Batch>
@@ -107,12 +125,13 @@ class StatelessDataLoader : public DataLoaderBase<typename Dataset::BatchType> {
   StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
       : Base(options, detail::seed_for(options, sampler), ~size_t{0}), sampler_(std::move(sampler)) {
     seed_changed(this->state().seed);
+    // As in LibTorch, a program may count on one call of the copy constructor for each worker.
     if constexpr (std::is_copy_constructible_v<Dataset>)
-      for (size_t w = 1; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));
+      for (size_t w = 0; w < options.workers(); ++w) datasets_.push_back(std::make_unique<Dataset>(dataset));
     else
       check(options.workers() <= 1, "data loader: ", options.workers(),
             " workers each need a copy of the data set, which cannot be copied");
-    datasets_.push_back(std::make_unique<Dataset>(std::move(dataset)));
+    if (datasets_.empty()) datasets_.push_back(std::make_unique<Dataset>(std::move(dataset)));
   }
   ~StatelessDataLoader() override { this->stop(); }
   Sampler& sampler() { return sampler_; }

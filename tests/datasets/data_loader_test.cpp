@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -174,6 +176,31 @@ TEST_CASE("a data set's exception arrives as WorkerException; without workers un
   }
 }
 
+TEST_CASE("the first batch is taken, and its exception thrown, when the iterator is first used") {
+  for (const size_t workers : {0, 2}) {
+    auto loader = make_data_loader<samplers::SequentialSampler>(Numbers(12, 1).map(transforms::Stack<>()),
+                                                                DataLoaderOptions(4).workers(workers));
+    auto batch = loader->begin();
+    CHECK(loader->position() == 0);
+    CHECK_THROWS_AS(static_cast<void>(*batch), std::exception);
+    auto copy = batch;
+    CHECK(values(batch->target)[0] == 4);  // goes on after the failed one
+    CHECK(copy == batch);
+    CHECK(copy != loader->end());
+    CHECK(values(copy->target)[0] == 4);
+    ++copy;
+    CHECK(values(batch->target)[0] == 8);
+    ++copy;
+    CHECK(batch == loader->end());
+    CHECK_THROWS_AS(++batch, Error);
+
+    auto second = loader->begin();
+    CHECK_THROWS_AS(++second, std::exception);  // takes the first batch before it moves on
+    ++second;
+    CHECK(values(second->target)[0] == 4);
+  }
+}
+
 TEST_CASE("leaving a loop early is safe, and the next loop starts the next epoch") {
   Numbers numbers(200);
   numbers.delay_ms = 1;
@@ -275,7 +302,7 @@ TEST_CASE("waiting for a slow worker fails after the timeout") {
   numbers.delay_ms = 300;
   auto loader =
       make_data_loader(numbers, DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(20)));
-  CHECK(error_of([&] { loader->begin(); }) == "data loader: timeout: no batch within 20 ms");
+  CHECK(error_of([&] { *loader->begin(); }) == "data loader: timeout: no batch within 20 ms");
   CHECK(loader->position() == 0);
 }
 
@@ -367,6 +394,47 @@ TEST_CASE("LibTorch's idioms compile and run") {
   for (auto it = loader->begin(); it != loader->end(); ++it) total += it->data.size(0);
   CHECK(total == 12);
   CHECK(loader->options().workers == 2);
+}
+
+namespace {
+// Batch i is {i}. All workers must have a batch before the first is finished; they finish it in an order given by the
+// number that each worker's data set got when it was copied.
+struct Ordered : datasets::BatchDataset<Ordered, std::vector<size_t>> {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<size_t> turns{2, 0, 3, 1};
+    size_t copies = 0, begun = 0, finished = 0;
+  };
+  Ordered() = default;
+  Ordered(const Ordered& other) : shared(other.shared), number(shared->copies++) {}
+  Ordered(Ordered&&) = default;
+  std::vector<size_t> get_batch(ArrayRef<size_t> indices) override {
+    std::unique_lock lock(shared->mutex);
+    ++shared->begun;
+    shared->changed.notify_all();
+    const auto my_turn = [&] {
+      return shared->begun == shared->turns.size() && shared->turns[shared->finished] == number;
+    };
+    if (!shared->changed.wait_for(lock, std::chrono::seconds(5), my_turn))
+      throw std::runtime_error("no turn for worker " + std::to_string(number));
+    ++shared->finished;
+    shared->changed.notify_all();
+    return {indices.front()};
+  }
+  optional<size_t> size() const override { return shared->turns.size(); }
+
+  std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+  size_t number = 0;
+};
+}  // namespace
+
+TEST_CASE("each worker has its own copy of the data set, and all work at once; batches arrive in order") {
+  auto loader = make_data_loader(Ordered(), samplers::SequentialSampler(4),
+                                 DataLoaderOptions().batch_size(1).workers(4).enforce_ordering(true));
+  std::vector<size_t> seen;
+  for (const auto& batch : *loader) seen.push_back(batch.front());
+  CHECK(seen == std::vector<size_t>{0, 1, 2, 3});
 }
 
 TEST_CASE("invalid options are refused") {
