@@ -11,11 +11,6 @@
 namespace tandem::optim {
 namespace {
 
-std::vector<double> scaled(std::vector<double> lrs, double factor) {
-  for (double& lr : lrs) lr *= factor;
-  return lrs;
-}
-
 double part_of(int64_t step, int64_t total) {
   return static_cast<double>(std::min(step, total)) / static_cast<double>(total);
 }
@@ -36,40 +31,49 @@ void set_momentum(const char* scheduler, Optimizer& optimizer, double value) {
 
 }  // namespace
 
+std::vector<double> FactorLR::get_lrs() {
+  const double before = step_count_ == 0 ? 1 : factor(step_count_ - 1), now = factor(step_count_);
+  if (before == 0 && now != 0) return first_lrs();  // nothing of other schedulers is left in the rate
+  auto lrs = get_current_lrs();
+  if (now != before)
+    for (double& lr : lrs) lr *= now / before;
+  return lrs;
+}
+std::vector<double> FactorLR::first_lrs() {
+  auto lrs = initial_lrs();
+  for (double& lr : lrs) lr *= factor(step_count_);
+  return lrs;
+}
+
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
-    : LRScheduler(optimizer), factor_(factor), total_iters_(total_iters) {
+    : FactorLR(optimizer), factor_(factor), total_iters_(total_iters) {
   check(factor >= 0 && factor <= 1, "ConstantLR: expected a factor from 0 to 1, got ", factor);
   set_optimizer_lrs(ConstantLR::get_lrs());
 }
-std::vector<double> ConstantLR::get_lrs() {
-  return scaled(initial_lrs(), step_count_ < total_iters_ ? factor_ : 1);
-}
+double ConstantLR::factor(int64_t step) const { return step < total_iters_ ? factor_ : 1; }
 
 LinearLR::LinearLR(Optimizer& optimizer, double start_factor, double end_factor, int64_t total_iters)
-    : LRScheduler(optimizer), start_(start_factor), end_(end_factor), total_iters_(total_iters) {
+    : FactorLR(optimizer), start_(start_factor), end_(end_factor), total_iters_(total_iters) {
   check(start_factor > 0 && start_factor <= 1, "LinearLR: expected a start_factor above 0 and up to 1, got ",
         start_factor);
   check(end_factor >= 0 && end_factor <= 1, "LinearLR: expected an end_factor from 0 to 1, got ", end_factor);
   check(total_iters > 0, "LinearLR: total_iters must be positive, got ", total_iters);
   set_optimizer_lrs(LinearLR::get_lrs());
 }
-std::vector<double> LinearLR::get_lrs() {
-  return scaled(initial_lrs(), start_ + (end_ - start_) * part_of(step_count_, total_iters_));
-}
+double LinearLR::factor(int64_t step) const { return start_ + (end_ - start_) * part_of(step, total_iters_); }
 
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
-    : LRScheduler(optimizer), total_iters_(total_iters), power_(power) {
+    : FactorLR(optimizer), total_iters_(total_iters), power_(power) {
   check(total_iters > 0, "PolynomialLR: total_iters must be positive, got ", total_iters);
 }
-std::vector<double> PolynomialLR::get_lrs() {
-  return scaled(initial_lrs(), std::pow(1 - part_of(step_count_, total_iters_), power_));
-}
+double PolynomialLR::factor(int64_t step) const { return std::pow(1 - part_of(step, total_iters_), power_); }
 
 CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult,
                                                          double eta_min)
     : LRScheduler(optimizer), T_0_(T_0), T_mult_(T_mult), eta_min_(eta_min) {
   check(T_0 > 0, "CosineAnnealingWarmRestarts: expected positive T_0, got ", T_0);
   check(T_mult >= 1, "CosineAnnealingWarmRestarts: expected T_mult >= 1, got ", T_mult);
+  set_optimizer_lrs(initial_lrs());
 }
 std::vector<double> CosineAnnealingWarmRestarts::get_lrs() {
   int64_t step = step_count_, length = T_0_;

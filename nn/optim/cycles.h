@@ -1,5 +1,6 @@
-// Schedulers of PyTorch beyond those of schedulers.h: ramps, cycles and sequences. Each computes the rates from the
-// initial ones, and sets those of step 0 when it is constructed.
+// Schedulers of PyTorch beyond those of schedulers.h: ramps, cycles and sequences. Each sets the rates of step 0 when it
+// is constructed. Cycles and restarts compute the rates from the initial ones, and undo what another scheduler of the
+// same optimizer did to them.
 #pragma once
 #include <functional>
 
@@ -7,38 +8,47 @@
 
 namespace tandem::optim {
 
+/// Multiplies the rate by a factor that depends on the step. Several such schedulers of one optimizer multiply their
+/// factors, as those of schedulers.h do.
+class FactorLR : public LRScheduler {
+ protected:
+  using LRScheduler::LRScheduler;
+  /// Of a step from 0 on.
+  virtual double factor(int64_t step) const = 0;
+  std::vector<double> get_lrs() override;
+  std::vector<double> first_lrs() override;
+};
+
 /// Multiplies the rate by `factor` during the first total_iters steps.
-class ConstantLR : public LRScheduler {
+class ConstantLR : public FactorLR {
  public:
   explicit ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
 
  private:
-  std::vector<double> get_lrs() override;
-  std::vector<double> first_lrs() override { return get_lrs(); }
+  double factor(int64_t step) const override;
   double factor_;
   int64_t total_iters_;
 };
 
 /// Multiplies the rate by a factor that goes linearly from start_factor to end_factor in total_iters steps.
-class LinearLR : public LRScheduler {
+class LinearLR : public FactorLR {
  public:
   explicit LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1,
                     int64_t total_iters = 5);
 
  private:
-  std::vector<double> get_lrs() override;
-  std::vector<double> first_lrs() override { return get_lrs(); }
+  double factor(int64_t step) const override;
   double start_, end_;
   int64_t total_iters_;
 };
 
 /// Multiplies the rate by (1 - step / total_iters)^power, until it is 0.
-class PolynomialLR : public LRScheduler {
+class PolynomialLR : public FactorLR {
  public:
   explicit PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
 
  private:
-  std::vector<double> get_lrs() override;
+  double factor(int64_t step) const override;
   int64_t total_iters_;
   double power_;
 };

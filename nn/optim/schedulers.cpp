@@ -86,9 +86,15 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
   check(T_max > 0, "CosineAnnealingLR: T_max must be positive, got ", T_max);
 }
 std::vector<double> CosineAnnealingLR::get_lrs() {
-  auto lrs = initial_lrs();
-  const double part = static_cast<double>(step_count_) / static_cast<double>(T_max_);
-  for (double& lr : lrs) lr = eta_min_ + (lr - eta_min_) * (1 + std::cos(std::numbers::pi * part)) / 2;
+  const auto height = [&](int64_t step) {
+    return (1 + std::cos(std::numbers::pi * static_cast<double>(step) / static_cast<double>(T_max_))) / 2;
+  };
+  const bool at_bottom = (step_count_ - 1) % (2 * T_max_) == T_max_;  // before this step
+  const double now = height(step_count_), before = height(step_count_ - 1);
+  auto lrs = get_current_lrs();
+  for (std::size_t i = 0; i < lrs.size(); ++i)
+    lrs[i] = at_bottom ? lrs[i] + (initial_lrs()[i] - eta_min_) * now
+                       : eta_min_ + (lrs[i] - eta_min_) * (now / before);
   return lrs;
 }
 

@@ -1,5 +1,6 @@
 // Learning rate schedulers: each step() (typically once per epoch) updates the rates of all parameter groups.
-// save() stores what a checkpoint needs; the rates themselves are saved with the optimizer.
+// save() stores what a checkpoint needs; the rates themselves are saved with the optimizer. As in PyTorch, several
+// schedulers of one optimizer may be stepped together: all but LambdaLR start from the rates that the others left.
 #pragma once
 #include <memory>
 
@@ -119,8 +120,10 @@ class ReduceLROnPlateau {
     Mode mode = Mode::kMin;
     double factor = 0.1;
     int64_t patience = 10;
-    double threshold = 1e-4;  ///< relative: an improvement must exceed this fraction of the best
-    int64_t cooldown = 0;     ///< steps to wait after a reduction
+    /// Relative: an improvement must exceed this fraction of the best metric's magnitude. (PyTorch forgets the magnitude,
+    /// and with negative metrics takes slightly worse ones for improvements; so does ReduceLROnPlateauScheduler.)
+    double threshold = 1e-4;
+    int64_t cooldown = 0;  ///< steps to wait after a reduction
     double min_lr = 0;
   };
   ReduceLROnPlateau(Optimizer& optimizer, Settings settings);

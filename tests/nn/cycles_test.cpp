@@ -81,6 +81,56 @@ TEST_CASE_FIXTURE(Fixture, "CyclicLR") {
   CHECK_THROWS_AS(optim::CyclicLR(optimizer, optim::CyclicLROptions(0, 1).mode("square")), Error);
 }
 
+TEST_CASE("schedulers of one optimizer that are stepped together") {
+  // The rates after every fifth of 50 steps.
+  const auto compare = [](auto make, const std::vector<double>& rates) {
+    Fixture fixture;
+    const std::vector<std::shared_ptr<optim::LRScheduler>> schedules = make(fixture.optimizer);
+    for (std::size_t step = 0; step <= 50; ++step) {
+      for (const auto& schedule : schedules)
+        if (step > 0) schedule->step();
+      CAPTURE(step);
+      if (step % 5 == 0) CHECK(fixture.options().lr() == doctest::Approx(rates[step / 5]).epsilon(1e-9));
+    }
+  };
+  using List = std::vector<std::shared_ptr<optim::LRScheduler>>;
+  compare(
+      [](auto& optimizer) {
+        return List{std::make_shared<optim::ConstantLR>(optimizer, 0.25, 7),
+                    std::make_shared<optim::ExponentialLR>(optimizer, 0.95)};
+      },
+      {0.2, 0.1547561875, 0.478989551391, 0.370632984128, 0.286788737927, 0.221911658497, 0.171711011154,
+       0.13286670719, 0.102809725252, 0.0795522055897, 0.0615559802214});
+  compare(
+      [](auto& optimizer) {
+        return List{std::make_shared<optim::LinearLR>(optimizer, 0.1, 1, 8),
+                    std::make_shared<optim::CosineAnnealingLR>(optimizer, 22, 0.01)};
+      },
+      {0.08, 0.466921966878, 0.462218580397, 0.191850703906, 0.0260358855146, 0.045695361835, 0.240911069864,
+       0.516284359952, 0.737295145468, 0.795979469543, 0.663669989908});
+  compare(
+      [](auto& optimizer) {
+        return List{std::make_shared<optim::CosineAnnealingLR>(optimizer, 12, 0.01),
+                    std::make_shared<optim::LinearLR>(optimizer, 0.1, 1, 8)};
+      },
+      {0.08, 0.340137180209, 0.063964486302, 0.125692821431, 0.6025, 0.786540701384, 0.405, 0.0234592986158,
+       0.2075, 0.684307178569, 0.747080034495});
+  compare(
+      [](auto& optimizer) {
+        return List{std::make_shared<optim::StepLR>(optimizer, 7, 0.5),
+                    std::make_shared<optim::PolynomialLR>(optimizer, 48, 1.5)};
+      },
+      {0.8, 0.678314052415, 0.281756231651, 0.114008977168, 0.089105638513, 0.0331688105637, 0.0114819831693,
+       0.00352365338451, 0.0017010345436, 0.0001953125, 0});
+  compare(
+      [](auto& optimizer) {
+        return List{std::make_shared<optim::ExponentialLR>(optimizer, 0.95),
+                    std::make_shared<optim::CosineAnnealingWarmRestarts>(optimizer, 3, 2, 0.01)};
+      },
+      {0.8, 0.6025, 0.786540701384, 0.405, 0.0234592986158, 0.747080034495, 0.556159955784, 0.302766477185,
+       0.091625430585, 0.8, 0.779037401151});
+}
+
 TEST_CASE_FIXTURE(Fixture, "SequentialLR, also from a saved position") {
   const auto make = [&] {
     return std::make_unique<optim::SequentialLR>(
