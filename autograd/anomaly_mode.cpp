@@ -67,7 +67,7 @@ void print_origin(const Node& node) {
 
 bool has_nan(const Tensor& t) {
   const Tensor values = t.detach();
-  return values.is_floating_point() && (values != values).any().item<bool>();
+  return (values.is_floating_point() || values.is_complex()) && (values != values).any().item<bool>();
 }
 
 void check_nan(const Node& node, std::span<Tensor> gradients) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/ops.h"
@@ -77,6 +78,30 @@ TEST_CASE("the number of the gradient with NaN; a check that was turned off; inf
   const DetectAnomalyGuard unchecked(false);
   CHECK(printed_by([&] { ((base.detach() + nan) * exponent).sum().backward(); }) == "");
   CHECK(exponent.grad().isnan().all().item<bool>());
+}
+
+TEST_CASE(
+    "complex NaN, and NaN in a backward pass nested in a custom function or in a checkpoint's second run") {
+  struct Nested : autograd::Function<Nested> {
+    static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 1; }
+    static autograd::variable_list backward(autograd::AutogradContext*, autograd::variable_list) {
+      const AutoGradMode recording(true);
+      const Tensor x = zero_leaf();
+      log_of_zero(x).backward();
+      return {x.grad()};
+    }
+  };
+  const DetectAnomalyGuard guard;
+  const auto text_of = [](const Tensor& y) {
+    return printed_by(
+        [&] { CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("'LogBackward' returned nan"), Error); });
+  };
+  const Tensor complex = zeros({2}, TensorOptions(kComplexFloat).requires_grad(true));
+  CHECK(has(text_of(real(log_of_zero(complex))), "Log([2] complex64 cpu:0)"));
+  const std::string nested = text_of(Nested::apply(zero_leaf()).sum());
+  CHECK(has(nested, "recorded by the backward of Nested([2] float32 cpu:0)"));
+  CHECK(has(nested, "error detected in NestedBackward"));
+  CHECK(has(text_of(utils::checkpoint(log_of_zero, zero_leaf())), "test_autograd_warning(+0x"));
 }
 
 TEST_CASE("a node recorded before the mode was enabled") {
