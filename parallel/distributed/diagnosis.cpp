@@ -103,7 +103,7 @@ std::string explain_message(const Statuses& statuses, int rank) {
     } else {
       out += concat(": rank ", peer, " made no matching call within ", one_decimal(own.seconds),
                     "; tag, dtype and number of elements must agree");
-      if (!own.error.empty()) out += "; " + own.error;
+      out += own.error.empty() ? kTimeoutCure : "; " + own.error;
     }
   }
   return out;
@@ -158,13 +158,14 @@ std::string explain(const Statuses& statuses, int rank) {
     const std::string after = one_decimal(found.seconds);
     if (!own.error.empty()) return concat(label, " failed after ", after, ": ", own.error);
     return concat(label, " is not done after ", after,
-                  " although all ranks take part: the network is too slow for the timeout");
+                  " although all ranks take part: the network is too slow for the timeout", kTimeoutCure);
   }
   const bool many = found.waiting.size() > 1;
-  const char* const cure =
-      found.left.empty()
-          ? ""
-          : "\n  (ranks with different numbers of batches can train in DistributedDataParallel::join)";
+  const char* cure = "";
+  if (!found.left.empty())
+    cure = "\n  (ranks with different numbers of batches can train in DistributedDataParallel::join)";
+  else if (!found.late.empty())
+    cure = kTimeoutCure;
   return concat(absent, "; ", rank_list(found.waiting), many ? " wait" : " waits",
                 mixed ? " in different calls" : "", " since ", one_decimal(found.seconds),
                 mixed ? list_calls(found) : "", cure);

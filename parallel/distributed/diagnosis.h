@@ -28,6 +28,8 @@ using Statuses = std::vector<optional<Status>>;
 
 /// The message for the statuses of all ranks, seen from `rank`, whose own status must be among them.
 std::string explain(const Statuses& statuses, int rank);
+/// Follows a message about a timeout.
+inline constexpr const char* kTimeoutCure = "\n  (ProcessGroupOptions::timeout sets how long ranks wait)";
 /// "rank 3", "ranks 0-2, 5"
 std::string rank_list(std::vector<int> ranks);
 

@@ -99,7 +99,8 @@ std::string GroupState::without_store(const Trouble& trouble, const std::vector<
   std::string out = concat(trouble.call.label(), " failed after ", seconds);
   if (!lost.empty()) out += concat(": the connections to ", rank_list(lost), " are closed");
   if (lost.empty() && !trouble.text.empty()) out += ": " + trouble.text;
-  return out + "; the store cannot say which rank is missing, its host (rank 0?) is probably gone: " + why;
+  out += "; the store cannot say which rank is missing, its host (rank 0?) is probably gone: " + why;
+  return lost.empty() ? out + kTimeoutCure : out;
 }
 
 void GroupState::try_briefly(std::function<void()> action) {

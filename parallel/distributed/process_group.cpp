@@ -71,8 +71,9 @@ void meet(GroupState& group) {
   const auto given_up = [&] { return group.store->check({board.key("failure")}); };
   const std::vector<int> missing = board.missing("join", group.timeout, given_up);
   if (missing.empty()) return;
-  const std::string message = board.settle(concat("process group: ", rank_list(missing), " of ", group.size,
-                                                  " did not connect within ", group.timeout.count(), " ms"));
+  const std::string message =
+      board.settle(concat("process group: ", rank_list(missing), " of ", group.size,
+                          " did not connect within ", group.timeout.count(), " ms", kTimeoutCure));
   // Rank 0 usually serves the store, so the others read the message first.
   if (group.rank == 0) board.missing("seen", Milliseconds(300));
   throw DistributedError(message);

@@ -40,8 +40,8 @@ class Work {
 using WorkPtr = std::shared_ptr<Work>;
 
 struct ProcessGroupOptions {
-  std::string backend = {};  ///< "gloo", "mpi", "nccl"; empty: "gloo"
-  Milliseconds timeout{30'000};
+  std::string backend = {};      ///< "gloo", "mpi", "nccl"; empty: "gloo"
+  Milliseconds timeout{30'000};  ///< of each call, and of connecting; no environment variable changes it
   /// Network interface or local address; by default TANDEM_INTERFACE, else the one that reaches the master.
   std::string interface = {};
   optional<Device> device = {};  ///< for NCCL: the device of this rank; default cuda:LOCAL_RANK

@@ -92,9 +92,10 @@ Descriptor TCPStore::State::connect(const Deadline& deadline, bool patient) cons
     }
     if (!patient) throw DistributedError("TCPStore: lost the server at " + where() + ": " + reason);
     if (deadline.over())
-      throw DistributedError("TCPStore: no store answers at " + where() + " within " +
-                             seconds(options.timeout) + ": " + reason +
-                             "; rank 0 may not have started, or a firewall may be in the way");
+      throw DistributedError(
+          "TCPStore: no store answers at " + where() + " within " + seconds(options.timeout) + ": " + reason +
+          "; rank 0 may not have started, another program may have the port, or a firewall may be in "
+          "the way");
     std::this_thread::sleep_until(std::min(deadline.at(), Deadline::Clock::now() + pause));
     pause = std::min(2 * pause, Milliseconds(500));
   }

@@ -83,6 +83,7 @@ TEST_CASE("a rank that is late") {
       },
       with_timeout(1000));
   check_all_contain(errors, "rank 3 did not reach all_reduce 1 (bucket 2); ranks 0-2 wait since 1.");
+  check_all_contain(errors, "\n  (ProcessGroupOptions::timeout sets how long ranks wait)");
 }
 
 TEST_CASE("a wait with a timeout of its own fails the group") {
@@ -161,7 +162,10 @@ TEST_CASE("ranks that never connect") {
   }
   other.join();
   CHECK(seconds_since(begin) < 3);
-  CHECK(message == "process group: ranks 1-2 of 4 did not connect within 1000 ms");
+  CHECK(message ==
+        "process group: ranks 1-2 of 4 did not connect within 1000 ms\n  (ProcessGroupOptions::timeout sets "
+        "how "
+        "long ranks wait)");
 }
 
 TEST_CASE("a store that stops to answer") {
@@ -248,11 +252,12 @@ TEST_CASE("explanations") {
           ": rank 0 waits in all_reduce 41, all_reduce [10] float32 sum; rank 2 did not reach all_reduce 41");
   Status further = receiving;
   further.call.root = 1;
-  CHECK(explain({nullopt, receiving, further}, 2)
-            .ends_with(
-                ": rank 1 waits in " + begin.substr(0, begin.find(':')) + ", " +
-                receiving.call.description() +
-                ": rank 0 made no matching call within 5.0 s; tag, dtype and number of elements must agree"));
+  CHECK(
+      explain({nullopt, receiving, further}, 2)
+          .ends_with(
+              ": rank 1 waits in " + begin.substr(0, begin.find(':')) + ", " + receiving.call.description() +
+              ": rank 0 made no matching call within 5.0 s; tag, dtype and number of elements must agree\n  "
+              "(ProcessGroupOptions::timeout sets how long ranks wait)"));
   Status circle = receiving;
   circle.call.root = 1;
   CHECK(explain({circle, receiving}, 1)
