@@ -103,7 +103,7 @@ DistributedDataParallelBase::JoinedStep DistributedDataParallelBase::announce(bo
   const uint8_t own = !active ? FINISHED : wants_buffers() ? ACTIVE_WITH_BUFFERS : ACTIVE;
   const Tensor all = gather_rows(*group_, full({1}, own, kByte));
   JoinedStep step;
-  for (int rank = group_->size() - 1; rank >= 0; --rank) {
+  for (int rank = 0; rank < group_->size(); ++rank) {
     const uint8_t state = all.data_ptr<uint8_t>()[rank];
     if (state != FINISHED) step.source = rank;
     if (state == ACTIVE_WITH_BUFFERS) step.buffers = true;
@@ -129,7 +129,7 @@ void DistributedDataParallelBase::join(const std::function<void()>& loop) {
   }
   joining_ = false;
   // All ranks agree on who was active last, except those that ended at the same time.
-  last = gather_rows(*group_, full({1}, last, kInt)).min().item<int>();
+  last = gather_rows(*group_, full({1}, last, kInt)).max().item<int>();
   broadcast_from(*group_, wrapped()->parameters(), last, options_.bucket_bytes);
   receive_buffers(last);
 }

@@ -48,7 +48,8 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
   /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes part
   /// in the steps of the others, with zero gradients, until all have finished, and receives the parameters and buffers
-  /// of the last one. Some may be in eval mode meanwhile. Gradients stay averages over all processes. The optimizers'
+  /// of the last one. Meanwhile the buffers before a step are those of the highest rank that still has batches, and some
+  /// processes may be in eval mode. Gradients stay averages over all processes. The optimizers'
   /// state is not exchanged. In `loop`, every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);
   void register_comm_hook(CommHook hook) { reducer_.set_hook(std::move(hook)); }
@@ -70,7 +71,7 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
  private:
   friend class NoSyncGuard;
   struct JoinedStep {
-    int source = -1;       ///< the lowest rank that still has batches; -1: none has
+    int source = -1;       ///< the highest rank that still has batches, as in PyTorch; -1: none has
     bool buffers = false;  ///< all receive its buffers, because one that has batches is in training mode
   };
   JoinedStep announce(bool active);

@@ -202,3 +202,23 @@ TEST_CASE("join: processes may train in different modes") {
     for (std::size_t rank = 1; rank < 3; ++rank) check_same(all[rank], all[0]);
   }
 }
+
+TEST_CASE("join: the buffers are those of the highest rank that still has batches") {
+  if (!available()) return;
+  for (const std::array<int, 2> batches : {std::array{2, 2}, {1, 3}, {3, 1}}) {
+    const int source = batches[0] > batches[1] ? 0 : 1;
+    const auto expected_net = seeded<NormalizedImpl>();
+    for (int batch = 0; batch < batches[static_cast<std::size_t>(source)]; ++batch)
+      expected_net->forward(inputs_of(source + batch));
+    const auto errors = briefly(2, [&](const GroupPtr& group) {
+      const auto net = seeded<NormalizedImpl>();
+      Normalized model(net, {.process_group = group});
+      model->join([&] {
+        for (int batch = 0; batch < batches[static_cast<std::size_t>(group->rank())]; ++batch)
+          model->forward(inputs_of(group->rank() + batch)).backward();
+      });
+      check_same(net->buffers(), expected_net->buffers());
+    });
+    check_no_errors(errors);
+  }
+}
