@@ -236,7 +236,7 @@ Tensor igammac(const Tensor& self, const Tensor& other) {
                                     [](const Tensor& a, const Tensor& x) { return -gamma_slope(a, x); });
 }
 Tensor special_xlog1py(const Tensor& self, const Tensor& other) {
-  const Tensor y = as_float(other);
+  const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing = logical_and(self == 0, logical_or(y <= -1, y == kInfinity));
   return self * where(nothing, Scalar(0.0), y).log1p();
 }

@@ -16,7 +16,7 @@ using namespace autograd;
 // Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
 Tensor xlogy(const Tensor& self, const Tensor& other) {
   refuse_complex("xlogy", self, other);
-  const Tensor y = as_float(other);
+  const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing =
       logical_and(self == 0, logical_or(y <= 0, y == std::numeric_limits<double>::infinity()));
   return self * where(nothing, Scalar(1.0), y).log();

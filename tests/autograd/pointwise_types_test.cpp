@@ -35,6 +35,13 @@ TEST_CASE("result dtypes") {
   CHECK(((exp(ints({1})).dtype() == kFloat)));
   CHECK(((sqrt(ints({1}, kBool)).dtype() == kFloat)));
   CHECK(((atan2(ints({1}), ints({1})).dtype() == kFloat)));
+  for (const auto f : {static_cast<Tensor (*)(const Tensor&, const Tensor&)>(xlogy), special_xlog1py}) {
+    CHECK((f(ones({1}, kFloat), ones({}, kDouble)).dtype() == kFloat));
+    CHECK((f(ones({}, kDouble), ones({1}, kFloat)).dtype() == kFloat));
+    CHECK((f(ones({1}, kBFloat16), ones({}, kFloat)).dtype() == kBFloat16));
+    CHECK((f(ones({}, kDouble), ints({1})).dtype() == kDouble));
+    CHECK((f(ints({1}), ones({}, kDouble)).dtype() == kDouble));
+  }
   CHECK(((pow(ints({2}), 2).dtype() == kLong)));
   CHECK(((pow(ints({2}), 0.5).dtype() == kFloat)));
   CHECK(((floor(ints({2})).dtype() == kLong)));
