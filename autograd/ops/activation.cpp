@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/activation.h"
 
 #include "tandem/autograd/ops/autocast_lists.h"
+#include "tandem/autograd/ops/bounds.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/unary_op.h"
 
@@ -10,8 +11,9 @@ using namespace autograd;
 
 namespace {
 void check_alpha(const Scalar& alpha) { check(!alpha.equal(0), "celu: alpha must not be 0"); }
-void check_bounds(const Scalar& min, const Scalar& max) {
+Parameters hardtanh_bounds(const Tensor& self, const Scalar& min, const Scalar& max) {
   check(min.toDouble() <= max.toDouble(), "hardtanh: min ", min, " is above max ", max);
+  return bounds("hardtanh", min, max, self.dtype());
 }
 }  // namespace
 
@@ -49,8 +51,7 @@ Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
   return unary<ops::LeakyRelu>(self, {negative_slope, 0});
 }
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
-  check_bounds(min_val, max_val);
-  return unary<ops::Hardtanh>(self, {min_val, max_val});
+  return unary<ops::Hardtanh>(self, hardtanh_bounds(self, min_val, max_val));
 }
 Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
@@ -75,8 +76,7 @@ Tensor& leaky_relu_(const Tensor& self, const Scalar& negative_slope) {
   return unary_<ops::LeakyRelu>(self, {negative_slope, 0});
 }
 Tensor& hardtanh_(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
-  check_bounds(min_val, max_val);
-  return unary_<ops::Hardtanh>(self, {min_val, max_val});
+  return unary_<ops::Hardtanh>(self, hardtanh_bounds(self, min_val, max_val));
 }
 Tensor& relu6_(const Tensor& self) { return hardtanh_(self, 0, 6); }
 Tensor& threshold_(const Tensor& self, const Scalar& threshold, const Scalar& value) {

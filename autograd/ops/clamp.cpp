@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/bounds.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/ternary_op.h"
@@ -36,26 +37,6 @@ struct ClampTensorsBackward final : Node {
   SavedTensor self, min, max;
 };
 
-// Both bounds as numbers of `type`. A missing bound becomes infinity or the limit of the type.
-Parameters bounds(const optional<Scalar>& min, const optional<Scalar>& max, ScalarType type) {
-  check(min.has_value() || max.has_value(), "clamp: at least one of min and max must be given");
-  Parameters p;
-  dispatch(toOpMathType(type), NumericTypes{}, "clamp", [&]<class T>(Type<T>) {
-    using Limits = std::numeric_limits<T>;
-    p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
-    p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());
-    if constexpr (std::is_integral_v<T>) {  // bounds outside the type have no effect, but must leave a value
-      const auto lowest = static_cast<int64_t>(Limits::lowest()),
-                 largest = static_cast<int64_t>(Limits::max());
-      check(p[0].toLong() <= largest && p[1].toLong() >= lowest, "clamp: bounds ", p[0], " and ", p[1],
-            " leave no value of ", type);
-      p[0] = std::max(p[0].toLong(), lowest);
-      p[1] = std::min(p[1].toLong(), largest);
-    }
-  });
-  return p;
-}
-
 ScalarType clamp_type(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {
   ScalarType type = self.dtype();
   if (min) type = promote_types(type, result_type(self, *min));
@@ -65,9 +46,29 @@ ScalarType clamp_type(const Tensor& self, const optional<Scalar>& min, const opt
 
 }  // namespace
 
+Parameters autograd::bounds(const char* operation, const optional<Scalar>& min, const optional<Scalar>& max,
+                            ScalarType type) {
+  check(min.has_value() || max.has_value(), operation, ": at least one of min and max must be given");
+  Parameters p;
+  dispatch(toOpMathType(type), NumericTypes{}, operation, [&]<class T>(Type<T>) {
+    using Limits = std::numeric_limits<T>;
+    p[0] = min ? *min : Limits::has_infinity ? Scalar(-Limits::infinity()) : Scalar(Limits::lowest());
+    p[1] = max ? *max : Limits::has_infinity ? Scalar(Limits::infinity()) : Scalar(Limits::max());
+    if constexpr (std::is_integral_v<T>) {  // bounds outside the type have no effect, but must leave a value
+      const auto lowest = static_cast<int64_t>(Limits::lowest()),
+                 largest = static_cast<int64_t>(Limits::max());
+      check(p[0].toLong() <= largest && p[1].toLong() >= lowest, operation, ": bounds ", p[0], " and ", p[1],
+            " leave no value of ", type);
+      p[0] = std::max(p[0].toLong(), lowest);
+      p[1] = std::min(p[1].toLong(), largest);
+    }
+  });
+  return p;
+}
+
 Tensor clamp(const Tensor& self, const optional<Scalar>& min, const optional<Scalar>& max) {
   const ScalarType type = clamp_type(self, min, max);
-  return unary<ops::Clamp>(as_type(self, type), bounds(min, max, type));
+  return unary<ops::Clamp>(as_type(self, type), bounds("clamp", min, max, type));
 }
 Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, optional<Scalar>(min)); }
 Tensor clamp_max(const Tensor& self, const Scalar& max) {
@@ -97,7 +98,7 @@ Tensor Tensor::clamp_min(const Scalar& min) const { return tandem::clamp_min(*th
 Tensor Tensor::clamp_max(const Scalar& max) const { return tandem::clamp_max(*this, max); }
 Tensor& Tensor::clamp_(const optional<Scalar>& min, const optional<Scalar>& max) const {
   check_result_fits("clamp_", *this, clamp_type(*this, min, max));
-  return unary_<ops::Clamp>(*this, bounds(min, max, dtype()));
+  return unary_<ops::Clamp>(*this, bounds("clamp_", min, max, dtype()));
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) const { return clamp_(optional<Scalar>(min)); }
 Tensor& Tensor::clamp_max_(const Scalar& max) const { return clamp_(nullopt, optional<Scalar>(max)); }

@@ -255,9 +255,15 @@ TEST_CASE("numbers become elements as in PyTorch: fractions are truncated, out-o
     CHECK_THROWS_WITH_AS(bytes.scatter(0, at, number), doctest::Contains("range of uint8"), Error);
     CHECK_THROWS_WITH_AS(index_fill(bytes, 0, at, number), doctest::Contains("range of uint8"), Error);
   }
+  CHECK(show(hardtanh(ints({0, 1, 200}, kByte))) == "[3] 0 1 1");
+  CHECK(show(hardtanh_(ints({0, 1, 200}, kByte), -3, 300)) == "[3] 0 1 200");
+  CHECK(show(hardtanh(ints({-128, 0, 127}, kChar), -2.5, 1000)) == "[3] -2 0 127");
+  CHECK(show(relu6(ints({0, 3, 200}, kByte))) == "[3] 0 3 6");
+  CHECK_THROWS_WITH_AS(hardtanh(bytes, -3, -1), doctest::Contains("hardtanh: bounds"), Error);
   CHECK(show(clamp_min(bytes, -1)) == "[2] 0 0");
   CHECK_THROWS_WITH_AS(clamp_max(bytes, -1), doctest::Contains("leave no value of uint8"), Error);
   CHECK(show(square(mask_of({1, 0}))) == "[2] 1 0");
+  CHECK_THROWS_AS(hardtanh(mask_of({1, 0})), Error);
   CHECK((square(mask_of({1, 0})).dtype() == kLong));
   CHECK_THROWS_AS(addcdiv(ones({1}), ints({1}), ints({1})), Error);
 }
