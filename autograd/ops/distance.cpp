@@ -18,6 +18,12 @@ using namespace autograd;
 
 Tensor rows_norm(const Tensor& t) { return t.square().sum(IntArrayRef(-1), true); }
 
+// The norms of rows; without columns they are 0 for every p.
+Tensor lengths(const Tensor& rows, double p) {
+  if (rows.size(-1) == 0) return rows.sum(IntArrayRef(-1));
+  return norm(rows, optional<Scalar>(Scalar(p)), {-1});
+}
+
 // |a - b|² = |a|² + |b|² - 2 a · b.
 Tensor by_product(const Tensor& x1, const Tensor& x2) {
   const Tensor squares =
@@ -41,7 +47,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, optional<int64_t> com
   const bool many = x1.size(-2) > 25 || x2.size(-2) > 25;
   // The gradient of the square root at 0 requires the differences.
   if (p == 2 && !recording(x1, x2) && (mode == 1 || (mode == 0 && many))) return by_product(x1, x2);
-  return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), optional<Scalar>(Scalar(p)), {-1});
+  return lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p);
 }
 
 Tensor pdist(const Tensor& self, double p) {
@@ -50,8 +56,7 @@ Tensor pdist(const Tensor& self, double p) {
     return *out;
   check(self.dim() == 2, "pdist: expected a matrix, got ", self);
   const Tensor pairs = triu_indices(self.size(0), self.size(0), 1).to(self.device());
-  return norm(self.index_select(0, pairs.select(0, 0)) - self.index_select(0, pairs.select(0, 1)),
-              optional<Scalar>(Scalar(p)), {-1});
+  return lengths(self.index_select(0, pairs.select(0, 0)) - self.index_select(0, pairs.select(0, 1)), p);
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {

@@ -34,6 +34,11 @@ Tensor restored(const Tensor& x, TwoDims d, bool keepdim) {
   return x.unsqueeze(std::min(d.first, d.second)).unsqueeze(std::max(d.first, d.second));
 }
 
+// The largest norms along a dimension: 0 if there are none, as for matrices without elements.
+Tensor largest(const Tensor& norms, int64_t dim, bool keepdim) {
+  return norms.size(dim) == 0 ? norms.sum({dim}, keepdim) : norms.amax({dim}, keepdim);
+}
+
 Tensor typed(const Tensor& a, optional<ScalarType> dtype) {
   check(!dtype || is_complex(*dtype) == a.is_complex() || !is_differentiable(a.dtype()),
         "linalg.norm: dtype should be ", a.is_complex() ? "complex" : "real", " for ", a, ", got ",
@@ -65,12 +70,12 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
         "linalg.matrix_norm: ord must be 1, -1, 2, -2, inf or -inf, got ", order);
   if (size == 2) {
     const Tensor s = values_of(a, d);
-    return restored(order > 0 ? s.amax({-1}) : s.amin({-1}), d, keepdim);
+    return restored(order > 0 ? largest(s, -1, false) : s.amin({-1}), d, keepdim);
   }
   const int64_t summed = size == 1 ? d.first : d.second, chosen = size == 1 ? d.second : d.first;
   const Tensor sums = linalg_vector_norm(a, 1, IntArrayRef{summed}, keepdim);
   const int64_t at = keepdim || chosen < summed ? chosen : chosen - 1;
-  return order > 0 ? sums.amax({at}, keepdim) : sums.amin({at}, keepdim);
+  return order > 0 ? largest(sums, at, keepdim) : sums.amin({at}, keepdim);
 }
 
 Tensor linalg_matrix_norm(const Tensor& self, std::string_view ord, IntArrayRef dim, bool keepdim,

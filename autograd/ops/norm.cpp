@@ -1,5 +1,6 @@
 // norm: (Σ |x|^p)^(1/p). Gradient: g sign(x) (|x| / norm)^(p-1); for p = ±inf g is shared evenly by the
 // elements of that magnitude; 0 where the norm is 0.
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -21,6 +22,12 @@ using namespace autograd;
 Tensor sign_of(const Tensor& x) {
   const Tensor d = x.detach();
   return (d > 0).to(x.dtype()) - (d < 0).to(x.dtype());
+}
+
+// Whether there is something to reduce; with dimensions, in each of them, even if the result is empty.
+bool has_elements(const Tensor& x, IntArrayRef dim) {
+  if (dim.empty()) return x.numel() > 0;
+  return std::all_of(dim.begin(), dim.end(), [&](int64_t d) { return x.dim() == 0 || x.size(d) > 0; });
 }
 
 struct NormBackward final : Node {
@@ -69,8 +76,9 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
   check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");
   const double power = p.value_or(2).toDouble();
   const uint32_t mask = dim_mask(dim, x.dim());
+  check((power >= 0 && !std::isinf(power)) || has_elements(x, dim),
+        "norm: no elements have a norm with p = ", power, ", got ", x, " and dim ", dim);
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), x.dtype(), x.device());
-  check(x.numel() != 0 || out.numel() == 0 || power >= 0, "norm: p = ", power, " of nothing: ", x);
   backend(x).reduce.norm(out, x, mask, power);
   out = drop_dims(out, mask, keepdim);
   if (auto* node = record<NormBackward>(out, x)) {

@@ -47,6 +47,27 @@ TEST_CASE("empty tensors: the identity, or an error") {
   CHECK_THROWS_WITH_AS(amax(none, 0), doctest::Contains("amax"), Error);
 }
 
+TEST_CASE("norms of no elements: 0, but an error where the norm has no identity") {
+  const Tensor none = empty({2, 0}, kDouble), nothing = empty({0, 0}, kDouble);
+  for (const double p : {0.0, 0.5, 1.0, 2.0, 3.0}) CHECK(at(norm(none, p, 1), 1) == 0);
+  for (const double p : {kInf, -kInf, -1.0}) {
+    CAPTURE(p);
+    const auto text = doctest::Contains("no elements");
+    CHECK_THROWS_WITH_AS(norm(none, p), text, Error);
+    CHECK_THROWS_WITH_AS(norm(none, p, 1), text, Error);
+    CHECK_THROWS_WITH_AS(norm(none, p, {0, -1}), text, Error);
+    CHECK_THROWS_WITH_AS(norm(nothing, p, 0), text, Error);
+    CHECK_THROWS_WITH_AS(linalg_vector_norm(none, p), text, Error);
+    CHECK(norm(none, p, 0).numel() == 0);
+    CHECK(at(norm(full({}, -3.0, kDouble), p, 0), 0) == 3);
+  }
+  for (const double p : {1.0, 2.0, kInf})
+    for (const Tensor& matrix : {none, none.t(), nothing}) CHECK(at(linalg_matrix_norm(matrix, p), 0) == 0);
+  CHECK_THROWS_AS(linalg_matrix_norm(nothing, -kInf), Error);
+  CHECK(equal(cdist(none, empty({3, 0}, kDouble), kInf), zeros({2, 3}, kDouble)));
+  CHECK(equal(pdist(none, kInf), zeros({1}, kDouble)));
+}
+
 TEST_CASE("max and min propagate NaN and treat infinities as ordinary values") {
   for (int64_t n : {5, 2000})
     for (ScalarType type : {kFloat, kDouble}) {
