@@ -45,7 +45,10 @@ Tensor interpolated(const char* operation, std::string_view mode, const Tensor& 
         ": interpolation must be \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\", got \"",
         mode, "\"");
   const Tensor part = mode == "linear" ? place - low : full({}, 0.5, place.options());
-  return where(at_low, below, below + (above - below) * part);  // infinities have no difference
+  // Infinities have no difference; between one and a finite number every value is that infinity.
+  const Tensor infinite = logical_or(below.isinf(), above.isinf());
+  const Tensor between = where(infinite, below * (1 - part) + above * part, below + (above - below) * part);
+  return where(at_low, below, between);
 }
 
 Tensor quantiles(const char* operation, const Tensor& self, const Tensor& q, optional<int64_t> dim,

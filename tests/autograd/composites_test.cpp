@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "tandem/tandem.h"
+#include "values.h"
 
 using namespace tandem;
+using namespace tandem::testing;
 
 namespace {
 Tensor longs(const std::vector<int64_t>& v) { return tensor(v, TensorOptions(kLong)); }
@@ -137,6 +139,24 @@ TEST_CASE("errors name the operation") {
   CHECK(equal(matrix_power(eye(2) * 2, -2), eye(2) / 4));
   CHECK_THROWS_WITH_AS(quantile(zeros({3}), 1.5), doctest::Contains("[0, 1]"), Error);
   CHECK(equal(matrix_power(arange(4).to(kFloat).view({2, 2}), 0), eye(2)));
+}
+
+TEST_CASE("quantiles between an infinity and a number are that infinity") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Tensor q = tensor({0.25, 0.5, 0.75}, kDouble), low = tensor({1.0, 2.0, -inf}, kDouble);
+  const auto linear = [&](const Tensor& x) { return show(nanquantile(x, q)); };
+  CHECK(linear(low) == "[3] -inf 1 1.5");
+  CHECK(linear(tensor({nan, 1.0, 2.0, -inf}, kDouble)) == "[3] -inf 1 1.5");
+  CHECK(linear(tensor({nan, 1.0, 2.0, inf}, kDouble)) == "[3] 1.5 2 inf");
+  CHECK(linear(tensor({inf, 1.0, -inf, -inf, inf}, kDouble)) == "[3] -inf 1 inf");
+  CHECK(linear(tensor({inf, inf, inf, inf}, kDouble)) == "[3] inf inf inf");
+  CHECK(nanquantile(tensor({-inf, inf}, kDouble), 0.5).isnan().item<bool>());
+  CHECK(show(quantile(low, q)) == "[3] -inf 1 1.5");
+  CHECK(show(quantile(low, q, nullopt, false, "midpoint")) == "[3] -inf 1 1.5");
+  CHECK(show(quantile(low, q, nullopt, false, "lower")) == "[3] -inf 1 1");
+  CHECK(show(quantile(low, q, nullopt, false, "higher")) == "[3] 1 1 2");
+  CHECK(show(quantile(low, q, nullopt, false, "nearest")) == "[3] -inf 1 2");
+  CHECK(nanmedian(tensor({nan, 1.0, -inf, -inf}, kDouble)).item<double>() == -inf);
 }
 
 TEST_CASE("dimensions that quantile and diff accept") {
