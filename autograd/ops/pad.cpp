@@ -15,15 +15,24 @@ using namespace autograd;
 
 enum class Mode { kReflect, kReplicate, kCircular };
 
+// What circular padding repeats: the positions that negative padding leaves.
+struct Kept {
+  int64_t first, last;
+  int64_t size() const { return last - first; }
+};
+Kept kept(int64_t n, int64_t before, int64_t after) {
+  return {std::max<int64_t>(-before, 0), n - std::max<int64_t>(-after, 0)};
+}
+
 // The position to read for position i, which may be outside 0 … n - 1.
-int64_t position(Mode mode, int64_t i, int64_t n) {
+int64_t position(Mode mode, int64_t i, int64_t n, Kept window) {
   switch (mode) {
     case Mode::kReflect:
       return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
     case Mode::kReplicate:
       return std::clamp<int64_t>(i, 0, n - 1);
     default:
-      return i < 0 ? i + n : i >= n ? i - n : i;
+      return i < window.first ? i + window.size() : i >= window.last ? i - window.size() : i;
   }
 }
 
@@ -31,14 +40,19 @@ void check_room(const char* name, Mode mode, const Tensor& self, int64_t dim, in
   const int64_t n = self.size(dim), most = std::max(before, after);
   check_magnitude(name, "padding", before);
   check_magnitude(name, "padding", after);
+  if (mode == Mode::kCircular) {
+    const int64_t size = kept(n, before, after).size();
+    check(size >= 0, name, ": padding (", before, ", ", after, ") removes more elements than there are in ",
+          "dimension ", dim, " of ", self);
+    check(most <= size, name, ": padding (", before, ", ", after,
+          ") wraps more than once around what it leaves, ", size, " of dimension ", dim, " of ", self);
+    return;
+  }
   check(n > 0 && n + before + after > 0, name, ": the padding leaves no elements in dimension ", dim, " of ",
         self);
   if (mode == Mode::kReflect)
     check(most < n, name, ": padding (", before, ", ", after, ") must be less than the size of dimension ",
           dim, " of ", self);
-  if (mode == Mode::kCircular)
-    check(most <= n, name, ": padding (", before, ", ", after, ") wraps around dimension ", dim, " of ", self,
-          " more than once");
 }
 
 Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef pad) {
@@ -54,7 +68,8 @@ Tensor by_positions(const char* name, Mode mode, const Tensor& self, IntArrayRef
     check_room(name, mode, self, dim, before, after);
     if (before == 0 && after == 0) continue;
     Tensor index = empty_raw({n + before + after}, kLong, Device(kCPU, 0));
-    for (int64_t i = 0; i < index.numel(); ++i) index.ptr<int64_t>()[i] = position(mode, i - before, n);
+    for (int64_t i = 0; i < index.numel(); ++i)
+      index.ptr<int64_t>()[i] = position(mode, i - before, n, kept(n, before, after));
     out = out.index_select(dim, index.to(self.device()));
   }
   return out.is_same(self) ? self.clone() : out;

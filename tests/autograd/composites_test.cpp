@@ -141,6 +141,29 @@ TEST_CASE("errors name the operation") {
   CHECK(equal(matrix_power(arange(4).to(kFloat).view({2, 2}), 0), eye(2)));
 }
 
+TEST_CASE(
+    "pad with negative numbers: circular repeats what they leave, the other modes read the whole dimension") {
+  const Tensor x = (counting({1, 5}, kDouble) + 1).requires_grad_();
+  CHECK(show(pad(x, {-1, 2}, "circular")) == "[1, 6] 2 3 4 5 2 3");
+  CHECK(show(pad(x, {3, -2}, "circular")) == "[1, 6] 1 2 3 1 2 3");
+  CHECK(show(pad(x, {-2, -1}, "circular")) == "[1, 2] 3 4");
+  CHECK(show(pad(x, {-4, -1}, "circular")) == "[1, 0]");
+  CHECK(show(pad(x, {5, 5}, "circular")) == "[1, 15] 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5");
+  CHECK(show(pad(x, {-2, 3}, "reflect")) == "[1, 6] 3 4 5 4 3 2");
+  CHECK(show(pad(x, {-6, 2}, "reflect")) == "[1, 1] 3");
+  CHECK(show(pad(x, {3, -6}, "reflect")) == "[1, 2] 4 3");
+  CHECK(show(pad(x, {-3, 2}, "replicate")) == "[1, 4] 4 5 5 5");
+  CHECK(show(pad(x, {2, -4}, "replicate")) == "[1, 3] 1 1 1");
+  using Pair = std::vector<int64_t>;
+  for (const Pair& numbers : {Pair{3, -3}, {-1, 5}, {6, 0}, {-5, 1}})
+    CHECK_THROWS_WITH_AS(pad(x, numbers, "circular"), doctest::Contains("more than once"), Error);
+  CHECK_THROWS_WITH_AS(pad(x, {-6, 1}, "circular"), doctest::Contains("removes more"), Error);
+  CHECK_THROWS_WITH_AS(pad(x, {-5, 0}, "reflect"), doctest::Contains("leaves no elements"), Error);
+  const Tensor volume = counting({2, 2, 3, 4}, kDouble).requires_grad_();
+  for (const char* mode : {"circular", "reflect", "replicate"})
+    gradcheck([&](const Tensors& t) { return Tensors{pad(t[0], {-1, 2, 1, -1}, mode)}; }, {volume});
+}
+
 TEST_CASE("quantiles between an infinity and a number are that infinity") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Tensor q = tensor({0.25, 0.5, 0.75}, kDouble), low = tensor({1.0, 2.0, -inf}, kDouble);

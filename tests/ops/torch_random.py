@@ -68,6 +68,7 @@ STRICTER = [
     ("gather scatter* index_* take_along_dim*", "out of range: dimension .* has size",
      "PyTorch does not check all indices of empty tensors"),
     ("index_fill* scatter*", "is outside the range of", "PyTorch does not check the number if there are no indices"),
+    ("pad circular", "wraps more than once around", "PyTorch may return memory that nothing has written"),
     ("masked_fill_*", "overlaps itself", "PyTorch only warns that this is deprecated"),
     ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not check the dtypes of empty products"),
 ]

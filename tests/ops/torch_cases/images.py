@@ -38,7 +38,8 @@ def paddings():
             count = d.whole(1, 3)
             sizes = [d.whole(1, 3) for _ in range(d.whole(1, 2))] + [d.whole(2, 5) for _ in range(count)]
             high = 2 if mode == "circular" else 1 if not d.wrong else 5
-            return [d.tensor(sizes, d.float()), [d.whole(0, high) for _ in range(2 * count)], mode, None]
+            low = d.pick(0, 0, -1, -2)
+            return [d.tensor(sizes, d.float()), [d.whole(low, high) for _ in range(2 * count)], mode, None]
         case("pad", edges, label=mode)
 
 
