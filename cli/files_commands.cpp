@@ -15,8 +15,9 @@ namespace tandem::cli {
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   check(in.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-  char start[serialize::pt::kStartSize] = {};
-  return in.read(start, sizeof start) && serialize::pt::starts_as_pt({start, sizeof start});
+  char start[serialize::pt::kStartSize];
+  in.read(start, sizeof start);
+  return serialize::pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
 }
 
 namespace {

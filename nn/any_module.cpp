@@ -9,7 +9,7 @@ std::string type_name(const std::type_info& type) { return tandem::detail::deman
 
 void wrong_argument(const Module& module, std::size_t index, const std::type_info& expected,
                     const std::type_info& got) {
-  fail(module.name(), ": forward takes a ", type_name(expected), " as argument #", index, ", but got a ",
+  fail(module.name(), ": argument #", index, " of forward is of type ", type_name(expected), ", but got ",
        type_name(got));
 }
 void wrong_argument_count(const Module& module, std::size_t expected, std::size_t got) {

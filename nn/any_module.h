@@ -148,8 +148,8 @@ class AnyModule {
   template <class M>
   std::shared_ptr<M> ptr() const {
     auto typed = std::dynamic_pointer_cast<M>(ptr());
-    check(typed != nullptr, "AnyModule: the module is a ", ptr()->name(), ", but a ",
-          detail::type_name(typeid(M)), " was requested");
+    check(typed != nullptr, "AnyModule: the module is of type ", ptr()->name(), "; requested was ",
+          detail::type_name(typeid(M)));
     return typed;
   }
   /// Accepts the module's type or its holder's type.

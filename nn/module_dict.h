@@ -58,7 +58,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   template <class M>
   std::shared_ptr<M> ptr(const std::string& key) const {
     auto typed = std::dynamic_pointer_cast<M>(children_[key]);
-    check(typed != nullptr, "ModuleDict: '", key, "' is a ", children_[key]->name(), ", not a ",
+    check(typed != nullptr, "ModuleDict: '", key, "' is of type ", children_[key]->name(), ", not ",
           detail::type_name(typeid(M)));
     return typed;
   }

@@ -58,7 +58,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   template <class M>
   std::shared_ptr<M> ptr(std::size_t index) const {
     auto typed = std::dynamic_pointer_cast<M>(checked(index));
-    check(typed != nullptr, "ModuleList: module ", index, " is a ", checked(index)->name(), ", not a ",
+    check(typed != nullptr, "ModuleList: module ", index, " is of type ", checked(index)->name(), ", not ",
           detail::type_name(typeid(M)));
     return typed;
   }

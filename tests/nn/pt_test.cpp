@@ -78,8 +78,9 @@ TEST_CASE("a checkpoint of torch.save") {
   CHECK_EQ(flags[2].toInt(), -7);
   CHECK_EQ(flags[3].toInt(), int64_t{1} << 40);
   CHECK_EQ(all.at("size").toTupleRef().elements()[1].toInt(), 3);
-  CHECK_EQ(error_of([&] { serialize::state_dict_of(value); }).substr(0, 35),
-           "state dict: 'epoch' is a int64, not");
+  CHECK(says(
+      error_of([&] { serialize::state_dict_of(value); }),
+      "state dict: 'epoch' has type int64, not Tensor; name the dictionary to load with a key: epoch, lr"));
   CHECK(says(error_of([&] { serialize::state_dict_of(value, "model"); }), "keys are epoch, lr, name"));
 
   const auto state = serialize::state_dict_of(value, "state_dict");
@@ -132,6 +133,72 @@ TEST_CASE("values survive a round trip") {
   CHECK_EQ(back[11].toTensor().item<int64_t>(), 3);
   CHECK(back[12].toTensor().equal(full({2}, true)));
   CHECK(pickle_save(value) == bytes);
+}
+
+TEST_CASE("numbers are no names of tensors, but may lead to them") {
+  GenericDict layers, ensemble;
+  layers.insert(0, ones({2}));
+  layers.insert(1, zeros({2}));
+  CHECK_EQ(error_of([&] { serialize::state_dict_of(IValue(layers)); }),
+           "state dict: the key 0 has type int64; the names of tensors must be strings: convert them before "
+           "saving");
+  GenericDict second;
+  second.insert("w", ones({2}));
+  ensemble.insert(0, layers);
+  ensemble.insert(1, second);
+  ensemble.insert(true, 1.5);
+  CHECK_EQ(
+      error_of([&] { serialize::state_dict_of(IValue(ensemble)); }),
+      "state dict: '0' has type dictionary, not Tensor; name the dictionary to load with a key: 0, 1, True");
+  CHECK(serialize::state_dict_of(IValue(ensemble), "1")["w"].equal(ones({2})));
+  CHECK_EQ(error_of([&] { serialize::state_dict_of(IValue(ensemble), "2"); }),
+           "state dict: there is no '2'; the keys are 0, 1, True");
+}
+
+TEST_CASE("tensors of all dtypes survive a round trip") {
+  for (const ScalarType dtype : kAllDtypes) {
+    CAPTURE(dtype);
+    const Tensor base = arange(6, kFloat).view({2, 3}).to(dtype);
+    const Tensor given = is_differentiable(dtype) ? base.t().requires_grad_(true) : base.t();
+    OrderedDict<std::string, Tensor> state;
+    state.insert("x", given);
+    state.insert("row", base[1]);
+    GenericDict dict;
+    for (const auto& item : state) dict.insert(item.key(), item.value());
+    const std::vector<char> file = pickle_save(IValue(dict));
+    const auto back = serialize::state_dict_of(pickle_load(file));
+    CHECK_EQ(back["x"].dtype(), dtype);
+    CHECK_EQ(back["x"].strides(), given.strides());
+    CHECK_EQ(back["x"].requires_grad(), given.requires_grad());
+    CHECK(back["x"].storage().is_alias_of(back["row"].storage()));
+    CHECK(back["x"].detach().contiguous().view(kByte).equal(given.detach().contiguous().view(kByte)));
+  }
+}
+
+TEST_CASE("what PyTorch has conjugated or negated lazily is read as its values") {
+  const float elements[] = {1, 2};
+  const std::string storage(reinterpret_cast<const char*>(elements), sizeof elements);
+  const auto read = [&](std::string pickle, const std::string& metadata) {
+    pickle.insert(pickle.size() - 2, metadata);  // before the end of the arguments, tR
+    const std::string file = archive("\x80\x02" + pickle + ".", storage);
+    return serialize::parse_pt(file.data(), file.size(), "x.pt").toTensor();
+  };
+  const std::string real = window(2, 0, {2}, {1}), complex = window(1, 0, {1}, {1}, "ComplexFloatStorage");
+  const std::string conjugated = "}" + text("conj") + "\x88s", negated = "}" + text("neg") + "\x88s";
+  CHECK(read(real, "}").equal(tensor({1.f, 2.f})));
+  CHECK(read(real, "N").equal(tensor({1.f, 2.f})));
+  CHECK(read(real, negated).equal(tensor({-1.f, -2.f})));
+  CHECK(view_as_real(read(complex, "}")).equal(tensor({1.f, 2.f}).view({1, 2})));
+  CHECK(view_as_real(read(complex, conjugated)).equal(tensor({1.f, -2.f}).view({1, 2})));
+  CHECK(view_as_real(read(complex, "}(" + text("conj") + "\x88" + text("neg") + "\x88u"))
+            .equal(tensor({-1.f, 2.f}).view({1, 2})));
+  const auto refused = [&](const std::string& pickle, const std::string& metadata) {
+    return error_of([&] { read(pickle, metadata); });
+  };
+  CHECK(says(refused(real, conjugated), "cannot be conjugated or negated"));
+  CHECK(says(refused(window(1, 0, {1}, {1}, "LongStorage"), negated), "cannot be conjugated or negated"));
+  CHECK(says(refused(real, "}" + text("other") + "\x88s"), "other metadata than conj and neg"));
+  CHECK(says(refused(real, "]"), "are not a dictionary"));
 }
 
 TEST_CASE("weights of either kind of file go into a module") {
@@ -187,6 +254,9 @@ TEST_CASE("pickles that name code are refused by its name") {
   CHECK(says(refusal("ctorch\nFloatStorage\n)R"), "cannot be called"));
   CHECK(says(refusal("ctorch\nFloatStorage\n"), "a class is stored as a value"));
   CHECK(says(refusal(")\x81"), "unsupported opcode, 129"));
+  CHECK(says(refusal("ctorch\nuint16\n"), "of dtype torch.uint16, which Tandem lacks"));
+  CHECK(says(refusal("ctorch\ncomplex32\n"), "a class is stored as a value"));
+  CHECK(says(refusal("ctorch._utils\n_rebuild_tensor_v3\n)R"), "requires_grad and dtype"));
   CHECK(says(refusal("}" + text("f") + "ccollections\nOrderedDict\ns"), "a class is stored as a value"));
 }
 
@@ -208,8 +278,7 @@ TEST_CASE("tensors that reach beyond their storage are refused") {
   CHECK(says(refusal(window(3, 0, {1}, {1})), "has 8 bytes, expected 12"));
   CHECK(says(refusal(window(huge, 0, {1}, {1})), "would have 4611686018427387904 elements"));
   CHECK(says(refusal(window(-1, 0, {1}, {1})), "not described by its type"));
-  CHECK(says(refusal(window(2, 0, {1}, {1}, "ComplexFloatStorage")),
-             "torch.ComplexFloatStorage, which is refused"));
+  CHECK(says(refusal(window(2, 0, {1}, {1}, "ComplexFloatStorage")), "has 8 bytes, expected 16"));
   const std::string file =
       archive("\x80\x02" + window(8, 0, {8}, {1}, "BoolStorage") + ".", std::string(8, '\2'));
   CHECK(says(error_of([&] { serialize::parse_pt(file.data(), file.size(), "x.pt"); }),
@@ -256,11 +325,11 @@ TEST_CASE("malformed pickles are refused") {
       {"cos\nsystem", "truncated"},
       {"\x8a\x09", "64 bits"},
       {"\x80\x06", "above 5"},
-      {"}NNs", "the key of a dictionary is a None"},
+      {"}NNs", "the key of a dictionary is None"},
       {"}(Nu", "key without a value"},
-      {"NNa", "must be a list, not a None"},
+      {"NNa", "must be a list, not None"},
       {"NNR", "must be a tuple"},
-      {"N)R", "must be a a class"},
+      {"N)R", "must be a class"},
       {"NQ", "must be a tuple"},
       {")Q", "not described by its type"},
       {"NNb", "must be a dictionary"},
@@ -274,10 +343,10 @@ TEST_CASE("malformed pickles are refused") {
 
 TEST_CASE("files of PyTorch before version 1.6") {
   const auto bytes_of = [](int64_t number) { return std::string(reinterpret_cast<const char*>(&number), 8); };
-  const std::string pickle = "\x80\x02";
+  const std::string pickle = "\x80\x02", magic = "\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.";
   const auto file = [&](const std::string& value, const std::string& keys, const std::string& storages) {
-    return std::string(serialize::pt::kLegacyStart) + pickle + "M\xe9\x03." + pickle + "}" +
-           text("little_endian") + "\x88s." + pickle + value + "." + pickle + keys + "." + storages;
+    return pickle + magic + pickle + "M\xe9\x03." + pickle + "}" + text("little_endian") + "\x88s." + pickle +
+           value + "." + pickle + keys + "." + storages;
   };
   const auto read = [](const std::string& bytes) {
     return serialize::parse_pt(bytes.data(), bytes.size(), "x.pth", Device(kCPU)).toTensor();
@@ -289,7 +358,22 @@ TEST_CASE("files of PyTorch before version 1.6") {
   const TempFolder folder;
   test::write_file(folder / "x.pth", good);
   CHECK(serialize::load_pt(folder / "x.pth").toTensor().equal(tensor({1.f, 2.f})));
+  // The magic number as protocols 3 and 4 write it.
+  const std::string rest = good.substr(pickle.size());
+  const std::string framed = "\x80\x04\x95" + bytes_of(13) + rest;
+  CHECK(read("\x80\x03" + rest).equal(tensor({1.f, 2.f})));
+  CHECK(read(framed).equal(tensor({1.f, 2.f})));
+  std::string negated = window(2, 0, {2}, {1});
+  negated.insert(negated.size() - 2, "}" + text("neg") + "\x88s");
+  CHECK(read(file(negated, "](" + text("0") + "e", two)).equal(tensor({-1.f, -2.f})));
+  test::write_file(folder / "x4.pth",
+                   file("}" + text("w") + window(2, 0, {2}, {1}) + "s", "](" + text("0") + "e", two)
+                       .replace(0, 2, framed.substr(0, 11)));
+  CHECK(serialize::read_weights(folder / "x4.pth")["w"].equal(tensor({1.f, 2.f})));
   const auto refused = [&](const std::string& bytes) { return error_of([&] { read(bytes); }); };
+  for (const std::size_t cut : {15, 24, 30})
+    CHECK(says(refused(framed.substr(0, cut)), cut < 24 ? "zip" : "trunc"));
+  CHECK(says(refused("\x80\x06" + rest), "is not a zip archive"));
   CHECK(says(refused(good.substr(0, good.size() - 1)), "is truncated"));
   CHECK(says(refused(file(window(2, 0, {2}, {1}), "]", two)), "lacks the elements of 1 storages"));
   CHECK(says(refused(file("N", "](" + text("0") + "e", two)), "no tensor uses"));

@@ -90,7 +90,7 @@ class Reader {
 }  // namespace
 
 IValue parse_legacy(std::string_view bytes, const std::string& file, const optional<Device>& device) {
-  Reader in(bytes.substr(kLegacyStart.size()), file);
+  Reader in(bytes.substr(legacy_start(bytes)), file);
   const IValue version = in.next();
   check(version.isInt() && version.toInt() == 1001, file, ": is of an unknown version");
   const IValue machine = in.next();
@@ -98,10 +98,10 @@ IValue parse_legacy(std::string_view bytes, const std::string& file, const optio
             machine.toGenericDict().at("little_endian").toBool(),
         file, ": its elements are not little-endian");
   const std::string_view start = in.rest();
-  IValue value = in.next();
+  in.next();
   in.fill(in.next());
-  if (!device) return value;
-  in.move(*device);
+  if (device) in.move(*device);
+  // Once more, now that the storages have their elements, from which some tensors are computed.
   in.rewind(start);
   return in.next();
 }

@@ -13,7 +13,7 @@
 
 namespace tandem::serialize::pt {
 
-/// The value of a file that starts with kLegacyStart. Throws Error, naming `file`, as parse_pt does.
+/// The value of a file with a legacy_start(). Throws Error, naming `file`, as parse_pt does.
 IValue parse_legacy(std::string_view bytes, const std::string& file, const optional<Device>& device);
 
 }  // namespace tandem::serialize::pt

@@ -33,6 +33,7 @@ using StorageReader = std::function<Tensor(const StorageInfo&)>;
 enum class Name : int8_t {
   kOrderedDict,
   kRebuildTensor,
+  kRebuildTyped,
   kRebuildParameter,
   kSize,
   kIntList,
@@ -41,6 +42,7 @@ enum class Name : int8_t {
   kBoolList,
   kTypeTag,
   kStorageType,
+  kComplexHalf,
 };
 
 struct Node {
@@ -55,6 +57,7 @@ struct Node {
   Tensor tensor{};             ///< kTensor; kStorage: its elements
 };
 
+/// "an int", "None", …
 const char* kind_name(Node::Kind kind);
 
 /// The machine. Nodes live as long as it does; they may form cycles, as lists can contain themselves.
@@ -79,6 +82,8 @@ class PickleMachine {
   void call();
   Node* call(const Node& function, const std::vector<Node*>& arguments);
   Node* rebuild_tensor(const std::vector<Node*>& arguments);
+  Node* rebuild_typed(std::vector<Node*> arguments);
+  Tensor resolved(const Tensor& stored, const Node& metadata) const;
   Node* rebuild_parameter(const std::vector<Node*>& arguments);
   Node* typed_list(Name type, const std::vector<Node*>& arguments);
   void persistent();

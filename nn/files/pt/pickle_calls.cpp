@@ -3,6 +3,8 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/as_strided.h"
+#include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/unary.h"
 #include "tandem/core/dims.h"
 #include "tandem/nn/files/pt/pickle.h"
 
@@ -16,6 +18,8 @@ struct Known {
 constexpr Known kNames[] = {
     {"collections", "OrderedDict", Name::kOrderedDict},
     {"torch._utils", "_rebuild_tensor_v2", Name::kRebuildTensor},
+    {"torch._utils", "_rebuild_tensor_v3", Name::kRebuildTyped},
+    {"torch", "complex32", Name::kComplexHalf},
     {"torch._utils", "_rebuild_parameter", Name::kRebuildParameter},
     {"torch", "Size", Name::kSize},
     {"torch.jit._pickle", "build_intlist", Name::kIntList},
@@ -26,10 +30,18 @@ constexpr Known kNames[] = {
 };
 
 constexpr std::pair<const char*, ScalarType> kStorageTypes[] = {
-    {"FloatStorage", kFloat}, {"DoubleStorage", kDouble}, {"HalfStorage", kHalf},
-    {"LongStorage", kLong},   {"IntStorage", kInt},       {"BFloat16Storage", kBFloat16},
-    {"ShortStorage", kShort}, {"CharStorage", kChar},     {"ByteStorage", kByte},
+    {"FloatStorage", kFloat},
+    {"DoubleStorage", kDouble},
+    {"HalfStorage", kHalf},
+    {"LongStorage", kLong},
+    {"IntStorage", kInt},
+    {"BFloat16Storage", kBFloat16},
+    {"ShortStorage", kShort},
+    {"CharStorage", kChar},
+    {"ByteStorage", kByte},
     {"BoolStorage", kBool},
+    {"ComplexFloatStorage", kComplexFloat},
+    {"ComplexDoubleStorage", kComplexDouble},
 };
 
 // At most 100 printable characters: the text comes from the file.
@@ -62,6 +74,15 @@ void PickleMachine::name(std::string_view module, std::string_view function) {
       node->integer = static_cast<int64_t>(known.second);
       return;
     }
+  if (module == "torch.storage" && function == "UntypedStorage") {  // bytes
+    node->name = Name::kStorageType;
+    node->integer = static_cast<int64_t>(kByte);
+    return;
+  }
+  for (const char* start : {"uint", "float8", "float4", "bits", "bcomplex"})
+    if (module == "torch" && function.starts_with(start))
+      refuse(concat("a tensor is of dtype torch.", shown(function),
+                    ", which Tandem lacks; convert it before it is saved"));
   refuse(concat(
       "the pickle names ", shown(module), ".", shown(function),
       ", which is refused: only tensors, dictionaries, lists, tuples, strings and numbers are read; save "
@@ -89,6 +110,8 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
     }
     case Name::kRebuildTensor:
       return rebuild_tensor(arguments);
+    case Name::kRebuildTyped:
+      return rebuild_typed(arguments);
     case Name::kRebuildParameter:
       return rebuild_parameter(arguments);
     case Name::kSize:
@@ -103,6 +126,7 @@ Node* PickleMachine::call(const Node& function, const std::vector<Node*>& argume
     case Name::kBoolList:
       return typed_list(function.name, arguments);
     case Name::kStorageType:
+    case Name::kComplexHalf:
       break;
   }
   refuse("the pickle calls a class that cannot be called");
@@ -177,18 +201,53 @@ Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
   NoGradGuard no_grad;
   Node* node = make(Node::kTensor);
   node->tensor = as_strided(elements, shape, steps, a[1]->integer);
+  if (a.size() == 7) node->tensor = resolved(node->tensor, *a[6]);
   if (a[4]->integer != 0) {
-    expect(is_floating_point(node->tensor.dtype()), "a tensor of integers requires a gradient");
+    expect(is_differentiable(node->tensor.dtype()), "a tensor of integers requires a gradient");
     node->tensor.requires_grad_(true);
   }
   return node;
+}
+
+// (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype[, metadata]): PyTorch has no class of storages for
+// its newer dtypes, of which this is the only one that Tandem has, too.
+Node* PickleMachine::rebuild_typed(std::vector<Node*> a) {
+  constexpr std::size_t kDtype = 6;
+  expect(a.size() > kDtype && a[kDtype]->kind == Node::kName && a[kDtype]->name == Name::kComplexHalf,
+         "a tensor is not described by its storage, offset, sizes, strides, requires_grad and dtype");
+  expect(a[0]->kind == Node::kStorage && a[0]->tensor.dtype() == kByte &&
+             a[0]->tensor.numel() % item_size(kComplexHalf) == 0,
+         "a storage is not one of bytes for elements of complex32");
+  Node* storage = make(Node::kStorage);
+  storage->tensor = a[0]->tensor.view(kComplexHalf);
+  a[0] = storage;
+  a.erase(a.begin() + kDtype);
+  return rebuild_tensor(a);
+}
+
+// The metadata says what PyTorch has not computed yet: {"conj": True, "neg": True}.
+Tensor PickleMachine::resolved(const Tensor& stored, const Node& metadata) const {
+  if (metadata.kind == Node::kNone) return stored;
+  expect(metadata.kind == Node::kDict, "the metadata of a tensor are not a dictionary");
+  Tensor out = stored;
+  for (std::size_t i = 0; i < metadata.items.size(); i += 2) {
+    const Node &key = *metadata.items[i], &on = *metadata.items[i + 1];
+    expect(key.kind == Node::kString && (key.text == "conj" || key.text == "neg") && on.kind == Node::kBool,
+           "a tensor has other metadata than conj and neg");
+    if (on.integer == 0) continue;
+    const bool conjugate = key.text == "conj";
+    expect(conjugate ? is_complex(out.dtype()) : is_differentiable(out.dtype()),
+           "a tensor of this dtype cannot be conjugated or negated");
+    out = conjugate ? conj(out) : neg(out);
+  }
+  return out;
 }
 
 // (tensor, requires_grad, hooks)
 Node* PickleMachine::rebuild_parameter(const std::vector<Node*>& a) {
   expect(a.size() == 3 && a[0]->kind == Node::kTensor && a[1]->kind == Node::kBool,
          "a parameter is not described by a tensor and requires_grad");
-  expect(a[1]->integer == 0 || is_floating_point(a[0]->tensor.dtype()),
+  expect(a[1]->integer == 0 || is_differentiable(a[0]->tensor.dtype()),
          "a tensor of integers requires a gradient");
   Node* node = make(Node::kTensor);
   node->tensor = a[0]->tensor.detach();

@@ -7,8 +7,8 @@
 namespace tandem::serialize::pt {
 
 const char* kind_name(Node::Kind kind) {
-  constexpr const char* names[] = {"None",  "bool",       "int",     "float",   "str",   "list",
-                                   "tuple", "dictionary", "a class", "storage", "tensor"};
+  constexpr const char* names[] = {"None",    "a bool",       "an int",  "a float",   "a str",   "a list",
+                                   "a tuple", "a dictionary", "a class", "a storage", "a tensor"};
   return names[kind];
 }
 
@@ -59,8 +59,7 @@ Node* PickleMachine::pop() {
 }
 Node* PickleMachine::pop(Node::Kind kind, const char* what) {
   Node* node = pop();
-  if (node->kind != kind)
-    refuse(concat(what, " must be a ", kind_name(kind), ", not a ", kind_name(node->kind)));
+  if (node->kind != kind) refuse(concat(what, " must be ", kind_name(kind), ", not ", kind_name(node->kind)));
   return node;
 }
 Node* PickleMachine::top(Node::Kind kind, const char* what) {

@@ -72,7 +72,7 @@ class Converter {
       case Node::kStorage:
         break;
     }
-    fail(file_, ": a ", kind_name(node.kind), " is stored as a value");
+    fail(file_, ": ", kind_name(node.kind), " is stored as a value");
   }
 
   std::vector<IValue> elements(const Node& node, int level) {
@@ -107,7 +107,7 @@ class Converter {
       const Node* key = node.items[i];
       check(key->kind == Node::kString || key->kind == Node::kInt || key->kind == Node::kDouble ||
                 key->kind == Node::kBool,
-            file_, ": the key of a dictionary is a ", kind_name(key->kind), ", not a string or a number");
+            file_, ": the key of a dictionary is ", kind_name(key->kind), ", not a string or a number");
       IValue name = convert(node.items[i], level + 1);
       out.insert_or_assign(std::move(name), convert(node.items[i + 1], level + 1));
     }

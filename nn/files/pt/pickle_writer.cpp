@@ -111,20 +111,23 @@ class Writer {
     // The key stays unique because storages_ keeps the memory.
     const std::size_t index = indices_.emplace(Key{stored.storage().data(), t.dtype()}, next).first->second;
     if (index == next) storages_.push_back(stored.as_strided({elements}, {1}, 0));
-    global("torch._utils", "_rebuild_tensor_v2");
+    const bool typed = t.dtype() == kComplexHalf;  // for which PyTorch has no class of storages
+    global("torch._utils", typed ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
     out += "((";
     text("storage");
-    global("torch", storage_type(t.dtype()));
+    typed ? global("torch.storage", "UntypedStorage") : global("torch", storage_type(t.dtype()));
     text(std::to_string(index));
     text("cpu");
-    integer(elements);
+    integer(typed ? elements * t.element_size() : elements);
     out += "tQ";
     integer(fits ? static_cast<int64_t>(offset / item) : 0);
     integers(stored.sizes());
     integers(stored.strides());
     boolean(given.requires_grad());
     global("collections", "OrderedDict");
-    out += ")RtR";
+    out += ")R";
+    if (typed) global("torch", "complex32");
+    out += "tR";
   }
 
   std::vector<Tensor>& storages_;

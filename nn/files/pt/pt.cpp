@@ -97,13 +97,14 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   return pt::value_of(machine.run(), file);
 }
 
-// As many bytes as kLegacyStart has, of a regular file: reading a pipe would take them.
-std::string start_of(const std::string& path) {
+// Of regular files only: reading a pipe would take its bytes.
+bool is_legacy(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return "";
-  std::string out(pt::kLegacyStart.size(), '\0');
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream in(path, std::ios::binary);
-  return in.read(out.data(), static_cast<std::streamsize>(out.size())) ? out : "";
+  char start[pt::kStartSize];
+  in.read(start, sizeof start);
+  return pt::legacy_start({start, static_cast<std::size_t>(in.gcount())}) != 0;
 }
 
 void write_archive(const IValue& value, pt::ZipSink& sink) {
@@ -122,12 +123,12 @@ void write_archive(const IValue& value, pt::ZipSink& sink) {
 }  // namespace
 
 IValue load_pt(const std::string& path, const optional<Device>& device) {
-  if (std::string bytes = start_of(path); bytes == pt::kLegacyStart) {
+  if (is_legacy(path)) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream all;
     all << in.rdbuf();
-    bytes = std::move(all).str();
-    check(in.good() && bytes.starts_with(pt::kLegacyStart), path, ": cannot be read");
+    const std::string bytes = std::move(all).str();
+    check(in.good() && pt::legacy_start(bytes) != 0, path, ": cannot be read");
     return pt::parse_legacy(bytes, path, device);
   }
   return load(pt::ZipReader::open(path), path, device);
@@ -135,7 +136,7 @@ IValue load_pt(const std::string& path, const optional<Device>& device) {
 IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
                 const optional<Device>& device) {
   const std::string_view all(static_cast<const char*>(data), bytes);
-  if (all.starts_with(pt::kLegacyStart)) return pt::parse_legacy(all, name, device);
+  if (pt::legacy_start(all) != 0) return pt::parse_legacy(all, name, device);
   return load(pt::ZipReader::of_memory(data, bytes, name), name, device);
 }
 

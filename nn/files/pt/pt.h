@@ -15,10 +15,10 @@ namespace serialize {
 
 /// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor. Tensors that share memory in
 /// the file share it in the result, as windows on their storages. They are on the CPU unless `device` is given; which
-/// device they were saved from does not matter.
+/// device they were saved from does not matter. What PyTorch conjugates or negates lazily is a copy with the values.
 ///
 /// Throws Error, naming `path`, when the file is missing, damaged (TANDEM_IGNORE_CHECKSUMS=1 ignores checksums) or refused;
-/// on tensors of dtypes that Tandem lacks, on sparse and quantised ones, on dictionaries with keys other than strings and
+/// on tensors of dtypes that Tandem lacks (uint16, float8, …), on complex numbers outside of tensors, on sparse and quantised ones, on dictionaries with keys other than strings and
 /// numbers, and on more than 100 levels.
 IValue load_pt(const std::string& path, const optional<Device>& device = nullopt);
 /// The same for a file in memory; `name` replaces the path in messages.

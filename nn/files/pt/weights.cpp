@@ -11,22 +11,35 @@
 namespace tandem::serialize {
 namespace {
 
+std::string key_text(const IValue& key) {
+  if (key.isString()) return key.toStringRef();
+  if (key.isBool()) return key.toBool() ? "True" : "False";
+  return key.isInt() ? std::to_string(key.toInt()) : concat(key.toDouble());
+}
+
 // Keys of a dictionary for a message; at most 10.
 std::string keys_of(const GenericDict& dict) {
   std::string out;
   int count = 0;
   for (const auto& entry : dict) {
     if (++count > 10) return out + ", …";
-    const IValue& key = entry.key();
-    out += (out.empty() ? "" : ", ") + (key.isString() ? key.toStringRef() : std::string("a number"));
+    out += (out.empty() ? "" : ", ") + key_text(entry.key());
   }
   return out.empty() ? "none" : out;
 }
 
+// The entry whose key is this string or this number.
+IValue entry_of(const GenericDict& dict, const std::string& key) {
+  for (const auto& entry : dict)
+    if (key_text(entry.key()) == key) return entry.value();
+  fail("state dict: there is no '", key, "'; the keys are ", keys_of(dict));
+}
+
 bool is_pt(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  char start[pt::kStartSize] = {};
-  return in.read(start, sizeof start) && pt::starts_as_pt({start, sizeof start});
+  char start[pt::kStartSize];
+  in.read(start, sizeof start);
+  return pt::starts_as_pt({start, static_cast<std::size_t>(in.gcount())});
 }
 
 }  // namespace
@@ -36,22 +49,20 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
   for (std::size_t begin = 0; begin < key.size();) {
     const std::size_t end = std::min(key.find('.', begin), key.size());
     const std::string part = key.substr(begin, end - begin);
-    check(at.isGenericDict(), "state dict: '", part, "' of '", key, "' is looked for in a ", at.type_name(),
-          ", not in a dictionary");
-    const auto found = at.toGenericDict().find(IValue(part));
-    check(found != at.toGenericDict().end(), "state dict: there is no '", part, "'; the keys are ",
-          keys_of(at.toGenericDict()));
-    const IValue next = found->value();
-    at = next;
+    check(at.isGenericDict(), "state dict: '", part, "' of '", key, "' is looked for in a value of type ",
+          at.type_name(), ", not in a dictionary");
+    at = IValue(entry_of(at.toGenericDict(), part));
     begin = end + 1;
   }
-  check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a ", at.type_name());
+  check(at.isGenericDict(), "state dict: expected a dictionary of tensors, got a value of type ",
+        at.type_name());
   OrderedDict<std::string, Tensor> out("Entry");
   for (const auto& entry : at.toGenericDict()) {
-    if (!entry.key().isString() || !entry.value().isTensor())
-      fail("state dict: '", entry.key().isString() ? entry.key().toStringRef() : "a number", "' is a ",
-           entry.value().type_name(),
-           ", not a tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
+    check(entry.value().isTensor(), "state dict: '", key_text(entry.key()), "' has type ",
+          entry.value().type_name(),
+          ", not Tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
+    check(entry.key().isString(), "state dict: the key ", key_text(entry.key()), " has type ",
+          entry.key().type_name(), "; the names of tensors must be strings: convert them before saving");
     out.insert(entry.key().toStringRef(), entry.value().toTensor());
   }
   return out;
