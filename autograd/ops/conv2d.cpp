@@ -6,7 +6,7 @@
 #include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/complex_bilinear.h"
-
+#include "tandem/autograd/ops/conv_checks.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -86,10 +86,7 @@ struct Conv2dBackwardWeightBackward final : ConvNode {
 Dims output_sizes(const Tensor& input, const Tensor& weight, const Conv2dParameters& p) {
   Dims sizes{input.size(0), weight.size(0), 0, 0};
   for (int d = 0; d < 2; ++d) {
-    const int64_t padded = add_sizes("conv2d", input.size(d + 2), 2 * p.padding[d]);
-    const int64_t reach = multiply_sizes("conv2d", p.dilation[d], weight.size(d + 2) - 1);
-    check(padded > reach, "conv2d: the ", d == 0 ? "height" : "width", " of the kernel, dilated, is ", reach,
-          " + 1, that of the input, padded, is ", padded, "\n  input  ", input, "\n  weight ", weight);
+    check_kernel_fits("conv2d", input, weight, d + 2, p.padding[d], p.dilation[d]);
     sizes[static_cast<std::size_t>(d + 2)] = p.out_size(d, input.size(d + 2), weight.size(d + 2));
   }
   return sizes;
@@ -101,24 +98,6 @@ Tensor conv2d_forward(const Tensor& input, const Tensor& weight, const Tensor& b
   backend(input).conv.forward(out, input, weight, bias, p);
   if (auto* node = record<Conv2dBackward>(out, input, weight, bias)) node->save(input, weight, p);
   return out;
-}
-
-void check_conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t groups) {
-  check(
-      (input.dim() == 3 || input.dim() == 4) && weight.dim() == 4,
-      "conv2d: expected input [N, C, H, W] or [C, H, W] and weight [O, C / groups, height, width]\n  input  ",
-      input, "\n  weight ", weight);
-  check(groups >= 1 && weight.size(0) % groups == 0, "conv2d: groups ", groups, " does not divide the ",
-        weight.size(0), " output channels\n  weight ", weight);
-  check(input.size(-3) == weight.size(1) * groups, "conv2d: weight expects ", weight.size(1) * groups,
-        " input channels, input has ", input.size(-3), "\n  input  ", input, "\n  weight ", weight,
-        groups == 1 ? "" : "\n  groups ", groups == 1 ? std::string() : std::to_string(groups));
-  check(weight.size(2) >= 1 && weight.size(3) >= 1, "conv2d: the kernel is empty\n  weight ", weight);
-  check_alike("conv2d", "input ", input, "weight", weight);
-  if (!bias.defined()) return;
-  check(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias must be [", weight.size(0),
-        "]\n  weight ", weight, "\n  bias   ", bias);
-  check_alike("conv2d", "weight", weight, "bias  ", bias);
 }
 
 }  // namespace
@@ -162,7 +141,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
           return conv2d(t1, t2, t3, stride, padding, dilation, groups);
         },
         input, weight, bias);
-  check_conv2d(input, weight, bias, groups);
+  check_convolution("conv2d", input, weight, bias, groups, 2, false);
   if (input.is_complex()) {
     const Tensor out = complex_bilinear(input, weight, [&](const Tensor& x, const Tensor& w) {
       return conv2d(x, w, {}, stride, padding, dilation, groups);
@@ -187,7 +166,7 @@ Tensor try_inference(const Tensor& input, const Tensor& weight, const Tensor& bi
   if (!input.is_cpu() || input.dim() != 4 || (input.dtype() != kFloat && input.dtype() != kDouble) ||
       recording(input, weight, bias, residual) || autocast::is_on(input))
     return {};
-  check_conv2d(input, weight, bias, groups);
+  check_convolution("conv2d", input, weight, bias, groups, 2, false);
   const Conv2dParameters p = conv2d_parameters("conv2d", stride, padding, dilation, groups);
   const Dims sizes = output_sizes(input, weight, p);
   if (residual.defined() && (residual.dtype() != input.dtype() || residual.device() != input.device() ||
@@ -224,17 +203,16 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
           return conv1d(t1, t2, t3, stride, padding, dilation, groups);
         },
         input, weight, bias);
-  check((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
-        "conv1d: expected input [N, C, L] or [C, L] and weight [O, C / groups, length]\n  input  ", input,
-        "\n  weight ", weight);
-  check(stride.size() == 1 && padding.size() == 1 && dilation.size() == 1,
-        "conv1d: stride, padding and dilation take one number each, got ", stride, ", ", padding, ", ",
-        dilation);
+  check_convolution("conv1d", input, weight, bias, groups, 1, false);
+  const int64_t step = single("conv1d", "stride", stride, 1),
+                around = single("conv1d", "padding", padding, 0),
+                apart = single("conv1d", "dilation", dilation, 1);
+  check_kernel_fits("conv1d", input, weight, 2, around, apart);
   Dims sizes(input.sizes());
   sizes.insert(sizes.size() - 1, 1);
   const Tensor y =
       conv2d(input.reshape(sizes), weight.reshape({weight.size(0), weight.size(1), 1, weight.size(2)}), bias,
-             {1, stride[0]}, {0, padding[0]}, {1, dilation[0]}, groups);
+             {1, step}, {0, around}, {1, apart}, groups);
   sizes = y.sizes();
   sizes.erase(sizes.size() - 2);
   return y.view(sizes);

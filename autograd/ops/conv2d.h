@@ -25,7 +25,7 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
               IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
 /// The gradient of conv2d with respect to its input, as an operation: input [N, C, H, W] or [C, H, W]; weight
 /// [C, O / groups, kernel_h, kernel_w] → sizes (H - 1) stride - 2 padding + dilation (kernel - 1) +
-/// output_padding + 1, with output_padding < stride.
+/// output_padding + 1, with output_padding < max(stride, dilation).
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
                         IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef output_padding = 0,
                         int64_t groups = 1, IntArrayRef dilation = 1);

@@ -7,8 +7,8 @@
 
 #include "tandem/autograd/ops/arithmetic.h"
 #include "tandem/autograd/ops/autocast_lists.h"
-#include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/conv2d.h"
+#include "tandem/autograd/ops/conv_checks.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/precision.h"
@@ -33,34 +33,10 @@ Parameters parameters(const char* operation, IntArrayRef stride, IntArrayRef pad
 }
 std::array<int64_t, 2> plane(const Triple& t) { return {t[1], t[2]}; }
 
-// What conv2d and conv_transpose2d would check, with messages that name the caller's tensors.
-void check_arguments(const char* operation, const Tensor& input, const Tensor& weight, const Tensor& bias,
-                     int64_t groups, bool transposed) {
-  check((input.dim() == 4 || input.dim() == 5) && weight.dim() == 5, operation,
-        ": expected input [N, C, D, H, W] or [C, D, H, W] and weight ",
-        transposed ? "[C, O / groups, " : "[O, C / groups, ", "depth, height, width]\n  input  ", input,
-        "\n  weight ", weight);
-  check(groups >= 1 && weight.size(0) % groups == 0, operation, ": groups ", groups, " does not divide the ",
-        weight.size(0), transposed ? " input" : " output", " channels\n  weight ", weight);
-  const int64_t channels = transposed ? weight.size(0) : weight.size(1) * groups;
-  check(input.size(-4) == channels, operation, ": weight expects ", channels, " input channels, input has ",
-        input.size(-4), "\n  input  ", input, "\n  weight ", weight);
-  for (int d = 2; d < 5; ++d)
-    check(weight.size(d) >= 1, operation, ": the kernel is empty\n  weight ", weight);
-  autograd::check_alike(operation, "input ", input, "weight", weight);
-  if (!bias.defined()) return;
-  const int64_t out = transposed ? weight.size(1) * groups : weight.size(0);
-  check(bias.dim() == 1 && bias.size(0) == out, operation, ": bias must be [", out, "]\n  weight ", weight,
-        "\n  bias   ", bias);
-  autograd::check_alike(operation, "weight", weight, "bias  ", bias);
-}
-
 Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, const Parameters& p) {
   const int64_t n = input.size(0), channels = input.size(1), kernel = weight.size(2);
-  const int64_t padded = add_sizes("conv3d", input.size(2), 2 * p.padding[0]);
-  const int64_t reach = multiply_sizes("conv3d", p.dilation[0], kernel - 1);
-  check(padded > reach, "conv3d: the depth of the kernel, dilated, is ", reach,
-        " + 1, that of the input, padded, is ", padded, "\n  input  ", input, "\n  weight ", weight);
+  autograd::check_kernel_fits("conv3d", input, weight, 2, p.padding[0], p.dilation[0]);
+  const int64_t reach = p.dilation[0] * (kernel - 1);
   Tensor x = p.padding[0] == 0 ? input : constant_pad_nd(input, {0, 0, 0, 0, p.padding[0], p.padding[0]});
   x = x.unfold(2, reach + 1, p.stride[0]);  // [N, C, depth, H, W, window]
   if (p.dilation[0] > 1) x = x.slice(-1, nullopt, nullopt, p.dilation[0]);
@@ -72,40 +48,16 @@ Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, c
   return y.reshape({n, depth, y.size(1), y.size(2), y.size(3)}).transpose(1, 2).contiguous();
 }
 
-// The sizes of the result: also a check that none is negative.
-Triple transposed_sizes(const Tensor& input, const Tensor& weight, const Parameters& p, const Triple& extra) {
-  Triple sizes;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const auto dim = static_cast<int64_t>(d) + 2;
-    check(extra[d] < p.stride[d] || extra[d] < p.dilation[d],
-          "conv_transpose3d: output_padding must be less than the stride or the dilation, got ", extra[d],
-          " in dimension ", dim);
-    check(input.size(dim) >= 1, "conv_transpose3d: the input is empty\n  input  ", input);
-    const int64_t steps = multiply_sizes("conv_transpose3d", input.size(dim) - 1, p.stride[d]);
-    const int64_t reach = multiply_sizes("conv_transpose3d", p.dilation[d], weight.size(dim) - 1);
-    sizes[d] = add_sizes("conv_transpose3d", steps, reach) + 1 + extra[d] - 2 * p.padding[d];
-    check(sizes[d] >= 1, "conv_transpose3d: the output would be empty\n  input  ", input, "\n  weight ",
-          weight);
-  }
-  return sizes;
-}
-
 Tensor convolve_transposed(const Tensor& input, const Tensor& weight, const Tensor& bias, const Parameters& p,
                            const Triple& extra) {
   const int64_t n = input.size(0), depth = input.size(2), kernel = weight.size(2);
-  const Triple sizes = transposed_sizes(input, weight, p, extra);
+  const Dims sizes =
+      autograd::transposed_sizes("conv_transpose3d", input, weight, p.stride, p.padding, extra, p.dilation);
   const Tensor x = input.transpose(1, 2).reshape(
       {multiply_sizes("conv_transpose3d", n, depth), input.size(1), input.size(3), input.size(4)});
   const Tensor w = weight.reshape({weight.size(0), weight.size(1) * kernel, weight.size(3), weight.size(4)});
-  // conv_transpose2d allows only an output padding below the stride: more is a border of zeros.
-  std::array<int64_t, 2> inner, border;
-  for (std::size_t d = 0; d < 2; ++d) {
-    inner[d] = std::min(extra[d + 1], p.stride[d + 1] - 1);
-    border[d] = extra[d + 1] - inner[d];
-  }
-  Tensor y =
-      conv_transpose2d(x, w, {}, plane(p.stride), plane(p.padding), inner, p.groups, plane(p.dilation));
-  if (border[0] > 0 || border[1] > 0) y = constant_pad_nd(y, {0, border[1], 0, border[0]});
+  Tensor y = conv_transpose2d(x, w, {}, plane(p.stride), plane(p.padding), plane(extra), p.groups,
+                              plane(p.dilation));
   const int64_t out = weight.size(1) * p.groups;
   y = y.reshape({n, depth, out, kernel, sizes[1], sizes[2]});
   const int64_t whole = add_sizes("conv_transpose3d", sizes[0], 2 * p.padding[0]);
@@ -122,11 +74,6 @@ Tensor convolve_transposed(const Tensor& input, const Tensor& weight, const Tens
 // The dimension of one row for a 1D argument.
 Tensor one_row(const Tensor& t) { return t.unsqueeze(-2); }
 
-int64_t single(const char* what, IntArrayRef value) {
-  check(value.size() == 1, "conv_transpose1d: ", what, " takes one number, got ", value);
-  return value[0];
-}
-
 }  // namespace
 
 Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
@@ -137,7 +84,7 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, Int
           },
           input, weight, bias))
     return *out;
-  check_arguments("conv3d", input, weight, bias, groups, false);
+  autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);
   const Parameters p = parameters("conv3d", stride, padding, dilation, groups);
   return input.dim() == 5 ? convolve(input, weight, bias, p)
                           : convolve(input.unsqueeze(0), weight, bias, p).squeeze(0);
@@ -152,7 +99,7 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
           },
           input, weight, bias))
     return *out;
-  check_arguments("conv_transpose3d", input, weight, bias, groups, true);
+  autograd::check_convolution("conv_transpose3d", input, weight, bias, groups, 3, true);
   const Parameters p = parameters("conv_transpose3d", stride, padding, dilation, groups);
   const Triple extra = triple("conv_transpose3d", "output_padding", output_padding, 0);
   return input.dim() == 5 ? convolve_transposed(input, weight, bias, p, extra)
@@ -168,11 +115,13 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor&
           return conv_transpose1d(t1, t2, t3, stride, padding, output_padding, groups, dilation);
         },
         input, weight, bias);
-  check((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
-        "conv_transpose1d: expected input [N, C, L] or [C, L] and weight [C, O / groups, length]\n  input  ",
-        input, "\n  weight ", weight);
-  const int64_t step = single("stride", stride), pad = single("padding", padding),
-                apart = single("dilation", dilation), extra = single("output_padding", output_padding);
+  autograd::check_convolution("conv_transpose1d", input, weight, bias, groups, 1, true);
+  constexpr const char* kName = "conv_transpose1d";
+  const int64_t step = autograd::single(kName, "stride", stride, 1),
+                pad = autograd::single(kName, "padding", padding, 0),
+                apart = autograd::single(kName, "dilation", dilation, 1),
+                extra = autograd::single(kName, "output_padding", output_padding, 0);
+  autograd::transposed_sizes(kName, input, weight, stride, padding, output_padding, dilation);
   return conv_transpose2d(one_row(input), one_row(weight), bias, {1, step}, {0, pad}, {0, extra}, groups,
                           {1, apart})
       .squeeze(-2);
@@ -205,7 +154,7 @@ Tensor conv3d_padded(const Tensor& input, const Tensor& weight, const Tensor& bi
                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
   if (padding == "valid") return conv3d(input, weight, bias, stride, 0, dilation, groups);
   check(padding == "same", "conv3d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
-  check_arguments("conv3d", input, weight, bias, groups, false);
+  autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);
   const Parameters p = parameters("conv3d", stride, 0, dilation, groups);
   check(p.stride == Triple{1, 1, 1}, "conv3d: padding \"same\" goes with stride 1, got ", stride);
   Triple before;

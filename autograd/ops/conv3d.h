@@ -15,7 +15,7 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 /// The gradients of conv1d and conv3d with respect to their input, as operations: input [N, C, L] or [C, L] with weight
 /// [C, O / groups, kernel]; input [N, C, D, H, W] or [C, D, H, W] with weight [C, O / groups, kernel_d, kernel_h,
 /// kernel_w]. A size L becomes (L - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1, with
-/// output_padding < stride.
+/// output_padding < max(stride, dilation).
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
                         IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef output_padding = 0,
                         int64_t groups = 1, IntArrayRef dilation = 1);

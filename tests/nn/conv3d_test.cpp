@@ -90,6 +90,62 @@ TEST_CASE("conv3d and conv_transpose3d are adjoint") {
   CHECK((y * g).sum().item<double>() == doctest::Approx((x * back).sum().item<double>()));
 }
 
+namespace {
+
+// One channel, stride, padding, output_padding and dilation of the last dimension, 1 and 0 of the others.
+Tensor scattered(const Tensor& x, const Tensor& w, int64_t stride, int64_t padding, int64_t extra,
+                 int64_t dilation) {
+  const int64_t in = x.size(-1), kernel = w.size(-1), whole = (in - 1) * stride + dilation * (kernel - 1) + 1;
+  const Tensor out = zeros({whole + extra});
+  for (int64_t i = 0; i < in; ++i)
+    for (int64_t k = 0; k < kernel; ++k)
+      out.narrow(0, i * stride + k * dilation, 1).add_(x.reshape({in})[i] * w.reshape({kernel})[k]);
+  return out.narrow(0, padding, whole + extra - 2 * padding);
+}
+
+}  // namespace
+
+TEST_CASE("transposed convolutions with an output_padding from the stride on, below the dilation") {
+  CHECK(equal(conv_transpose3d(count({1, 1, 1, 5}) + 1, ones({1, 1, 1, 1, 1}), {}, 1, {0, 0, 1}, {0, 0, 1}, 1,
+                               {1, 1, 2}),
+              tensor({2, 3, 4, 5}).to(kFloat).view({1, 1, 1, 4})));
+  for (const int64_t stride : {1, 2, 3})
+    for (const int64_t padding : {0, 1, 3})
+      for (const int64_t extra : {1, 3, 4}) {
+        INFO(stride, " ", padding, " ", extra);
+        const Tensor x = sines({1, 1, 4}), w = cosines({1, 1, 3});
+        const Tensor wanted = scattered(x, w, stride, padding, extra, 5);
+        const auto agrees = [&](const Tensor& out) {
+          return allclose(out.reshape({-1}), wanted, 1e-5, 1e-6);
+        };
+        CHECK(agrees(conv_transpose1d(x, w, {}, stride, padding, extra, 1, 5)));
+        CHECK(agrees(conv_transpose2d(x.unsqueeze(2), w.unsqueeze(2), {}, {1, stride}, {0, padding},
+                                      {0, extra}, 1, {1, 5})));
+        CHECK(agrees(conv_transpose2d(x.unsqueeze(3), w.unsqueeze(3), {}, {stride, 1}, {padding, 0},
+                                      {extra, 0}, 1, {5, 1})));
+        CHECK(agrees(conv_transpose3d(x.view({1, 1, 1, 1, 4}), w.view({1, 1, 1, 1, 3}), {}, {1, 1, stride},
+                                      {0, 0, padding}, {0, 0, extra}, 1, {1, 1, 5})));
+        CHECK(agrees(conv_transpose3d(x.view({1, 1, 4, 1, 1}), w.view({1, 1, 3, 1, 1}), {}, {stride, 1, 1},
+                                      {padding, 0, 0}, {extra, 0, 0}, 1, {5, 1, 1})));
+      }
+}
+
+TEST_CASE("errors of 1D convolutions speak of these and of their arguments") {
+  const Tensor x = sines({1, 2, 4}), w = cosines({2, 2, 3});
+  CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, 2, 0, 2),
+                       doctest::Contains("conv_transpose1d: output_padding [2] must be less than the stride "
+                                         "[2] or the dilation [1]"),
+                       Error);
+  CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, 0), doctest::Contains("conv_transpose1d: stride"), Error);
+  CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, 1, 3), doctest::Contains("conv_transpose1d: the output"),
+                       Error);
+  CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, ones({3})), doctest::Contains("conv_transpose1d: bias"), Error);
+  CHECK_THROWS_WITH_AS(conv1d(x, cosines({2, 3, 3})), doctest::Contains("conv1d: weight expects 3"), Error);
+  CHECK_THROWS_WITH_AS(conv1d(x, cosines({2, 2, 5})), doctest::Contains("conv1d: the length of the kernel"),
+                       Error);
+  CHECK_THROWS_WITH_AS(conv1d(x, w, {}, 1, -1), doctest::Contains("conv1d: padding must be from 0"), Error);
+}
+
 TEST_CASE("conv3d on any number of threads") {
   const Tensor x = sines({3, 5, 6, 7, 9}).requires_grad_(), w = cosines({4, 5, 3, 3, 3}).requires_grad_();
   const auto results = [&] {

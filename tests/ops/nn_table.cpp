@@ -27,7 +27,10 @@ std::vector<Operation> convolutions() {
              "x0, x1, None, [1], [0], [1], 3",
              {{real({2, 3, 4, 4}), real({3, 1, 2, 2})}}}}},
       {OPERATION(conv1d, T(CT, CT, CT, Ints, Ints, Ints, I)), .torch = "F.conv1d"},
-      {OPERATION(conv_transpose2d, T(CT, CT, CT, Ints, Ints, Ints, I, Ints)), .torch = "F.conv_transpose2d"},
+      {OPERATION(conv_transpose2d, T(CT, CT, CT, Ints, Ints, Ints, I, Ints)), .torch = "F.conv_transpose2d",
+       .examples = {{"conv_transpose2d output padding",
+                     "x0, x1, x2, [2, 1], [1, 0], [3, 1], 1, [4, 2]",
+                     {{real({1, 2, 2, 3}), real({2, 2, 2, 2}), real({2})}}}}},
   };
 }
 

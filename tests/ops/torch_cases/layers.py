@@ -20,6 +20,10 @@ def one_or(d, rank, low, high):
     return d.pick([d.whole(low, high)], [d.whole(low, high) for _ in range(rank)])
 
 
+def output_padding(d, rank, stride, dilation):
+    return [d.whole(0, max(s, g) - 1) for s, g, _ in zip(stride * rank, dilation * rank, range(rank))]
+
+
 def side(d, low):
     return d.pick(d.whole(low, low + 8), d.whole(low, low + 8), d.whole(low + 8, low + 30))
 
@@ -58,7 +62,7 @@ def convolutions():
         image = [side(d, 2) if rank < 3 else d.whole(5, 7) for _ in range(rank)]  # PyTorch's 3D result may be empty
         return [d.tensor(d.pick([], [d.whole(1, 4)]) + [channels] + image, t, "finite"),
                 d.tensor([channels, out] + kernel, t, "finite"), d.pick(None, d.tensor([out * groups], t, "finite")), stride,
-                one_or(d, rank, 0, 2), [d.whole(0, min(stride) - 1)], groups, dilation]
+                one_or(d, rank, 0, 2), output_padding(d, rank, stride, dilation), groups, dilation]
     for rank in (1, 2, 3):
         layer(f"conv_transpose{rank}d", lambda d, r=rank: transposed(d, r), tolerance=10)
 

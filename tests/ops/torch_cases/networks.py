@@ -31,15 +31,19 @@ def convolutions():
                 dilation[:1], groups]
     case("conv1d", conv1d, tolerance=30)
 
-    def transposed(d):
+    def transposed(d, rank):
+        def one_or_all(low, high):
+            return d.pick([d.whole(low, high)], [d.whole(low, high) for _ in range(rank)])
         groups, t = d.pick(1, 1, 2), d.float()
         channels, out = groups * d.pick(1, 2), d.pick(1, 2, 3)
-        stride = one_or_two(d, 1, 3)
-        return [d.tensor(planes(d, channels, 1, 5), t, "finite"),
-                d.tensor([channels, out, d.whole(1, 3), d.whole(1, 3)], t, "finite"),
-                d.pick(None, d.tensor([out * groups], t, "finite")), stride, one_or_two(d, 0, 1),
-                [d.whole(0, min(stride) - (0 if d.wrong else 1))], groups, one_or_two(d, 1, 2)]
-    case("conv_transpose2d", transposed, tolerance=30)
+        stride, dilation = one_or_all(1, 3), one_or_all(1, 3)
+        extra = [d.whole(0, max(s, g) - (0 if d.wrong else 1))
+                 for s, g, _ in zip(stride * rank, dilation * rank, range(rank))]
+        image = planes(d, channels, 1, 5) if rank == 2 else d.pick([], [2]) + [channels] + [d.whole(1, 4) for _ in range(rank)]
+        return [d.tensor(image, t, "finite"), d.tensor([channels, out] + [d.whole(1, 3) for _ in range(rank)], t, "finite"),
+                d.pick(None, d.tensor([out * groups], t, "finite")), stride, one_or_all(0, 2), extra, groups, dilation]
+    for rank in (1, 2, 3):
+        case(f"conv_transpose{rank}d", lambda d, r=rank: transposed(d, r), tolerance=30)
 
     def pool(d, kind, kernel_low=1):
         stride = d.pick([], one_or_two(d, 1, 3))
