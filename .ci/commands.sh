@@ -84,6 +84,7 @@ with_clang() {
   mkdir -p "$build"
   export CXX=clang++
   ! command -v ccache >/dev/null || CXX="ccache clang++"  # Meson does so by itself only for the compiler that it chooses
+  export CCACHE_NAMESPACE=$root  # as in ./run
 }
 
 # Tests of suite `processes` start programs and mostly wait for them: another compiler proves nothing new there.

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that what ./run compiled in one clone comes out of ccache in another one, precompiled headers included.
+"""Checks that what ./run compiled in one clone comes out of ccache in another one, precompiled headers included, with g++;
+clang's precompiled headers contain absolute paths and serve only the clone that compiled them.
 
   cache_test.py SOURCE_ROOT LIBRARY COMPILER...
 
-Each compiler builds a few objects in two copies of the sources, with a cache of its own.
+Each compiler builds a few objects in two copies of the sources, with a cache of its own. What the second clone then
+compiles with a precompiled header from the cache must depend on its own headers, not on those of the first clone.
 """
 import os
 import pathlib
@@ -20,8 +22,7 @@ OPTIONS += [f"-D{name}=false" for name in ("cli", "examples", "bench", "tests")]
 
 def build(clone, stamp, cache, compiler):
     """The cache's counts for building OBJECTS in this copy."""
-    shutil.rmtree(clone / "build", ignore_errors=True)
-    (clone / "build").mkdir()
+    (clone / "build").mkdir(exist_ok=True)
     shutil.copy(stamp, clone / "build")
     env = dict(os.environ, CCACHE_DIR=str(cache), CXX=f"ccache {compiler}")
     for name in ("CCACHE_BASEDIR", "CCACHE_DISABLE", "CCACHE_RECACHE"):
@@ -33,6 +34,12 @@ def build(clone, stamp, cache, compiler):
     stats = subprocess.run(["ccache", "--print-stats"], env=env, check=True, capture_output=True, text=True).stdout
     counts = dict(line.split("\t") for line in stats.splitlines())
     return {name: int(counts[name]) for name in ("direct_cache_hit", "cache_miss")}
+
+
+def dependencies(clone):
+    """The files that the first of OBJECTS was compiled from, as ninja knows them."""
+    text = subprocess.run(["ninja", "-C", clone / "build", "-t", "deps", OBJECTS[0]], check=True, capture_output=True, text=True)
+    return [line.strip() for line in text.stdout.splitlines()]
 
 
 def left_out(source):
@@ -53,12 +60,23 @@ def main():
             shutil.copytree(source, clone, symlinks=True, ignore=left_out(source))
         (clones[1] / "core/dtype.h").touch()
         for compiler in compilers:
+            for clone in clones:
+                shutil.rmtree(clone / "build", ignore_errors=True)
             first, second = (build(clone, stamp, cache, compiler) for clone in clones)
-            print(f"{compiler}: {first}, then {second}")
+            with open(clones[1] / "core/dtype.cpp", "a") as source_file:
+                source_file.write(f"// compiled with {compiler}\n")
+            third = build(clones[1], stamp, cache, compiler)
+            strangers = [name for name in dependencies(clones[1]) if str(clones[0]) in name]
+            print(f"{compiler}: {first}, then {second}, then {third}")
             wanted = len(OBJECTS) + 1  # and the precompiled header
-            if first["cache_miss"] != wanted or second != {"direct_cache_hit": wanted, "cache_miss": 0}:
+            misses = wanted if "clang" in compiler else 0
+            if (first["cache_miss"] != wanted or third != {"direct_cache_hit": 0, "cache_miss": 1} or
+                    second != {"direct_cache_hit": wanted - misses, "cache_miss": misses}):
                 failed += 1
-                print(f"FAILED: {compiler}: expected {wanted} misses, then {wanted} hits")
+                print(f"FAILED: {compiler}: expected {wanted} misses, then {misses}, then 1")
+            elif strangers:
+                failed += 1
+                print(f"FAILED: {compiler}: depends on another clone's {len(strangers)} files, such as {strangers[0]}")
     print(f"{len(compilers) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
