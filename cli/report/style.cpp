@@ -20,7 +20,7 @@ const char* const kReportStyle = R"css(:root {
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0; background: var(--ground); color: var(--text);
+  margin: 0; overflow-wrap: break-word; background: var(--ground); color: var(--text);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
 }
 main { max-width: 1180px; margin: 0 auto; padding: 28px 24px 40px; }
@@ -47,7 +47,8 @@ table.wide { min-width: 60%; }
 th, td { padding: 6px 16px 6px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-size: 13px; white-space: nowrap; vertical-align: bottom; }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; min-width: 120px; overflow-wrap: anywhere; }
+th .run { display: inline-block; max-width: 300px; white-space: normal; overflow-wrap: anywhere; }
 td { overflow-wrap: anywhere; min-width: 84px; }
 .overview th, .overview td { white-space: nowrap; min-width: 0; }
 .nowrap { white-space: nowrap; }
@@ -74,8 +75,9 @@ section > details.whole { margin: 0; }
   border: 1px solid var(--line); border-radius: 8px; background: var(--panel);
 }
 .panel figcaption { display: flex; justify-content: space-between; align-items: center; font-weight: 600; margin-bottom: 6px; }
+.panel figcaption span { min-width: 0; }
 .panel button {
-  font: inherit; font-size: 12px; font-weight: 400; padding: 1px 9px; color: var(--soft); background: none; cursor: pointer;
+  flex: none; font: inherit; font-size: 12px; font-weight: 400; padding: 1px 9px; color: var(--soft); background: none; cursor: pointer;
   border: 1px solid var(--line); border-radius: 6px;
 }
 .panel button[aria-pressed="true"] { color: var(--ground); background: var(--accent); border-color: var(--accent); }
@@ -102,10 +104,13 @@ svg text { font-size: 12px; fill: var(--soft); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 
 .confusion th, .confusion td { padding: 5px 6px; border: 1px solid var(--line); text-align: right; white-space: nowrap; }
-.confusion tbody th { text-align: right; position: sticky; left: 0; background: var(--ground); }
+.confusion tbody th { min-width: 0; max-width: 220px; overflow: hidden; text-overflow: ellipsis; text-align: right; position: sticky; left: 0; background: var(--ground); }
 .confusion thead th { vertical-align: bottom; text-align: center; }
 .confusion thead th:first-child { border: 0; }
-.confusion thead span { writing-mode: vertical-rl; transform: rotate(180deg); white-space: nowrap; }
+.confusion thead span {
+  display: inline-block; max-height: 220px; overflow: hidden; text-overflow: ellipsis;
+  writing-mode: vertical-rl; transform: rotate(180deg); white-space: nowrap;
+}
 .confusion td { min-width: 50px; }
 .confusion .hit { background: rgb(var(--hit) / calc(var(--share) * .5)); }
 .confusion .miss { background: rgb(var(--miss) / calc(var(--share) * .75)); }

@@ -271,7 +271,28 @@ def look(browser, path):
     check("light and dark pages differ", len(grounds) == 2, grounds)
 
 
-def test_in_browser(path):
+def write_hostile_run():
+    """Names that are code, longer than a line without a place to break, or written from right to left. Returns the run's folder."""
+    code = "document.title='run'"
+    names = [f"<img src=x onerror={code}>", "{{constructor}}", f"</script><script>{code}</script>", "n" * 200, "\U0001f984" * 9, "\u202eשלום", "__proto__"]
+    folder = "L" * 200
+    write(f"{folder}/config.json", json.dumps({"model": names[0], "data": names[2], "epochs": 5, **dict.fromkeys(names, "v" * 300)}))
+    write(f"{folder}/metrics.jsonl", "".join(json.dumps({"epoch": i, "train_loss": i, **dict.fromkeys(names, i)}) + "\n" for i in (1, 2)))
+    return folder
+
+
+def look_at_hostile_names(browser, path):
+    for width in (1280, 400):
+        browser.open(path, width, False)
+        browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+        check(f"hostile names, {width}: nothing runs", browser.value("document.title") != "run" and browser.errors() == [] and
+              browser.value("document.scripts.length") == 2 and browser.value("document.querySelectorAll('[onerror]').length") == 0)
+        check(f"hostile names, {width}: the page is no wider than the window",
+              browser.value("document.documentElement.scrollWidth") <= width, browser.value("document.documentElement.scrollWidth"))
+        browser.screenshot(f"hostile-{width}")
+
+
+def test_in_browser(path, hostile):
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         print("[skipped] the page in a browser: no chromium")
@@ -281,6 +302,7 @@ def test_in_browser(path):
         browser = Browser(program, folder)
         try:
             look(browser, path)
+            look_at_hostile_names(browser, hostile)
             browser.open(path, 1280, False)
             check("a curve for each run and part", browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 6)
             box = browser.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.panel svg').getBoundingClientRect())")
@@ -314,7 +336,9 @@ def main():
         made = run("report", EVIL, "second", "text", "--out", "page.html")
         check("the report", made.returncode == 0 and "page.html" in made.stdout, made.stdout + made.stderr)
         test_structure("page.html", (EVIL, "second", "text"))
-        test_in_browser(os.path.join(work, "page.html"))
+        made = run("report", write_hostile_run(), "text", "--out", "hostile.html")
+        check("the report of hostile names", made.returncode == 0, made.stderr)
+        test_in_browser(os.path.join(work, "page.html"), os.path.join(work, "hostile.html"))
         test_errors()
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")
