@@ -2,6 +2,7 @@
 // underlying operations have separate tests.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tandem/core/parallel_for.h"
@@ -232,6 +233,36 @@ TEST_CASE("dropout between recurrent layers") {
   CHECK_FALSE(equal(h[0], g[0]));
   layer->eval();
   CHECK_FALSE(allclose(std::get<0>(layer(x)), out));
+}
+
+TEST_CASE("recurrent dropout: its rate, its scale, and where it acts") {
+  const double p = 0.3;
+  // Each layer copies its positive input, so the output is the input times the mask between the layers.
+  const auto make = [&](int64_t layers) {
+    nn::RNN net(nn::RNNOptions(8, 8).num_layers(layers).dropout(p).nonlinearity(kReLU));
+    NoGradGuard no_grad;
+    for (auto& parameter : net->named_parameters())
+      parameter.key().starts_with("weight_ih") ? parameter->copy_(eye(8)) : parameter->zero_();
+    return net;
+  };
+  nn::RNN net = make(2);
+  const Tensor x = (rand({30, 40, 8}, Generator(1)) + 0.5).requires_grad_();
+  manual_seed(3);
+  const auto [out, h] = net(x);
+  const Tensor mask = (out / x).detach(), kept = mask != 0;
+  CHECK(allclose(mask, kept.to(kFloat) / (1 - p)));
+  const double share = kept.to(kFloat).mean().item<double>();
+  CHECK(std::abs(share - (1 - p)) < 5 * std::sqrt(p * (1 - p) / 9600));
+  CHECK_FALSE(equal(kept[0], kept[1]));  // a mask of its own for each step
+  CHECK(allclose(h[0], x[29]));
+  out.sum().backward();
+  CHECK(allclose(x.grad(), mask));
+  CHECK_FALSE(equal(std::get<0>(net(x)), out));
+  manual_seed(3);
+  CHECK(equal(std::get<0>(net(x)), out));
+  net->eval();
+  CHECK(allclose(std::get<0>(net(x)), x));
+  CHECK(allclose(std::get<0>(make(1)(x)), x));
 }
 
 TEST_CASE("parameters of recurrent layers") {
