@@ -41,7 +41,8 @@ struct Atan2Rule {
   static ScalarType type(ScalarType promoted) { return float_type(promoted); }
   // A constant; 1 where the squares are in range, and for 0 and infinity. The gradient at the origin is 0.
   static Tensor scale(const Tensor& a, const Tensor& b) {
-    const Tensor larger = as_type(maximum(a.detach().abs(), b.detach().abs()), float_type(result_type(a, b)));
+    const ScalarType type = float_type(result_type(a, b));  // integers and bool lack some absolute values
+    const Tensor larger = maximum(as_type(a.detach(), type).abs(), as_type(b.detach(), type).abs());
     const Tensor extreme = logical_or(larger<1e-12, larger> 1e12);
     return where(logical_and(extreme, logical_and(larger > 0, larger.isfinite())), larger, 1);
   }

@@ -152,6 +152,12 @@ TEST_CASE("atan2 where squares underflow and overflow") {
   CHECK(near(at(f, 3e30, 4e30, kFloat).first, 4e30 / 25e60, kFloat));
   CHECK(near(at(f, 3e-200, 4e-200).second, -3e-200 / 25 * 1e200 * 1e200, kDouble));
   CHECK(at(f, 0, 0).first == 0);
+  const auto slope = [](const Tensor& y) {
+    const Tensor x = full({1}, 3.0, kDouble).requires_grad_();
+    return autograd::grad({atan2(x, y)}, {x})[0].item<double>();
+  };
+  CHECK(slope(ones({1}, kBool)) == doctest::Approx(0.1));
+  CHECK(slope(full({1}, -128, kChar)) == doctest::Approx(-128.0 / (9 + 128 * 128)));
 }
 
 TEST_CASE("fmod, pow and hardswish: infinite factors have no effect") {

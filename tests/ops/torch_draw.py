@@ -44,6 +44,7 @@ class Draw:
 
     def __init__(self, seed, name, number):
         self.random = random.Random(f"{seed}/{name}/{number}")
+        self.index = number
         self.special = self.chance(0.1)  # NaN, infinities, -0, the limits of integer types
         self.grid = self.chance(0.3)  # values on a coarse grid: ties, zeros, values equal to bounds
         self.wrong = self.chance(0.05)  # arguments that may be invalid

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Tandem with PyTorch on random shapes, strides, dtypes and numbers: results, dtypes, gradients, errors.
 
-  torch_random.py [--extreme | --layers] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
+  torch_random.py [--extreme | --layers | --promotion] [--seed N] [--count N] [--case N] [--build DIR] [NAME...]
 
 Draws `count` cases of every operation (or of the named ones; * and ? are wildcards) and runs them in PyTorch and in
 BUILD/tests/ops/test_torch, which is built first. --case draws a single case; a failure prints the arguments that repeat
@@ -29,11 +29,11 @@ if int(torch.__version__.split(".")[0]) < 2:
     sys.exit(f"{sys.argv[0]}: requires PyTorch 2, found {torch.__version__}")
 
 import torch_extreme
-from torch_cases import CASES, EXTREMES, LAYERS, add_described
+from torch_cases import CASES, EXTREMES, LAYERS, PROMOTIONS, add_described
 from torch_draw import Draw, Index, Input, INTEGERS
 from torch_references import read, write
 
-MODES = dict(random=CASES, extreme=EXTREMES, layers=LAYERS)
+MODES = dict(random=CASES, extreme=EXTREMES, layers=LAYERS, promotion=PROMOTIONS)
 # |difference| <= tolerance (1 + |expected|): a few rounding errors of sums of a few hundred terms. The coarsest dtype
 # of a case determines the tolerance: a float64 gradient may have passed through float32, and integers do. Integers must
 # be equal.
@@ -42,8 +42,11 @@ TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5}
 # Cases that PyTorch rejects and Tandem computes: operations, PyTorch's message, why that is correct.
 WIDER = [
     ("sum* nansum* prod* cumsum cumprod", "Autograd not support dtype", "an integer dtype: the gradient is 0"),
-    ("sub* rsub*", "Subtraction, the `-` operator, with a bool tensor", "one bool operand: a - mask is intended"),
+    ("sub* rsub* dist*", "Subtraction, the `-` operator, with a bool tensor", "one bool operand: a - mask is intended"),
     ("hypot* cumsum cumprod clamp*", "not implemented for '(Bool|Byte|Char|Short|Int|Long)'", "missing in PyTorch"),
+    ("special_*", "_cpu\" not implemented for '(Half|BFloat16)'", "half types are computed in float32"),
+    ("igamma*", "_cpu\" not implemented for", "integers are converted, as for other functions of real numbers"),
+    ("ldexp*", "not implemented for 'Bool'", "an exponent is any integer, or a bool"),
     ("argmax argmin", "does not support bool", "max along a dimension takes bool"),
     ("max* min* a*", "Expected reduction dim .* to have non-zero size", "the result of the extreme has no elements"),
     ("take_along_dim* index_fill*", "dtype of indic|Expected dtype int64 for index", "int32 indices are always valid"),
@@ -68,6 +71,8 @@ STRICTER = [
      "PyTorch does not check all indices of empty tensors"),
     ("index_fill* scatter*", "is outside the range of", "PyTorch does not check the number if there are no indices"),
     ("pad circular", "wraps more than once around", "PyTorch may return memory that nothing has written"),
+    ("nextafter*", "expected float32 or float64", "the neighbours of a half type are not those of its float32"),
+    ("pow*", "not implemented for bool", "PyTorch also refuses an exponent that is a bool tensor"),
     ("masked_fill_*", "overlaps itself", "PyTorch only warns that this is deprecated"),
     ("mm bmm mv matmul addmm* baddbmm", "dtypes differ", "PyTorch does not check the dtypes of empty products"),
 ]
@@ -354,6 +359,8 @@ def main():
                         help="test elementwise functions and losses at extreme values instead")
     parser.add_argument("--layers", action="store_const", const="layers", dest="mode",
                         help="test convolutions, pooling and normalisation in many configurations and sizes instead")
+    parser.add_argument("--promotion", action="store_const", const="promotion", dest="mode",
+                        help="test operations of two arguments with all pairs of dtypes instead, and ignore --count")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "build")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
@@ -368,10 +375,10 @@ def main():
     if not names:
         sys.exit(f"no operation matches {' '.join(args.names)}; available: {' '.join(cases)}")
     warnings.simplefilter("ignore")
-    numbers = [args.case] if args.case is not None else range(args.count)
     passed = failed = refused = checks = 0
     apart = []
     for name in names:
+        numbers = [args.case] if args.case is not None else range(cases[name].count or args.count)
         requests = [Request(name, args.seed, number, args.mode) for number in numbers]
         for request, key, tensors, texts in answers(program, requests):
             found = list(request.differences(key, tensors, texts))

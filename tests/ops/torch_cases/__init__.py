@@ -9,11 +9,12 @@ import json
 import subprocess
 
 from torch_cases import (attention, composites, decompositions, extreme, factories, fft, images, indexing, matmul, networks, numeric,  # noqa: F401
-                         pairs, pointwise, programs, recurrent, reductions, shapes)
+                         pairs, pointwise, programs, promotion, recurrent, reductions, shapes)
 from torch_cases.case import CASES  # noqa: F401
 from torch_cases.described import resolve, split
 from torch_cases.extreme import EXTREMES  # noqa: F401
 from torch_cases.layers import LAYERS  # noqa: F401
+from torch_cases.promotion import PROMOTIONS  # noqa: F401
 
 
 def add_described(program):
@@ -24,9 +25,11 @@ def add_described(program):
             extreme.described(function, tensors)
             for part in split(function):
                 module.described(part)
+    for function in functions["binary"]:
+        promotion.described(function)
     for function in functions["operations"]:
         if function["drawn"]:
             extreme.described_reduction(function)
             reductions.described(function)
-    for cases in CASES, EXTREMES, LAYERS:
+    for cases in CASES, EXTREMES, LAYERS, PROMOTIONS:
         resolve(cases.values(), functions)

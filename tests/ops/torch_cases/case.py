@@ -18,6 +18,7 @@ class Case:
     plain: bool = False  # cotangents are contiguous
     not_compared: typing.Callable = lambda own, wanted: []  # the indices of outputs that need not agree
     cancels: float = 0  # in the sweep: the magnitude of cancelling numbers, which leaves small results inaccurate
+    count: int = None  # of all different arguments
     exact: typing.Callable = None  # in the sweep: a formula that is more accurate than PyTorch's
 
 
