@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex_history.h"
 #include "tandem/autograd/ops/factories.h"
@@ -84,6 +85,9 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
 }
 
 Tensor polar(const Tensor& abs, const Tensor& angle) {
+  if (autocast::is_on_cpu(abs))
+    return autocast::full_precision([](const Tensor& t1, const Tensor& t2) { return polar(t1, t2); }, abs,
+                                    angle);
   check_parts("polar", abs, angle);
   return complex(abs * angle.cos(), abs * angle.sin());
 }

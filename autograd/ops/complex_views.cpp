@@ -1,4 +1,5 @@
 // view_as_real and view_as_complex: each is the other's backward.
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/complex.h"
 #include "tandem/autograd/ops/complex_history.h"
 #include "tandem/autograd/record.h"
@@ -52,6 +53,8 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
+  if (autocast::is_on_cpu(self))
+    return autocast::full_precision([](const Tensor& t) { return view_as_complex(t); }, self);
   check(self.dtype() == kFloat || self.dtype() == kDouble,
         "view_as_complex: expected float32 or float64, got ", self);
   check(self.dim() > 0 && self.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ",

@@ -131,7 +131,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
   if (autocast::is_on(input))
-    return autocast::lower_precision(
+    return autocast::lower_precision_on_cuda(
         [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
           return convolution(t1, t2, t3, stride, padding, dilation, transposed, output_padding, groups);
         },
@@ -152,6 +152,12 @@ namespace autograd {
 
 Tensor conv3d_padded(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
+  if (autocast::is_on(input))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+          return conv3d_padded(t1, t2, t3, stride, padding, dilation, groups);
+        },
+        input, weight, bias);
   if (padding == "valid") return conv3d(input, weight, bias, stride, 0, dilation, groups);
   check(padding == "same", "conv3d: padding is \"valid\", \"same\" or numbers, got \"", padding, "\"");
   autograd::check_convolution("conv3d", input, weight, bias, groups, 3, false);

@@ -2,6 +2,7 @@
 #include "tandem/autograd/ops/fractional_max_pool.h"
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/factories.h"
@@ -61,6 +62,10 @@ std::tuple<Tensor, Tensor> pool(const char* operation, const Tensor& x, ArrayRef
 
 std::tuple<Tensor, Tensor> checked(const char* operation, const Tensor& self, ArrayRef<int64_t> kernel,
                                    ArrayRef<int64_t> out, const Tensor& samples, ArrayRef<int64_t> order) {
+  if (autocast::is_on_cpu(self))
+    return autocast::full_precision(
+        [&](const Tensor& t1, const Tensor& t2) { return checked(operation, t1, kernel, out, t2, order); },
+        self, samples);
   const auto rank = static_cast<int64_t>(kernel.size());
   check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected [N, C] or [C] and ", rank,
         " more dimensions, got ", self);

@@ -68,8 +68,8 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
   if (autocast::is_on(self))
-    return autocast::lower_precision([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); }, self,
-                                     vec);
+    return autocast::lower_precision_on_cuda([&](const Tensor& t1, const Tensor& t2) { return mv(t1, t2); },
+                                             self, vec);
   check(self.dim() == 2 && vec.dim() == 1, "mv: expected a matrix and a vector\n  self ", self, "\n  vec  ",
         vec);
   check(self.size(1) == vec.size(0), "mv: inner sizes differ: ", self.size(1), " and ", vec.size(0),
@@ -79,8 +79,9 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
 }
 
 Tensor dot(const Tensor& self, const Tensor& other) {
-  if (autocast::is_on_cuda(self))
-    return autocast::promoted([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self, other);
+  if (autocast::is_on(self))
+    return autocast::promoted_on_cuda([&](const Tensor& t1, const Tensor& t2) { return dot(t1, t2); }, self,
+                                      other);
   check(self.dim() == 1 && other.dim() == 1, "dot: expected two vectors\n  self  ", self, "\n  other ",
         other);
   check(self.size(0) == other.size(0), "dot: sizes differ: ", self.size(0), " and ", other.size(0),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
@@ -135,6 +136,9 @@ Tensor linalg_multi_dot(TensorList tensors) {
 }
 
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
+  if (autocast::is_on(x))
+    return autocast::lower_precision(
+        [&](const Tensor& t1, const Tensor& t2) { return linalg_vecdot(t1, t2, dim); }, x, y);
   check(is_differentiable(x.dtype()) && is_differentiable(y.dtype()),
         "linalg.vecdot: expected floating point tensors\n  x ", x, "\n  y ", y);
   return (conj(x) * y).sum({dim});

@@ -5,10 +5,12 @@
 // dH = Uᴴ dA - Uᴴ dU H and, for the part orthogonal to U, dU = dA H⁻¹; so gA = U (Z - Zᴴ + gH) + (gU - U Uᴴ gU) H⁻¹ with
 // Z = S(Uᴴ gU - gH H).
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/decomposition_op.h"
 #include "tandem/autograd/ops/linalg.h"
 #include "tandem/autograd/ops/linalg_functions.h"
 #include "tandem/autograd/ops/matrix_functions.h"
+#include "tandem/autograd/ops/promotion.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/autograd/ops/view.h"
 #include "tandem/autograd/record.h"
@@ -88,6 +90,8 @@ struct PolarBackward final : Node {
 }  // namespace
 
 Tensor linalg_matrix_sqrth(const Tensor& self) {
+  if (autocast::is_on(self))
+    return autocast::full_precision([](const Tensor& t) { return linalg_matrix_sqrth(t); }, self);
   check_square("linalg.matrix_sqrth", self);
   Tensor root;
   {
@@ -100,6 +104,10 @@ Tensor linalg_matrix_sqrth(const Tensor& self) {
 }
 
 std::tuple<Tensor, Tensor> linalg_polar(const Tensor& A) {
+  if (autocast::is_on(A)) {  // in no list, but its singular values are in that of float32
+    const auto [u, h] = autocast::full_precision([](const Tensor& t) { return linalg_polar(t); }, A);
+    return {as_type(u, A.dtype()), as_type(h, A.dtype())};
+  }
   check_matrices("linalg.polar", A);
   check(A.size(-2) >= A.size(-1), "linalg.polar: expected at least as many rows as columns, got ", A);
   Tensor u, h;

@@ -101,7 +101,7 @@ Windows adaptive_max(const Tensor& x, int64_t dim, int64_t out) {
 
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_include_pad, optional<int64_t> divisor_override) {
-  if (const auto out = autograd::in_full_precision(
+  if (const auto out = autograd::in_full_precision_on_cpu(
           [&](const Tensor& t1) {
             return avg_pool3d(t1, kernel_size, stride, padding, ceil_mode, count_include_pad,
                               divisor_override);
@@ -121,6 +121,10 @@ Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
 
 Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
+  if (autocast::is_on_cpu(self))
+    return autocast::full_precision(
+        [&](const Tensor& t) { return max_pool3d(t, kernel_size, stride, padding, dilation, ceil_mode); },
+        self);
   const Parameters p = parameters("max_pool3d", self, kernel_size, stride, padding, dilation);
   const Tensor inner = max_pool2d(planes(self), plane(p.kernel), plane(p.stride), plane(p.padding),
                                   plane(p.dilation), ceil_mode);
@@ -137,8 +141,9 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayR
 }
 
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
-  if (const auto half = autograd::half_result(self))
-    return adaptive_avg_pool3d(autograd::widened(self), output_size).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cpu(
+          [&](const Tensor& t) { return adaptive_avg_pool3d(t, output_size); }, self))
+    return *out;
   check_volume("adaptive_avg_pool3d", self);
   const Triple out = triple("adaptive_avg_pool3d", "output_size", output_size, 0);
   const Tensor inner = adaptive_avg_pool2d(planes(self), plane(out));
@@ -151,6 +156,9 @@ Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
 }
 
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size) {
+  if (autocast::is_on_cpu(self))
+    return autocast::full_precision([&](const Tensor& t) { return adaptive_max_pool3d(t, output_size); },
+                                    self);
   check_volume("adaptive_max_pool3d", self);
   const Triple out = triple("adaptive_max_pool3d", "output_size", output_size, 0);
   Dims sizes(self.sizes());
@@ -170,6 +178,9 @@ std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& self, IntArrayRef o
 namespace {
 
 Tensor unpool(const char* operation, const Tensor& self, const Tensor& indices, IntArrayRef output_size) {
+  if (autocast::is_on_cpu(self))
+    return autocast::full_precision(
+        [&](const Tensor& t) { return unpool(operation, t, indices, output_size); }, self);
   const auto rank = static_cast<int64_t>(output_size.size());
   check(self.dim() == rank + 1 || self.dim() == rank + 2, operation, ": expected ", rank + 1, " or ",
         rank + 2, " dimensions, got ", self);

@@ -29,6 +29,12 @@ optional<Tensor> in_full_precision_on_cuda(const F& f, const Tensor& first, cons
   if (autocast::is_on_cuda(first)) return autocast::full_precision(f, first, others...);
   return in_float(f, first, others...);
 }
+/// In that list for the CPU only.
+template <class F, class... Tensors>
+optional<Tensor> in_full_precision_on_cpu(const F& f, const Tensor& first, const Tensors&... others) {
+  if (autocast::is_on_cpu(first)) return autocast::full_precision(f, first, others...);
+  return in_float(f, first, others...);
+}
 /// In autocast's list of its own dtype.
 template <class F, class... Tensors>
 optional<Tensor> in_lower_precision(const F& f, const Tensor& first, const Tensors&... others) {

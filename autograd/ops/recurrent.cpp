@@ -1,6 +1,7 @@
 // lstm, gru, rnn_tanh, rnn_relu and their cells: layers and directions around recurrent_layer.
 #include "tandem/autograd/ops/recurrent.h"
 
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/dropout.h"
 #include "tandem/autograd/ops/recurrent_layer.h"
@@ -57,15 +58,21 @@ void check_network(const Network& net, const Tensor& input, const Tensor& h, con
   check(input.is_floating_point(), net.operation, ": expected a floating point input, got ", input);
 }
 
-// All layers, on packed rows.
+// All layers, on packed rows. `whole`: the rows are those of padded sequences.
 Results run(const Network& net, Tensor x, const std::vector<RecurrentStep>& steps, const Tensor& h,
-            const Tensor& c, TensorList params) {
+            const Tensor& c, TensorList params, bool whole) {
   const bool lstm = net.kind == RecurrentKind::kLstm,
              projected = lstm && c.defined() && h.size(-1) != c.size(-1);
   check_network(net, x, h, c, params, projected);
   const int64_t batch = steps.empty() ? 0 : steps.front().rows;
   check(h.size(1) == batch, net.operation, ": the input has a batch of ", batch, ", the hidden state ", h);
-  const std::vector<Tensor> hs = unbind(h), cs = lstm ? unbind(c) : std::vector<Tensor>(hs.size());
+  // Autocast has PyTorch's kernel for such LSTMs in its list of the half type, but no other networks.
+  const bool listed = lstm && whole && !projected && autocast::is_on(x);
+  const auto state = [&, device = x.device().type()](const Tensor& t) {
+    return listed ? autocast::cached_cast(autocast::get_autocast_dtype(device), t, device) : t;
+  };
+  const std::vector<Tensor> hs = unbind(state(h)),
+                            cs = lstm ? unbind(state(c)) : std::vector<Tensor>(hs.size());
   std::vector<Tensor> h_n, c_n;
   std::size_t at = 0;
   for (int64_t layer = 0; layer < net.num_layers; ++layer) {
@@ -91,7 +98,7 @@ Results padded(const Network& net, const Tensor& input, const Tensor& h, const T
   const int64_t length = x.size(0), batch = x.size(1);
   check(length > 0, net.operation, ": expected a sequence of at least one step, got ", input);
   const std::vector<int64_t> rows(static_cast<std::size_t>(length), batch);
-  Results r = run(net, x.reshape({length * batch, x.size(2)}), recurrent_steps(rows), h, c, params);
+  Results r = run(net, x.reshape({length * batch, x.size(2)}), recurrent_steps(rows), h, c, params, true);
   r.out = r.out.view({length, batch, r.out.size(1)});
   if (batch_first) r.out = r.out.transpose(0, 1);
   return r;
@@ -101,7 +108,7 @@ Results packed(const Network& net, const Tensor& data, const Tensor& batch_sizes
                const Tensor& c, TensorList params) {
   check(data.dim() == 2, net.operation, ": expected packed data of 2 dimensions, got ", data);
   const std::vector<int64_t> rows = checked_batch_sizes(net.operation, data, batch_sizes);
-  return run(net, data, recurrent_steps(rows), h, c, params);
+  return run(net, data, recurrent_steps(rows), h, c, params, false);
 }
 
 std::tuple<Tensor, Tensor> pair(Results r) { return {std::move(r.out), std::move(r.h)}; }

@@ -278,6 +278,16 @@ RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Steps&
   return {step.out, step.h, step.c};
 }
 
+// The dtype of a layer under autocast. PyTorch converts the arguments of the products only. On the CPU, the state of an
+// LSTM or a GRU, here its cells or hidden state, is added to what it computes from them, so a result has the wider dtype;
+// we compute in it, too. On CUDA, all arguments are converted.
+ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
+  const DeviceType device = state.defined() ? state.device().type() : kCPU;
+  const bool products_only = kind == RecurrentKind::kTanh || kind == RecurrentKind::kRelu;
+  return device == kCPU && !products_only ? autocast::widest({&state}, device)
+                                          : autocast::get_autocast_dtype(device);
+}
+
 }  // namespace
 
 Steps recurrent_steps(IntArrayRef batch_sizes) {
@@ -294,13 +304,17 @@ RecurrentState recurrent_layer(const char* operation, RecurrentKind kind, const 
                                const Steps& steps, bool reverse, const Tensor& h, const Tensor& c,
                                const RecurrentWeights& w) {
   if (autocast::is_on(input) && input.dtype() != kDouble) {
+    const ScalarType type = autocast_type(kind, c.defined() ? c : h);
     const auto cast = [&, device = input.device().type()](const Tensor& t) {
-      return autocast::cached_cast(autocast::get_autocast_dtype(device), t, device);
+      return autocast::cached_cast(type, t, device);
     };
     const Tensor x = cast(input), state = cast(h), cell = cast(c);
     const RecurrentWeights weights{cast(w.w_ih), cast(w.w_hh), cast(w.b_ih), cast(w.b_hh), cast(w.w_hr)};
     const autocast::detail::Off plain(input.device().type());
-    return recurrent_layer(operation, kind, x, steps, reverse, state, cell, weights);
+    RecurrentState s = recurrent_layer(operation, kind, x, steps, reverse, state, cell, weights);
+    if (w.w_hr.defined())  // a product comes last
+      for (Tensor* t : {&s.out, &s.h}) *t = t->to(autocast::get_autocast_dtype(input.device().type()));
+    return s;
   }
   check_layer(operation, kind, input, h, c, w);
   if (const auto half = half_result(input)) {

@@ -16,6 +16,9 @@ inline std::vector<OpTest> all_cases() {
   return all;
 }
 
+/// Compares dtypes under autocast with a table of PyTorch's; prints the differences and the counts, and returns main's result.
+int check_autocast(const char* path);
+
 /// Describes an operation with one output.
 template <class F>
 OpTest op(std::string name, std::string torch, F f, std::vector<std::vector<InputSpec>> cases) {

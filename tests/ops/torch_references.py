@@ -104,13 +104,18 @@ def eig_exp(x):
 HELPERS = {f.__name__: f for f in (unit, spd, far, sym, indefinite, lower, writes, put, z, parts, all_parts, eig_exp)}
 
 
+def evaluated(expression, inputs):
+    """The outputs of an expression in inputs."""
+    out = eval(expression, {"torch": torch, "F": F, **HELPERS, **inputs})
+    return list(out) if isinstance(out, (tuple, list)) else [out]
+
+
 def evaluate(key, expression, tensors, results):
     wanted, expression = expression.split(" ", 1)
     inputs = {f"x{i}": tensors[f"{key}/x{i}"] for i in range(len(wanted))}
     for i, flag in enumerate(wanted):
         inputs[f"x{i}"].requires_grad_(flag == "1")
-    out = eval(expression, {"torch": torch, "F": F, **HELPERS, **inputs})
-    outputs = list(out) if isinstance(out, (tuple, list)) else [out]
+    outputs = evaluated(expression, inputs)
     for i, tensor in enumerate(outputs):
         results[f"{key}/output{i}"] = tensor
     leaves = [inputs[f"x{i}"] for i, flag in enumerate(wanted) if flag == "1"]
