@@ -60,8 +60,10 @@ Tensor pdist(const Tensor& self, double p) {
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  if (const auto half = autograd::half_result(x1, x2))
-    return pairwise_distance(autograd::widened(x1), autograd::widened(x2), p, eps, keepdim).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1, const Tensor& t2) { return pairwise_distance(t1, t2, p, eps, keepdim); }, x1,
+          x2))
+    return *out;
   return norm(x1 - x2 + eps, optional<Scalar>(Scalar(p)), {-1}, keepdim);
 }
 

@@ -1,5 +1,6 @@
 // div: the true quotient. Gradients: g / other, and -g (self / other) / other.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/ternary_op.h"
 
@@ -32,7 +33,11 @@ struct DivRule {
 
 Tensor div(const Tensor& self, const Tensor& other) { return binary<DivRule>(self, other); }
 Tensor div(const Tensor& self, const Scalar& other) { return binary<DivRule>(self, other); }
-Tensor div(const Scalar& self, const Tensor& other) { return binary<DivRule>(self, other); }
+Tensor div(const Scalar& self, const Tensor& other) {
+  if (autocast::is_on_cuda(other))  // as reciprocal
+    return autocast::full_precision([&](const Tensor& t) { return div(self, t); }, other);
+  return binary<DivRule>(self, other);
+}
 Tensor Tensor::div(const Tensor& other) const { return tandem::div(*this, other); }
 Tensor Tensor::div(const Scalar& other) const { return tandem::div(*this, other); }
 Tensor& Tensor::div_(const Tensor& other) const { return binary_<DivRule>(*this, other); }

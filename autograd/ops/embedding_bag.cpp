@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/cat.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/embedding.h"
@@ -112,6 +113,7 @@ Tensor& embedding_renorm_(const Tensor& self, const Tensor& indices, double max_
         "embedding_renorm_: expected a weight [V, D] and integers\n  self    ", self, "\n  indices ",
         indices);
   NoGradGuard no_grad;
+  const autocast::detail::Off plain(self.device().type());
   const Tensor at = indices.to(kLong).reshape({-1}), rows = self.detach().index_select(0, at);
   const Tensor norm = rows.norm(norm_type, IntArrayRef(1), true);
   const Tensor factor = where(norm > max_norm, max_norm / (norm + 1e-7), ones({}, norm.options()));

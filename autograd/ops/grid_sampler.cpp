@@ -126,12 +126,11 @@ void check_arguments(const char* operation, const Tensor& input, const Tensor& g
 
 Tensor sample(const char* operation, const Tensor& input, const Tensor& grid, int64_t rank,
               int64_t interpolation, int64_t padding, bool align_corners) {
-  if (const auto out = autograd::in_full_precision(
-          [&](const Tensor& t1, const Tensor& t2) {
-            return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
-          },
-          input, grid))
-    return *out;
+  const auto again = [&](const Tensor& t1, const Tensor& t2) {
+    return sample(operation, t1, t2, rank, interpolation, padding, align_corners);
+  };
+  if (autocast::is_on_cuda(input)) return autocast::promoted(again, input, grid);
+  if (const auto out = autograd::in_full_precision_on_cpu(again, input, grid)) return *out;
   check_arguments(operation, input, grid, rank, interpolation, padding);
   Dims sizes(grid.sizes());
   sizes.pop_back();

@@ -1,8 +1,8 @@
 // local_response_norm.
 #include "tandem/autograd/ops/arithmetic.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/normalization.h"
 #include "tandem/autograd/ops/pad.h"
+#include "tandem/autograd/ops/precision.h"
 #include "tandem/autograd/ops/reduce.h"
 #include "tandem/autograd/ops/refuse_complex.h"
 #include "tandem/autograd/ops/view.h"
@@ -10,8 +10,9 @@
 namespace tandem {
 
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
-  if (const auto half = autograd::half_result(input))
-    return local_response_norm(autograd::widened(input), size, alpha, beta, k).to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t) { return local_response_norm(t, size, alpha, beta, k); }, input))
+    return *out;
   autograd::refuse_complex("local_response_norm", input);
   check(input.dim() >= 3, "local_response_norm: expected [N, C, L, ...], got ", input);
   check(size > 0, "local_response_norm: size must be positive, got ", size);

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/complex.h"
@@ -63,8 +64,15 @@ Tensor log_sum(const Tensor& self, const Tensor& other, bool binary, const char*
 
 }  // namespace
 
-Tensor logaddexp(const Tensor& self, const Tensor& other) { return log_sum(self, other, false, "logaddexp"); }
+Tensor logaddexp(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp(a, b); }, self, other);
+  return log_sum(self, other, false, "logaddexp");
+}
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([](const Tensor& a, const Tensor& b) { return logaddexp2(a, b); }, self,
+                               other);
   return log_sum(self, other, true, "logaddexp2");
 }
 Tensor Tensor::logaddexp(const Tensor& other) const { return tandem::logaddexp(*this, other); }

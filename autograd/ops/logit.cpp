@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/inplace_of.h"
 #include "tandem/autograd/ops/promotion.h"
@@ -31,6 +32,8 @@ struct LogitBackward final : Node {
 }  // namespace
 
 Tensor logit(const Tensor& self, optional<double> eps) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([&](const Tensor& t) { return logit(t, eps); }, self);
   refuse_complex("logit", self);
   const Tensor input = as_float(self);
   Tensor x = input.detach();

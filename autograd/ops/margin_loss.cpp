@@ -1,6 +1,5 @@
 // Losses composed of distances, clamp_min and log_sigmoid.
 #include "tandem/autograd/ops/margin_loss.h"
-#include "tandem/autograd/ops/half.h"
 #include "tandem/autograd/ops/precision.h"
 
 #include <numbers>
@@ -134,10 +133,12 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, Reductio
 
 Tensor multilabel_soft_margin_loss(const Tensor& self, const Tensor& target, const Tensor& weight,
                                    Reduction reduction) {
-  if (const auto half = autograd::half_result(self, target, weight))
-    return multilabel_soft_margin_loss(autograd::widened(self), autograd::widened(target),
-                                       autograd::widened(weight), reduction)
-        .to(*half);
+  if (const auto out = autograd::in_full_precision_on_cuda(
+          [&](const Tensor& t1, const Tensor& t2, const Tensor& t3) {
+            return multilabel_soft_margin_loss(t1, t2, t3, reduction);
+          },
+          self, target, weight))
+    return *out;
   Tensor terms = -(target * log_sigmoid(self) + (1 - target) * log_sigmoid(-self));
   if (weight.defined()) terms = terms * weight;
   return reduce_loss("multilabel_soft_margin_loss", terms.mean(IntArrayRef(-1)), reduction);

@@ -1,6 +1,7 @@
 // maximum, minimum, fmax and fmin; atan2 and hypot. Gradient of maximum (minimum): g for the larger (smaller)
 // argument, half of g for each when they are equal.
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/unary.h"
@@ -78,7 +79,11 @@ Tensor fmax(const Tensor& self, const Tensor& other) {
 Tensor fmin(const Tensor& self, const Tensor& other) {
   return where(other.isnan(), self, where(self.isnan(), other, minimum(self, other)));
 }
-Tensor atan2(const Tensor& self, const Tensor& other) { return binary<Atan2Rule>(self, other); }
+Tensor atan2(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::promoted([](const Tensor& t1, const Tensor& t2) { return atan2(t1, t2); }, self, other);
+  return binary<Atan2Rule>(self, other);
+}
 Tensor hypot(const Tensor& self, const Tensor& other) { return binary<HypotRule>(self, other); }
 Tensor Tensor::maximum(const Tensor& other) const { return tandem::maximum(*this, other); }
 Tensor Tensor::minimum(const Tensor& other) const { return tandem::minimum(*this, other); }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_op.h"
 #include "tandem/autograd/ops/checks.h"
 #include "tandem/autograd/ops/comparison.h"
@@ -103,7 +104,11 @@ Tensor power_for(const Tensor& self, const Tensor& other) {
   return pow(Scalar(2.0), whole ? other.to(as_float(self.detach()).dtype()) : other);
 }
 }  // namespace
-Tensor ldexp(const Tensor& self, const Tensor& other) { return self * power_for(self, other); }
+Tensor ldexp(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([](const Tensor& t1, const Tensor& t2) { return ldexp(t1, t2); }, self, other);
+  return self * power_for(self, other);
+}
 Tensor& ldexp_(Tensor& self, const Tensor& other) { return self.mul_(power_for(self, other)); }
 
 Tensor Tensor::gcd(const Tensor& other) const { return tandem::gcd(*this, other); }

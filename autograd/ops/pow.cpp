@@ -94,7 +94,11 @@ Tensor pow(const Tensor& self, const Tensor& exponent) {
                                     exponent);
   return binary<PowRule>(self, exponent);
 }
-Tensor pow(const Scalar& self, const Tensor& exponent) { return binary<PowRule>(self, exponent); }
+Tensor pow(const Scalar& self, const Tensor& exponent) {
+  if (autocast::is_on_cuda(exponent))
+    return autocast::full_precision([&](const Tensor& t) { return pow(self, t); }, exponent);
+  return binary<PowRule>(self, exponent);
+}
 Tensor pow(const Tensor& self, const Scalar& exponent) {
   if (autocast::is_on_cuda(self))
     return autocast::full_precision([&](const Tensor& a) { return pow(a, exponent); }, self);

@@ -78,6 +78,8 @@ Tensor sum(const Tensor& self, optional<ScalarType> dtype) {
   return tandem::sum(self, IntArrayRef{}, false, dtype);
 }
 Tensor nansum(const Tensor& self, IntArrayRef dim, bool keepdim, optional<ScalarType> dtype) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([&](const Tensor& t) { return nansum(t, dim, keepdim, dtype); }, self);
   autograd::refuse_complex("nansum", self);
   if (!self.is_floating_point() || (dtype && !is_floating_point(*dtype)))
     return tandem::sum(self, dim, keepdim, dtype);

@@ -83,6 +83,8 @@ Tensor& Tensor::abs_() const {
   return unary_<ops::Abs>(*this);
 }
 Tensor square(const Tensor& self) {
+  if (autocast::is_on_cuda(self))  // as pow
+    return autocast::full_precision([](const Tensor& t) { return square(t); }, self);
   return unary<ops::Square>(self.dtype() == kBool ? self.to(kLong) : self);
 }
 Tensor Tensor::square() const { return tandem::square(*this); }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/autocast_lists.h"
 #include "tandem/autograd/ops/binary_rule.h"
 #include "tandem/autograd/ops/comparison.h"
 #include "tandem/autograd/ops/factories.h"
@@ -15,6 +16,9 @@ using namespace autograd;
 
 // Where self is 0 and the logarithm of other is not finite, 1 replaces other, so the product is 0. NaN stays.
 Tensor xlogy(const Tensor& self, const Tensor& other) {
+  if (autocast::is_on_cuda(self))
+    return autocast::unchanged([&](const Tensor& t1, const Tensor& t2) { return xlogy(t1, t2); }, self,
+                               other);
   refuse_complex("xlogy", self, other);
   const Tensor y = as_type(other, float_type(result_type(self, other)));
   const Tensor nothing =

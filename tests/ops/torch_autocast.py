@@ -5,20 +5,35 @@
   torch_autocast.py inputs.safetensors autocast.txt
   test_ops --autocast autocast.txt
 
-Evaluates the cases' expressions on the CPU without and with autocast, for three kinds of floating-point inputs: all of
-float32, all of autocast's half type, and mixed, where the first has the half type and the others have float32. A line of
-the table is a case for which autocast changes a dtype, or which PyTorch refuses: device, kind, name, number (* is all),
-dtypes of the outputs, or "refused". All other results have the same dtypes with and without autocast. Requires PyTorch 2.
+Evaluates the case's expressions without and with autocast, on the CPU and on a fake CUDA device, which needs no GPU, for
+three kinds of floating-point inputs: all of float32, all of autocast's half type, and mixed, where the first has the half
+type and the others have float32. A line of the table is a case for which autocast changes a dtype, or which PyTorch
+refuses: device, kind, name, number (* is all), dtypes of the outputs, or "refused", also where the fake device cannot
+compute. All other results have the same dtypes with and without autocast. Requires PyTorch 2.
 """
+import contextlib
+import logging
 import sys
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torch_references import evaluated, read
 
-HALF = {"cpu": torch.bfloat16}
+HALF = {"cpu": torch.bfloat16, "cuda": torch.float16}
 KINDS = {"float32": lambda i, half: torch.float32, "half": lambda i, half: half,
          "mixed": lambda i, half: torch.float32 if i else half}
+
+
+@contextlib.contextmanager
+def autocast(device, enabled):
+    """torch.autocast, which refuses CUDA without a GPU."""
+    torch.set_autocast_dtype(device, HALF[device])
+    torch.set_autocast_enabled(device, enabled)
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(device, False)
 
 
 def dtypes(device, kind, expression, inputs, enabled):
@@ -28,7 +43,7 @@ def dtypes(device, kind, expression, inputs, enabled):
             x = x.to(KINDS[kind](i, HALF[device]))
         given[name] = x.to(device)
     try:
-        with torch.autocast(device, HALF[device], enabled):
+        with autocast(device, enabled):
             return [str(t.dtype)[6:] for t in evaluated(expression, given)]
     except Exception:  # of many types, for arguments that an operation refuses
         return ["refused"]
@@ -56,6 +71,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     tensors, expressions = read(sys.argv[1])
+    logging.disable(logging.ERROR)  # the fake device logs what PyTorch refuses
     names = {}
     for key, text in expressions.items():
         if key.endswith("/float32"):
@@ -65,6 +81,8 @@ def main():
             names.setdefault(name, {})[number] = expression, inputs
     with torch.no_grad():
         table = list(lines("cpu", names))
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            table += lines("cuda", names)
     with open(sys.argv[2], "w") as file:
         file.write("\n".join(table) + "\n")
     print(f"{len(table)} lines for {len(names)} names, PyTorch {torch.__version__}")
