@@ -624,6 +624,10 @@ class Tensor {
   Tensor count_nonzero() const;
   Tensor count_nonzero(std::nullopt_t) const { return count_nonzero(); }
   Tensor count_nonzero(IntArrayRef dim) const;
+  template <std::same_as<optional<int64_t>> Dim>
+  Tensor count_nonzero(const Dim& dim) const {
+    return dim ? count_nonzero(IntArrayRef(*dim)) : count_nonzero();
+  }
   Tensor nonzero() const;
   Tensor argwhere() const;
 

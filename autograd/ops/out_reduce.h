@@ -36,8 +36,14 @@ inline Tensor& argmin_out(Tensor& out, const Tensor& self, optional<int64_t> dim
                           bool keepdim = false) {
   return autograd::write_out("argmin_out", out)(tandem::argmin(self, dim, keepdim));
 }
-inline Tensor& count_nonzero_out(Tensor& out, const Tensor& self, IntArrayRef dim) {
+inline Tensor& count_nonzero_out(Tensor& out, const Tensor& self, IntArrayRef dim = {}) {
   return autograd::write_out("count_nonzero_out", out)(tandem::count_nonzero(self, dim));
+}
+template <class Dim>
+requires(std::same_as<Dim, optional<int64_t>> ||
+         std::same_as<Dim, std::nullopt_t>) Tensor& count_nonzero_out(Tensor& out, const Tensor& self,
+                                                                      const Dim& dim) {
+  return autograd::write_out("count_nonzero_out", out)(self.count_nonzero(dim));
 }
 inline Tensor& cumprod_out(Tensor& out, const Tensor& self, int64_t dim,
                            optional<ScalarType> dtype = nullopt) {

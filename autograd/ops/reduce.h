@@ -103,8 +103,13 @@ Tensor all(const Tensor& self, IntArrayRef dim, bool keepdim = false);
 Tensor any(const Tensor& self);
 Tensor any(const Tensor& self, int64_t dim, bool keepdim = false);
 Tensor any(const Tensor& self, IntArrayRef dim, bool keepdim = false);
-/// Result int64.
+/// Result int64. No dimension means all.
 Tensor count_nonzero(const Tensor& self, IntArrayRef dim = {});
+template <class Dim>
+requires(std::same_as<Dim, optional<int64_t>> || std::same_as<Dim, std::nullopt_t>) Tensor
+    count_nonzero(const Tensor& self, const Dim& dim) {
+  return self.count_nonzero(dim);
+}
 
 /// Cumulative sum (product) along `dim`. Integers and bool produce int64 unless `dtype` is given.
 Tensor cumsum(const Tensor& self, int64_t dim, optional<ScalarType> dtype = nullopt);

@@ -68,6 +68,19 @@ TEST_CASE("norms of no elements: 0, but an error where the norm has no identity"
   CHECK(equal(pdist(none, kInf), zeros({1}, kDouble)));
 }
 
+TEST_CASE("count_nonzero takes an optional dimension") {
+  const Tensor x = tensor({0, 1, 2, 0, 0, 3}).view({2, 3});
+  const optional<int64_t> columns = 1, none;
+  CHECK(equal(x.count_nonzero(columns), tensor({2, 1})));
+  CHECK(equal(count_nonzero(x, columns), tensor({2, 1})));
+  for (const Tensor& all : {x.count_nonzero(none), count_nonzero(x, none), count_nonzero(x, nullopt)})
+    CHECK(all.item<int64_t>() == 3);
+  Tensor out = empty({2}, kLong), sum = empty({}, kLong);
+  CHECK(equal(count_nonzero_out(out, x, columns), tensor({2, 1})));
+  CHECK(count_nonzero_out(sum, x).item<int64_t>() == 3);
+  CHECK_THROWS_AS(x.count_nonzero(optional<int64_t>(2)), IndexError);
+}
+
 TEST_CASE("max and min propagate NaN and treat infinities as ordinary values") {
   for (int64_t n : {5, 2000})
     for (ScalarType type : {kFloat, kDouble}) {
