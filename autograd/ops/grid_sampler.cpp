@@ -117,9 +117,8 @@ void check_arguments(const char* operation, const Tensor& input, const Tensor& g
     check(input.size(d) > 0, operation, ": the input is empty: ", input);
   autograd::check_floating_point(operation, input);
   autograd::check_alike(operation, "input", input, "grid ", grid);
-  check(interpolation >= 0 && interpolation <= 2 && (rank == 2 || interpolation != 2), operation,
-        ": interpolation_mode must be 0 (bilinear), 1 (nearest) or, for 4-D input, 2 (bicubic), got ",
-        interpolation);
+  check(interpolation >= 0 && interpolation <= 2, operation,
+        ": interpolation_mode must be 0 (bilinear), 1 (nearest) or 2 (bicubic), got ", interpolation);
   check(padding >= 0 && padding <= 2, operation,
         ": padding_mode must be 0 (zeros), 1 (border) or 2 (reflection), got ", padding);
 }

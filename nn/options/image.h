@@ -61,7 +61,7 @@ struct InterpolateFuncOptions {
   TANDEM_ARG(optional<bool>, recompute_scale_factor) = nullopt;
 };
 struct GridSampleFuncOptions {
-  /// kBilinear, kNearest or, for 4-D input, kBicubic.
+  /// kBilinear, kNearest or kBicubic.
   TANDEM_ARG(InterpolationMode, mode) = kBilinear;
   /// kZeros, kBorder or kReflection.
   TANDEM_ARG(PaddingMode, padding_mode) = kZeros;

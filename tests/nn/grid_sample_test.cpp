@@ -55,6 +55,12 @@ TEST_CASE("grid_sample of volumes") {
              0.9189112));
   CHECK(near(sampled(kBilinear, kReflection), {1, 2, 2, 1, 2}, {-0.5565678, 0.1919712, 0.4816691, 0.6238951},
              1.0384641));
+  CHECK(near(sampled(kBicubic, kZeros), {1, 2, 2, 1, 2}, {-0.012515, -0.005463885, -0.03910422, -0.01513977},
+             -0.065652467));
+  CHECK(near(sampled(kBicubic, kBorder), {1, 2, 2, 1, 2}, {-0.7418152, 0.2449403, 0.47765, 0.8322717},
+             0.97686711));
+  CHECK(near(sampled(kBicubic, kReflection), {1, 2, 2, 1, 2}, {-0.8684728, 0.3359219, 0.5144882, 0.8176804},
+             1.0825670));
   CHECK(near(sampled(kNearest, kZeros), {1, 2, 2, 1, 2}, {0.0, 0.0, 0.0, 0.0}, 0));
   CHECK(near(sampled(kNearest, kBorder), {1, 2, 2, 1, 2}, {-0.9589243, -0.008851309, 0.841471, 0.6502879},
              1.5935813));
@@ -89,7 +95,7 @@ TEST_CASE("grid_sample outside, empty and refused") {
   CHECK_THROWS_AS(grid_sampler(x, zeros({1, 2, 2, 3}), 0, 0, false), Error);
   CHECK_THROWS_AS(grid_sampler(x, zeros({1, 2, 2, 2}, kDouble), 0, 0, false), Error);
   CHECK_THROWS_AS(grid_sampler(x, zeros({1, 2, 2, 2}), 3, 0, false), Error);
-  CHECK_THROWS_AS(grid_sampler(sines({1, 1, 2, 2, 2}), zeros({1, 1, 1, 1, 3}), 2, 0, false), Error);
+  CHECK_THROWS_AS(grid_sampler(sines({1, 1, 2, 2, 2}), zeros({1, 1, 1, 1, 3}), 3, 0, false), Error);
   CHECK_THROWS_AS(F::grid_sample(x, grid, F::GridSampleFuncOptions().padding_mode(kCircular)), Error);
   CHECK_THROWS_AS(F::affine_grid(zeros({1, 2, 3}), {2, 1, 2, 2}), Error);
 }

@@ -117,7 +117,7 @@ def pooling():
 
 def grids():
     def sampled(d, rank):
-        t, batch, mode = d.float(), d.whole(1, 3), d.pick(0, 0, 1, 2) if rank == 2 else d.pick(0, 1)
+        t, batch, mode = d.float(), d.whole(1, 3), d.pick(0, 0, 1, 2)
         x = d.tensor([batch, d.whole(1, 3)] + [d.whole(1, 6) for _ in range(rank)], t, "finite")
         grid = d.tensor([batch] + [d.whole(1, 4) for _ in range(rank)] + [rank], t, "unit", grad=mode != 1).pack()
         grid.storage = grid.storage * 3 - 1.5
