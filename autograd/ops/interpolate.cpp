@@ -1,4 +1,4 @@
-// Resampling, one dimension at a time: weighted sums of index_select.
+// Resampling, one dimension at a time: weighted sums of index_select. A dimension that would be copied is left out.
 #include "tandem/autograd/ops/interpolate.h"
 #include "tandem/autograd/ops/precision.h"
 
@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "tandem/autograd/ops/arithmetic.h"
+#include "tandem/autograd/ops/factories.h"
+#include "tandem/autograd/ops/index_add.h"
 #include "tandem/autograd/ops/index_select.h"
 #include "tandem/autograd/ops/refuse_complex.h"
+#include "tandem/autograd/ops/resize_windows.h"
 #include "tandem/autograd/ops/view.h"
 
 namespace tandem {
@@ -20,6 +23,8 @@ struct Axis {
   int64_t in, out;
   double step;  // input positions per output position
   bool corners;
+
+  bool is_copied() const { return in == out && step == 1; }
 };
 
 // Like PyTorch, computes the nearest position in float32.
@@ -86,24 +91,58 @@ void check_result(const char* operation, const Tensor& self, IntArrayRef output_
   check(fits && count < int64_t{1} << 42, operation, ": the result would have too many elements: ", sizes);
 }
 
-Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
+// The shape of one number for each of `count` places along dim.
+Dims line(const Tensor& x, int64_t count, int64_t dim) {
   Dims shape(x.sizes().size(), 1);
-  shape[static_cast<std::size_t>(dim)] = axis.out;
+  shape[static_cast<std::size_t>(dim)] = count;
+  return shape;
+}
+
+Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
   Tensor out;
   for (const Taps& taps : taps_of(kind, axis)) {
     Tensor part = x.index_select(dim, taps.index.to(x.device()));
-    if (taps.weight.defined()) part = part * taps.weight.to(x.device(), x.dtype()).view(shape);
+    if (taps.weight.defined())
+      part = part * taps.weight.to(x.device(), x.dtype()).view(line(x, axis.out, dim));
     out = out.defined() ? out + part : part;
   }
   return out;
 }
 
+// The windows have different lengths, so their elements are laid out one window after the other and then added up.
+Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
+  const ResizeWindows windows = resize_windows(axis.in, axis.out, axis.step, kind == Resampling::kCubic);
+  const auto count = static_cast<int64_t>(windows.weights.size());
+  const Tensor from = host_row(count, kLong), to = host_row(count, kLong), weight = host_row(count, kDouble);
+  std::copy(windows.weights.begin(), windows.weights.end(), weight.ptr<double>());
+  int64_t at = 0;
+  for (int64_t i = 0; i < axis.out; ++i)
+    for (int64_t k = 0; k < windows.count[static_cast<std::size_t>(i)]; ++k, ++at) {
+      from.ptr<int64_t>()[at] = windows.first[static_cast<std::size_t>(i)] + k;
+      to.ptr<int64_t>()[at] = i;
+    }
+  const Tensor parts =
+      x.index_select(dim, from.to(x.device())) * weight.to(x.device(), x.dtype()).view(line(x, count, dim));
+  Dims sizes(x.sizes());
+  sizes[static_cast<std::size_t>(dim)] = axis.out;
+  return zeros(sizes, x.options().requires_grad(false)).index_add(dim, to.to(x.device()), parts);
+}
+
+// Whether PyTorch, on the CPU, computes positions from the ratio of the sizes, although a factor is given: it copies along a
+// dimension whose size stays, and its kernel for nearest neighbours in two dimensions repeats elements where it doubles.
+bool takes_ratio(Resampling kind, bool antialias, const Axis& axis, int64_t rank) {
+  if (kind == Resampling::kNearest && rank == 2) return axis.out == axis.in || axis.out == 2 * axis.in;
+  return (kind == Resampling::kLinear || antialias) && axis.out == axis.in;
+}
+
 }  // namespace
 
 Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntArrayRef output_size,
-                bool align_corners, ArrayRef<double> scales) {
+                bool align_corners, ArrayRef<double> scales, bool antialias) {
   if (const auto out = autograd::in_full_precision_on_cuda(
-          [&](const Tensor& t1) { return resample(operation, t1, kind, output_size, align_corners, scales); },
+          [&](const Tensor& t1) {
+            return resample(operation, t1, kind, output_size, align_corners, scales, antialias);
+          },
           self))
     return *out;
   autograd::refuse_complex(operation, self);
@@ -118,12 +157,14 @@ Tensor resample(const char* operation, const Tensor& self, Resampling kind, IntA
     Axis axis{self.size(k + 2), output_size[n], 0, weighted && align_corners};
     if (axis.corners)
       axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
+    else if (scales.empty() || takes_ratio(kind, antialias, axis, count))
+      axis.step = static_cast<double>(axis.in) / static_cast<double>(axis.out);
     else
-      axis.step =
-          scales.empty() ? static_cast<double>(axis.in) / static_cast<double>(axis.out) : 1 / scales[n];
-    out = along_axis(out, kind, axis, k + 2);
+      axis.step = 1 / scales[n];
+    if (axis.is_copied()) continue;
+    out = antialias ? antialiased(out, kind, axis, k + 2) : along_axis(out, kind, axis, k + 2);
   }
-  return out;
+  return out.is_same(self) ? out.clone() : out;
 }
 
 }  // namespace autograd

@@ -1,13 +1,13 @@
-// Resampling by convolution, one axis after the other. A new pixel is the weighted mean of the pixels within the
-// filter's support around its centre; where the image shrinks, the filter is stretched by the same factor, which is the
-// antialiasing. uint8 pixels are summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each
+// Resampling by convolution, one axis after the other, with the weights of autograd/ops/resize_windows.h. uint8 pixels are summed exactly in 32 bits, with weights of 22 fractional bits, and rounded after each
 // axis: 8 bits of the pixel and 2 bits for the negative weights of the cubic filter remain.
 #include "tandem/datasets/vision/resample.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "tandem/autograd/ops/resize_windows.h"
 #include "tandem/core/error.h"
 
 namespace tandem::vision::detail {
@@ -30,48 +30,19 @@ struct Floating {
   static Pixel pixel(Weight sum) { return sum; }
 };
 
-double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
-
-// Keys's cubic convolution with a = -1/2.
-double cubic(double x) {
-  x = std::abs(x);
-  if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
-  return x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
-}
-
-// For each new pixel of an axis, the pixels that it is the mean of.
+// For each new pixel of an axis, the pixels that it is the mean of, and their weights, one window after the other.
 template <class Number>
 struct Windows {
   std::vector<int64_t> first, count;
-  std::vector<typename Number::Weight> weights;  // `most` for each new pixel
-  int64_t most = 0;
+  std::vector<typename Number::Weight> weights;
 };
 
 template <class Number>
 Windows<Number> windows(int64_t from, int64_t to, InterpolationMode mode) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to), stretch = std::max(scale, 1.0);
-  const bool is_cubic = mode == InterpolationMode::kBicubic;
-  const double support = (is_cubic ? 2.0 : 1.0) * stretch;
-  Windows<Number> out;
-  out.most = std::min(from, 2 * static_cast<int64_t>(std::ceil(support)) + 1);
-  out.weights.resize(static_cast<std::size_t>(to * out.most));
-  std::vector<double> weights;
-  for (int64_t i = 0; i < to; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const auto first = std::max(static_cast<int64_t>(center - support + 0.5), int64_t{0});
-    const auto last = std::min(static_cast<int64_t>(center + support + 0.5), from);
-    weights.clear();
-    double sum = 0;
-    for (int64_t k = first; k < last; ++k) {
-      const double x = (static_cast<double>(k) - center + 0.5) / stretch;
-      weights.push_back(is_cubic ? cubic(x) : triangle(x));
-      sum += weights.back();
-    }
-    out.first.push_back(first);
-    out.count.push_back(last - first);
-    for (std::size_t k = 0; k < weights.size(); ++k)
-      out.weights[static_cast<std::size_t>(i * out.most) + k] = Number::weight(weights[k] / sum);
-  }
+  autograd::ResizeWindows w = autograd::resize_windows(
+      from, to, static_cast<double>(from) / static_cast<double>(to), mode == InterpolationMode::kBicubic);
+  Windows<Number> out{std::move(w.first), std::move(w.count), {}};
+  for (const double weight : w.weights) out.weights.push_back(Number::weight(weight));
   return out;
 }
 
@@ -87,13 +58,13 @@ void along_rows(typename Number::Pixel* to, int64_t to_width, const typename Num
     for (int64_t r = 0; r < lanes; ++r)
       for (int64_t x = 0; x < width; ++x)
         tile[static_cast<std::size_t>(x * kLanes + r)] = from[(row + r) * width + x];
+    const auto* weight = w.weights.data();
     for (int64_t x = 0; x < to_width; ++x) {
       typename Number::Weight sums[kLanes];
       std::fill(sums, sums + kLanes, Number::kStart);
-      const auto* weights = &w.weights[static_cast<std::size_t>(x * w.most)];
       const auto* column = &tile[static_cast<std::size_t>(w.first[static_cast<std::size_t>(x)] * kLanes)];
-      for (int64_t k = 0; k < w.count[static_cast<std::size_t>(x)]; ++k, column += kLanes)
-        for (int64_t r = 0; r < kLanes; ++r) sums[r] += weights[k] * column[r];
+      for (int64_t k = 0; k < w.count[static_cast<std::size_t>(x)]; ++k, ++weight, column += kLanes)
+        for (int64_t r = 0; r < kLanes; ++r) sums[r] += *weight * column[r];
       for (int64_t r = 0; r < lanes; ++r) to[(row + r) * to_width + x] = Number::pixel(sums[r]);
     }
   }
@@ -103,12 +74,12 @@ template <class Number>
 void along_columns(typename Number::Pixel* to, int64_t to_height, const typename Number::Pixel* from,
                    int64_t width, const Windows<Number>& w) {
   std::vector<typename Number::Weight> sums(static_cast<std::size_t>(width));
+  const auto* weight = w.weights.data();
   for (int64_t y = 0; y < to_height; ++y) {
     std::fill(sums.begin(), sums.end(), Number::kStart);
-    const auto* weights = &w.weights[static_cast<std::size_t>(y * w.most)];
     const auto* row = from + w.first[static_cast<std::size_t>(y)] * width;
-    for (int64_t k = 0; k < w.count[static_cast<std::size_t>(y)]; ++k, row += width)
-      for (int64_t x = 0; x < width; ++x) sums[static_cast<std::size_t>(x)] += weights[k] * row[x];
+    for (int64_t k = 0; k < w.count[static_cast<std::size_t>(y)]; ++k, ++weight, row += width)
+      for (int64_t x = 0; x < width; ++x) sums[static_cast<std::size_t>(x)] += *weight * row[x];
     for (int64_t x = 0; x < width; ++x) *to++ = Number::pixel(sums[static_cast<std::size_t>(x)]);
   }
 }

@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/interpolate.h"
 #include "tandem/autograd/ops/pad.h"
 #include "tandem/autograd/ops/pool2d.h"
+#include "tandem/autograd/ops/pool3d.h"
 #include "tandem/nn/functional/image.h"
 
 namespace tandem::nn::functional {
@@ -92,18 +93,19 @@ Tensor interpolate(const Tensor& input, const InterpolateFuncOptions& options) {
   const std::vector<int64_t> size = output_size(input, options);
   if (mode == kArea || mode == kNearest || mode == kNearestExact)
     check(!options.align_corners(), "interpolate: align_corners requires a linear or cubic mode");
-  if (mode == kArea) {
-    check(size.size() <= 2, "interpolate: kArea supports 1 or 2 dimensions after [N, C], got ", input);
-    return size.size() == 1 ? tandem::adaptive_avg_pool1d(input, size)
-                            : tandem::adaptive_avg_pool2d(input, size);
-  }
+  check(!options.antialias() || mode == kBilinear || mode == kBicubic,
+        "interpolate: antialias requires kBilinear or kBicubic");
+  if (mode == kArea)
+    return size.size() == 1   ? tandem::adaptive_avg_pool1d(input, size)
+           : size.size() == 2 ? tandem::adaptive_avg_pool2d(input, size)
+                              : tandem::adaptive_avg_pool3d(input, size);
   std::vector<double> scales;
   if (options.scale_factor() && !options.recompute_scale_factor().value_or(false)) {
     scales = *options.scale_factor();
     if (scales.size() == 1) scales.resize(size.size(), scales[0]);
   }
   return autograd::resample("interpolate", input, resampling(mode, size.size()), size,
-                            options.align_corners().value_or(false), scales);
+                            options.align_corners().value_or(false), scales, options.antialias());
 }
 
 Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options) {

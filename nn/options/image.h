@@ -59,6 +59,8 @@ struct InterpolateFuncOptions {
   TANDEM_ARG(optional<bool>, align_corners) = nullopt;
   /// Computes positions from the ratio of sizes rather than from the given factors.
   TANDEM_ARG(optional<bool>, recompute_scale_factor) = nullopt;
+  /// Averages over as many elements as an image shrinks by. For kBilinear and kBicubic.
+  TANDEM_ARG(bool, antialias) = false;
 };
 struct GridSampleFuncOptions {
   /// kBilinear, kNearest or kBicubic.

@@ -300,6 +300,9 @@ TEST_CASE("huge numbers: padding, resampling, shuffling") {
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().size(std::vector<int64_t>{h, h}))),
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().size(std::vector<int64_t>{h, 2}).mode(kArea))),
       CASE(F::interpolate(
+          planes,
+          F::InterpolateFuncOptions().size(std::vector<int64_t>{h, 2}).mode(kBilinear).antialias(true))),
+      CASE(F::interpolate(
           planes, F::InterpolateFuncOptions().scale_factor(std::vector<double>{static_cast<double>(h)}))),
       CASE(F::interpolate(planes, F::InterpolateFuncOptions().scale_factor(
                                       std::vector<double>{1e300, 1.0 / static_cast<double>(h)}))),

@@ -1,4 +1,5 @@
 // Describes convolutions, pooling, normalisation, and operations on images.
+#include "tandem/nn/functional/image.h"
 #include "tandem/tests/ops/cases.h"
 #include "tandem/tests/ops/operation_table.h"
 
@@ -95,15 +96,34 @@ std::vector<Operation> norms() {
   };
 }
 
+nn::InterpolationMode mode_named(std::string_view name) {
+  using enum nn::InterpolationMode;
+  return name == "nearest"         ? kNearest
+         : name == "nearest-exact" ? kNearestExact
+         : name == "area"          ? kArea
+         : name == "linear"        ? kLinear
+         : name == "bilinear"      ? kBilinear
+         : name == "bicubic"       ? kBicubic
+                                   : kTrilinear;
+}
+
+// The size, or else a factor per dimension; the mode; align_corners, recompute_scale_factor, antialias.
 void add_interpolate(Table& table, const std::string& name) {
-  give<T(CT, Ints, std::string_view, bool)>(
-      table, name, [](CT x, Ints size, std::string_view mode, bool corners) {
-        using enum autograd::Resampling;
-        const auto kind = mode == "nearest"         ? kNearest
-                          : mode == "nearest-exact" ? kNearestExact
-                          : mode == "bicubic"       ? kCubic
-                                                    : kLinear;
-        return autograd::resample("interpolate", x, kind, size, corners);
+  using Factor = optional<double>;
+  give<T(CT, Ints, Factor, Factor, Factor, std::string_view, optional<bool>, bool, bool)>(
+      table, name,
+      [](CT x, Ints size, Factor f0, Factor f1, Factor f2, std::string_view mode, optional<bool> corners,
+         bool recompute, bool antialias) {
+        nn::functional::InterpolateFuncOptions options;
+        options.mode(mode_named(mode)).align_corners(corners).recompute_scale_factor(recompute);
+        std::vector<double> factors;
+        for (const Factor& f : {f0, f1, f2})
+          if (f) factors.push_back(*f);
+        if (factors.empty())
+          options.size(size.vec());
+        else
+          options.scale_factor(factors);
+        return nn::functional::interpolate(x, options.antialias(antialias));
       });
 }
 
@@ -125,8 +145,20 @@ std::vector<Operation> images() {
        .examples = {{"pad constant", "x0, [1, -1, 2, 0], 2", {{real({2, 3, 4})}}}}},
       {.name = "interpolate",
        .overloads = add_interpolate,
-       .torch = "lambda x, n, mode, corners: F.interpolate(x, n, mode=mode, align_corners=None if 'nearest' "
-                "in mode else corners)"},
+       .torch = "lambda x, n, f0, f1, f2, mode, corners, recompute, antialias: F.interpolate(x, n or None, "
+                "[f for f in "
+                "(f0, f1, f2) if f is not None] or None, mode, corners, recompute if f0 is not None else "
+                "None, antialias)",
+       .examples =
+           {{"interpolate nearest kept", "x0, [], 1.3, 2.2, None, 'nearest', None, False, False", kImage},
+            {"interpolate linear kept", "x0, [], 1.04, None, None, 'linear', False, False, False", kLine},
+            {"interpolate antialias",
+             "x0, [2, 5], None, None, None, 'bilinear', False, False, True",
+             {{real({1, 2, 5, 4})}}},
+            {"interpolate bicubic antialias",
+             "x0, [], 0.45, 1.1, None, 'bicubic', False, False, True",
+             {{real({1, 1, 9, 4})}}},
+            {"interpolate area", "x0, [3, 2, 2], None, None, None, 'area', None, False, False", kVolume}}},
       {OPERATION(upsample_nearest2d, T(CT, Ints)), .torch = "F.interpolate",
        .examples = {{"nearest", "x0, [5, 3]", kImage}}},
       {OPERATION(upsample_nearest1d, T(CT, Ints)), .torch = "F.interpolate",

@@ -44,14 +44,36 @@ def paddings():
 
 
 def resampling():
-    modes = {1: ("nearest", "nearest-exact", "linear"), 2: ("nearest", "nearest-exact", "bilinear", "bicubic"),
-             3: ("nearest", "trilinear")}
+    modes = {1: ("nearest", "nearest-exact", "linear", "area"),
+             2: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
+             3: ("nearest", "nearest-exact", "trilinear", "area")}
+
+    def factor(d, size):
+        """Often one that leaves the size unchanged, or doubles it, without being 1 or 2."""
+        near = d.pick(1, 1, 2)
+        return max(d.pick(near + d.random.uniform(0.01, 0.9 / size), d.random.uniform(0.3, 2.8), 1.3, 0.5, 2.0), 1 / size)
+
+    def inconsistent(mode, sizes, factors, antialias):
+        """PyTorch's gradient is not that of its result: only one of them ignores the factors."""
+        grown = [int(n * f) / n for n, f in zip(sizes, factors)]
+        if mode == "nearest":
+            return len(sizes) != 2 and any(g in (1, 2) for g in grown)
+        return mode == "bicubic" and not antialias and all(g == 1 for g in grown) or antialias and 1 in grown
 
     def image(d):
         rank = d.whole(1, 3)
         mode = d.pick(*modes[rank])
-        x = d.tensor([d.whole(1, 2), d.whole(1, 3)] + [d.whole(1, 7) for _ in range(rank)], d.float(), "finite")
-        return [x, [d.whole(1, 11) for _ in range(rank)], mode, d.chance(0.5) and "nearest" not in mode]
+        sizes, new, factors = [d.whole(1, 7) for _ in range(rank)], [d.whole(1, 11) for _ in range(rank)], [None] * 3
+        antialias = mode in ("bilinear", "bicubic") and d.chance(0.5) or d.wrong
+        recompute = d.chance(0.3)
+        if d.chance(0.6):
+            factors[:rank], new = [factor(d, n) for n in sizes], []
+        if antialias and rank == 2 and int(new[1] if new else sizes[1] * factors[1]) == 1:
+            factors, new = [None] * 3, [new[0] if new else 3, 2]  # PyTorch's rows are all the same at width 1
+        unlike = not new and not recompute and inconsistent(mode, sizes, factors, antialias)
+        x = d.tensor([d.whole(1, 2), d.whole(1, 3)] + sizes, d.float(), "finite", not unlike)
+        corners = d.chance(0.5) if "linear" in mode or mode == "bicubic" else None
+        return [x, new, *factors, mode, corners, recompute, antialias]
     case("interpolate", image, tolerance=30)
 
 
