@@ -95,7 +95,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
                                                         "chunk")) {}
 
   /// Throws Error on another batch size than that of the options, or before the first reset(). Throws WorkerException with
-  /// what the reader or `preprocess` threw; the next call goes on with the chunks after those.
+  /// what the reader or `preprocess` threw, and the number of the chunk, of `preprocess` the first of those that were read
+  /// together; the next call goes on with the chunks after those.
   BatchType get_batch(size_t batch_size) override {
     check(batch_size == options_.batch_size(), "ChunkDataset: the requested batch size ", batch_size,
           " does not match the initialized batch size, ", options_.batch_size());
@@ -155,11 +156,17 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   static constexpr bool kCopied = std::is_copy_constructible_v<ChunkSampler>;
   struct Nothing {};
 
+  UnwrappedBatchType read_one(size_t chunk) try {
+    return reader_.read_chunk(chunk);
+  } catch (...) {  // whichever of the chunks that are read together it is
+    throw data::detail::NumberedError{std::current_exception(), static_cast<int64_t>(chunk)};
+  }
+
   // Runs on a preloader.
   std::shared_ptr<UnwrappedBatchType> read(const std::vector<size_t>& chunks) {
     auto examples = std::make_shared<UnwrappedBatchType>();
     for (const size_t chunk : chunks) {
-      UnwrappedBatchType part = reader_.read_chunk(chunk);
+      UnwrappedBatchType part = read_one(chunk);
       std::move(part.begin(), part.end(), std::back_inserter(*examples));
     }
     if (preprocess_) preprocess_(*examples);

@@ -93,6 +93,9 @@ struct JobQueue::State {
       if (!own_thread) cpu::set_current_device(item.device);  // throws if it no longer exists
       const profiler::Record span("make batch", "data");
       out.result = item.job(worker);
+    } catch (const NumberedError& error) {
+      out.error = error.original;
+      out.batch = error.batch;
     } catch (...) {
       out.error = std::current_exception();
     }

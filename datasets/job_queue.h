@@ -28,6 +28,13 @@ class WorkerException : public Error {
 
 namespace detail {
 
+/// What a job throws to name another number than that with which it was pushed; pop() throws a WorkerException as if
+/// `original` had been thrown.
+struct NumberedError {
+  std::exception_ptr original;
+  int64_t batch;
+};
+
 class JobQueue {
  public:
   using Result = std::shared_ptr<void>;

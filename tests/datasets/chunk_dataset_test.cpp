@@ -202,6 +202,21 @@ TEST_CASE("what a reader throws is thrown in place of its chunk, and no other ex
   }
 }
 
+TEST_CASE("of chunks that are read together, the one that threw is named") {
+  Watched::Log log;
+  Preloaded set(Watched(log, 0, 2), kInOrder, kInOrder, {1, 2, 2048, 4});
+  set.reset();
+  try {
+    set.get_batch(2);
+    FAIL("no exception");
+  } catch (const WorkerException& error) {
+    CHECK(error.batch == 2);
+    CHECK(std::string(error.what()).find("chunk 2 failed") != std::string::npos);
+    CHECK_THROWS_AS(std::rethrow_exception(error.original_exception), std::out_of_range);
+  }
+  CHECK(set.get_batch(2) == std::vector<int>{40, 41});
+}
+
 TEST_CASE("a set can be saved, begun again and destroyed while chunks are read") {
   Watched::Log log;
   Preloaded set(Watched(log, 2), kInOrder, kInOrder, {2, 2}),
