@@ -111,7 +111,7 @@ Tensor along_axis(const Tensor& x, Resampling kind, const Axis& axis, int64_t di
 
 // The windows have different lengths, so their elements are laid out one window after the other and then added up.
 Tensor antialiased(const Tensor& x, Resampling kind, const Axis& axis, int64_t dim) {
-  const ResizeWindows windows = resize_windows(axis.in, axis.out, axis.step, kind == Resampling::kCubic);
+  const ResizeWindows windows = resize_windows(axis.in, 0, axis.out, axis.step, kind == Resampling::kCubic);
   const auto count = static_cast<int64_t>(windows.weights.size());
   const Tensor from = host_row(count, kLong), to = host_row(count, kLong), weight = host_row(count, kDouble);
   std::copy(windows.weights.begin(), windows.weights.end(), weight.ptr<double>());

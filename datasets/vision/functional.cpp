@@ -27,23 +27,54 @@ void check_target(ImageSize size, const char* function) {
         ": size ", size.height, " x ", size.width, "; expected 1 to 65535 per side");
 }
 
+// A long side, because the longest image with a shorter side of 256 pixels has one; but no larger area.
+void check_resize(const Tensor& image, ImageSize size) {
+  constexpr int64_t kMostPixelsASide = 1 << 24, kMostPixels = int64_t{1} << 32;
+  detail::check_image(image, "resize");
+  check(size.height >= 1 && size.width >= 1 && size.height <= kMostPixelsASide &&
+            size.width <= kMostPixelsASide && size.height * size.width <= kMostPixels,
+        "resize: size ", size.height, " x ", size.width, "; expected 1 to ", kMostPixelsASide,
+        " per side and at most ", kMostPixels, " pixels");
+  check(image.dtype() == kByte || image.dtype() == kFloat, "resize: expected a uint8 or float32 image, got ",
+        image);
+}
+
 template <class T>
-Tensor resized(const Tensor& image, ImageSize size, InterpolationMode mode) {
+Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns,
+               InterpolationMode mode) {
   const Tensor from = image.detach().contiguous();
-  Tensor out = empty_raw({image.size(0), size.height, size.width}, image.dtype(), image.device());
-  detail::resample(out.data_ptr<T>(), size.height, size.width, from.data_ptr<T>(), image.size(0),
-                   image.size(1), image.size(2), mode);
+  Tensor out = empty_raw({image.size(0), rows.count, columns.count}, image.dtype(), image.device());
+  detail::resample(out.data_ptr<T>(), rows, columns, from.data_ptr<T>(), image.size(0), image.size(1),
+                   image.size(2), mode);
   return out;
+}
+Tensor resized(const Tensor& image, const detail::Axis& rows, const detail::Axis& columns,
+               InterpolationMode mode) {
+  return image.dtype() == kByte ? resized<uint8_t>(image, rows, columns, mode)
+                                : resized<float>(image, rows, columns, mode);
+}
+
+// Where the middle starts. An odd margin is rounded to an even number, as Python's round does.
+int64_t middle_start(int64_t length, int64_t kept) {
+  const int64_t margin = length - kept, half = margin / 2;
+  if (margin < 0) return -(-margin / 2);
+  return margin % 2 == 0 ? half : half + half % 2;
 }
 
 }  // namespace
 
 Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode) {
-  detail::check_image(image, "resize");
-  check_target(size, "resize");
-  check(image.dtype() == kByte || image.dtype() == kFloat, "resize: expected a uint8 or float32 image, got ",
-        image);
-  return image.dtype() == kByte ? resized<uint8_t>(image, size, mode) : resized<float>(image, size, mode);
+  check_resize(image, size);
+  return resized(image, {size.height, 0, size.height}, {size.width, 0, size.width}, mode);
+}
+
+Tensor resize_and_center_crop(const Tensor& image, ImageSize size, ImageSize part, InterpolationMode mode) {
+  check_resize(image, size);
+  check_target(part, "center_crop");
+  if (part.height > size.height || part.width > size.width)
+    return center_crop(resize(image, size, mode), part);
+  return resized(image, {size.height, middle_start(size.height, part.height), part.height},
+                 {size.width, middle_start(size.width, part.width), part.width}, mode);
 }
 
 ImageSize size_with_shorter_side(ImageSize size, int64_t side) {
@@ -59,7 +90,7 @@ ImageSize size_with_shorter_side(ImageSize size, int64_t side) {
 Tensor crop(const Tensor& image, int64_t top, int64_t left, ImageSize size) {
   detail::check_image(image, "crop");
   check_target(size, "crop");
-  check(std::abs(top) <= 1 << 20 && std::abs(left) <= 1 << 20, "crop: starts at row ", top, ", column ",
+  check(std::abs(top) <= 1 << 24 && std::abs(left) <= 1 << 24, "crop: starts at row ", top, ", column ",
         left);
   const int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + size.height, image.size(1));
   const int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + size.width, image.size(2));
@@ -73,13 +104,7 @@ Tensor crop(const Tensor& image, int64_t top, int64_t left, ImageSize size) {
 
 Tensor center_crop(const Tensor& image, ImageSize size) {
   detail::check_image(image, "center_crop");
-  // An odd margin is rounded to an even number, as Python's round does.
-  const auto start = [](int64_t length, int64_t kept) {
-    const int64_t margin = length - kept, half = margin / 2;
-    if (margin < 0) return -(-margin / 2);
-    return margin % 2 == 0 ? half : half + half % 2;
-  };
-  return crop(image, start(image.size(1), size.height), start(image.size(2), size.width), size);
+  return crop(image, middle_start(image.size(1), size.height), middle_start(image.size(2), size.width), size);
 }
 
 Tensor pad(const Tensor& image, int64_t margin, double fill) {

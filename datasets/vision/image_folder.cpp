@@ -81,7 +81,7 @@ data::Example<> ImageFolder::get(size_t index) {
   Tensor image = read_image(path, decoding_);
   if (transform_) {
     RandomStream random = RandomStream::of_next_sample();
-    image = transform_->transformed(image, random);
+    image = naming(path, [&] { return transform_->transformed(image, random); });
   }
   Tensor label = empty_raw({}, kLong, Device(kCPU, 0));
   *label.data_ptr<int64_t>() = target;
@@ -95,7 +95,7 @@ Tensor ImageFolder::targets() const {
   return out;
 }
 
-std::vector<std::string> ImageFolder::find_broken_files() const {
+std::vector<std::string> ImageFolder::errors() const {
   const auto count = static_cast<int64_t>(files_->samples.size());
   std::vector<std::string> errors(files_->samples.size());
   parallel_for(count, 1, [&](int64_t first, int64_t last) {
@@ -105,8 +105,36 @@ std::vector<std::string> ImageFolder::find_broken_files() const {
         errors[i] = error.what();
       }
   });
-  errors.erase(std::remove(errors.begin(), errors.end(), ""), errors.end());
   return errors;
+}
+
+std::vector<std::string> ImageFolder::find_broken_files() const {
+  std::vector<std::string> out = errors();
+  out.erase(std::remove(out.begin(), out.end(), ""), out.end());
+  return out;
+}
+
+std::vector<std::string> ImageFolder::remove_broken_files() {
+  const std::vector<std::string> all = errors();
+  std::vector<std::string> out;
+  std::vector<const std::string*> lost(files_->classes.size());  // an error in each class
+  std::vector<bool> found(files_->classes.size());               // whether it has an image
+  auto left = std::make_shared<Files>(Files{files_->classes, {}});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto target = static_cast<std::size_t>(files_->samples[i].second);
+    if (all[i].empty()) {
+      left->samples.push_back(files_->samples[i]);
+      found[target] = true;
+    } else {
+      out.push_back(all[i]);
+      lost[target] = &all[i];
+    }
+  }
+  for (std::size_t k = 0; k < lost.size(); ++k)
+    if (lost[k] != nullptr && !found[k])
+      fail("ImageFolder: no image of class ", files_->classes[k], " can be read; ", *lost[k]);
+  files_ = std::move(left);
+  return out;
 }
 
 }  // namespace tandem::vision::datasets

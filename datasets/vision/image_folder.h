@@ -45,12 +45,16 @@ class ImageFolder : public data::datasets::Dataset<ImageFolder> {
   Tensor targets() const;
   /// Decodes all files, in parallel, and returns the error messages, each of which names its file.
   std::vector<std::string> find_broken_files() const;
+  /// Leaves these files out from now on, and returns the messages. Throws Error, with one of them, if a class that had images
+  /// has none left; the set then stays as it is.
+  std::vector<std::string> remove_broken_files();
 
  private:
   struct Files {
     std::vector<std::string> classes;
     std::vector<std::pair<std::string, int64_t>> samples;
   };
+  std::vector<std::string> errors() const;  // one for each sample, empty if it can be read
   static std::shared_ptr<const Files> list(const std::string& root, bool allow_empty);
 
   std::shared_ptr<const Files> files_;  // shared by the copies that a loader's workers have

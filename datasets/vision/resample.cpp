@@ -30,7 +30,7 @@ struct Floating {
   static Pixel pixel(Weight sum) { return sum; }
 };
 
-// For each new pixel of an axis, the pixels that it is the mean of, and their weights, one window after the other.
+// For each new pixel of a part of an axis, the pixels that it is the mean of, and their weights, one window after the other.
 template <class Number>
 struct Windows {
   std::vector<int64_t> first, count;
@@ -38,9 +38,10 @@ struct Windows {
 };
 
 template <class Number>
-Windows<Number> windows(int64_t from, int64_t to, InterpolationMode mode) {
+Windows<Number> windows(int64_t from, const Axis& to, InterpolationMode mode) {
   autograd::ResizeWindows w = autograd::resize_windows(
-      from, to, static_cast<double>(from) / static_cast<double>(to), mode == InterpolationMode::kBicubic);
+      from, to.first, to.count, static_cast<double>(from) / static_cast<double>(to.size),
+      mode == InterpolationMode::kBicubic);
   Windows<Number> out{std::move(w.first), std::move(w.count), {}};
   for (const double weight : w.weights) out.weights.push_back(Number::weight(weight));
   return out;
@@ -90,16 +91,18 @@ bool columns_first(int64_t to_height, int64_t to_width, int64_t height, int64_t 
 }
 
 template <class Number, class T>
-void convolve(T* to, int64_t to_height, int64_t to_width, const T* from, int64_t planes, int64_t height,
-              int64_t width, InterpolationMode mode) {
-  const bool rows_change = to_width != width, columns_change = to_height != height;
+void convolve(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
+              int64_t height, int64_t width, InterpolationMode mode) {
+  const bool rows_change = !to_columns.is_all_of(width), columns_change = !to_rows.is_all_of(height);
   const auto rows = [&](T* out, const T* in, int64_t count) {
-    along_rows<Number>(out, to_width, in, planes * count, width, windows<Number>(width, to_width, mode));
+    along_rows<Number>(out, to_columns.count, in, planes * count, width,
+                       windows<Number>(width, to_columns, mode));
   };
   const auto columns = [&](T* out, const T* in, int64_t across) {
-    const Windows<Number> w = windows<Number>(height, to_height, mode);
+    const Windows<Number> w = windows<Number>(height, to_rows, mode);
     for (int64_t p = 0; p < planes; ++p)
-      along_columns<Number>(out + p * to_height * across, to_height, in + p * height * across, across, w);
+      along_columns<Number>(out + p * to_rows.count * across, to_rows.count, in + p * height * across, across,
+                            w);
   };
   if (!rows_change && !columns_change) {
     std::copy(from, from + planes * height * width, to);
@@ -107,31 +110,31 @@ void convolve(T* to, int64_t to_height, int64_t to_width, const T* from, int64_t
     rows(to, from, height);
   } else if (!rows_change) {
     columns(to, from, width);
-  } else if (columns_first(to_height, to_width, height, width)) {
-    std::vector<T> between(static_cast<std::size_t>(planes * to_height * width));
+  } else if (columns_first(to_rows.size, to_columns.size, height, width)) {
+    std::vector<T> between(static_cast<std::size_t>(planes * to_rows.count * width));
     columns(between.data(), from, width);
-    rows(to, between.data(), to_height);
+    rows(to, between.data(), to_rows.count);
   } else {
-    std::vector<T> between(static_cast<std::size_t>(planes * height * to_width));
+    std::vector<T> between(static_cast<std::size_t>(planes * height * to_columns.count));
     rows(between.data(), from, height);
-    columns(to, between.data(), to_width);
+    columns(to, between.data(), to_columns.count);
   }
 }
 
 // The pixel that contains the new pixel's centre.
 template <class T>
-void nearest(T* to, int64_t to_height, int64_t to_width, const T* from, int64_t planes, int64_t height,
-             int64_t width) {
-  const auto sources = [](int64_t count, int64_t of) {
+void nearest(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
+             int64_t height, int64_t width) {
+  const auto sources = [](const Axis& axis, int64_t of) {
     std::vector<int64_t> out;
-    const double scale = static_cast<double>(of) / static_cast<double>(count);
+    const double scale = static_cast<double>(of) / static_cast<double>(axis.size);
     // A sum rather than a product, because a centre between two pixels then falls to the same side as in Pillow.
     double center = 0.5 * scale;
-    for (int64_t i = 0; i < count; ++i, center += scale)
-      out.push_back(std::min(static_cast<int64_t>(center), of - 1));
+    for (int64_t i = 0; i < axis.first + axis.count; ++i, center += scale)
+      if (i >= axis.first) out.push_back(std::min(static_cast<int64_t>(center), of - 1));
     return out;
   };
-  const std::vector<int64_t> rows = sources(to_height, height), columns = sources(to_width, width);
+  const std::vector<int64_t> rows = sources(to_rows, height), columns = sources(to_columns, width);
   for (int64_t p = 0; p < planes; ++p)
     for (const int64_t y : rows)
       for (const int64_t x : columns) *to++ = from[(p * height + y) * width + x];
@@ -140,17 +143,18 @@ void nearest(T* to, int64_t to_height, int64_t to_width, const T* from, int64_t 
 }  // namespace
 
 template <class T>
-void resample(T* to, int64_t to_height, int64_t to_width, const T* from, int64_t planes, int64_t height,
-              int64_t width, InterpolationMode mode) {
+void resample(T* to, const Axis& to_rows, const Axis& to_columns, const T* from, int64_t planes,
+              int64_t height, int64_t width, InterpolationMode mode) {
   using Number = std::conditional_t<std::is_same_v<T, uint8_t>, Fixed, Floating>;
   if (mode == InterpolationMode::kNearest)
-    nearest(to, to_height, to_width, from, planes, height, width);
+    nearest(to, to_rows, to_columns, from, planes, height, width);
   else
-    convolve<Number>(to, to_height, to_width, from, planes, height, width, mode);
+    convolve<Number>(to, to_rows, to_columns, from, planes, height, width, mode);
 }
 
-template void resample(uint8_t*, int64_t, int64_t, const uint8_t*, int64_t, int64_t, int64_t,
+template void resample(uint8_t*, const Axis&, const Axis&, const uint8_t*, int64_t, int64_t, int64_t,
                        InterpolationMode);
-template void resample(float*, int64_t, int64_t, const float*, int64_t, int64_t, int64_t, InterpolationMode);
+template void resample(float*, const Axis&, const Axis&, const float*, int64_t, int64_t, int64_t,
+                       InterpolationMode);
 
 }  // namespace tandem::vision::detail

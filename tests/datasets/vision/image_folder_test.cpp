@@ -109,6 +109,22 @@ TEST_CASE("ImageFolder: empty classes, broken files, wrong folders") {
   CHECK(broken[0] == pets.path() + "/cat/broken.png: another kind of file; expected a PNG or JPEG image");
   CHECK(broken[1] == pets.path() + "/dog/zero.jpg: the file is empty; expected a PNG or JPEG image");
   CHECK_THROWS_WITH_AS(set.get(1), Contains("cat/broken.png: another kind of file"), Error);
+  ImageFolder good = set;
+  CHECK(good.remove_broken_files() == broken);
+  CHECK(good.size() == 8u);
+  CHECK(set.size() == 10u);
+  CHECK(good.targets().equal(tensor({0, 0, 0, 0, 0, 1, 1, 1}, kLong)));
+  CHECK(good.remove_broken_files().empty());
+  fs::create_directories(pets.folder / "fish");
+  write_file(pets.folder / "fish/a.png", "");
+  ImageFolder lost(pets.path(), {.allow_empty = true});
+  CHECK(error_of([&] { lost.remove_broken_files(); }) ==
+        "ImageFolder: no image of class fish can be read; " + pets.path() +
+            "/fish/a.png: the file is empty; expected a PNG or JPEG image");
+  CHECK(lost.size() == 11u);
+  // What a transform throws names the file, too.
+  CHECK_THROWS_WITH_AS(ImageFolder(pets.path(), Compose({RandomCrop(10000)})).get(0),
+                       Contains("cat/a.png: RandomCrop: 10000 x 10000 pixels of an image"), Error);
   CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/dog"),
                        Contains("no subfolders; expected one for each class"), Error);
   CHECK_THROWS_WITH_AS(ImageFolder(pets.path() + "/none"), Contains("/none: No such file or directory"),

@@ -86,7 +86,10 @@ TEST_CASE("resize of a view, and of what is no image") {
   const Tensor view = wide.transpose(1, 2).slice(2, 3, 33);
   CHECK(functional::resize(view, {17, 11}).equal(functional::resize(view.contiguous(), {17, 11})));
   CHECK_THROWS_WITH_AS(functional::resize(wide, {0, 5}), Contains("resize: size 0 x 5"), Error);
-  CHECK_THROWS_WITH_AS(functional::resize(wide, {5, 65536}), Contains("expected 1 to 65535"), Error);
+  CHECK_THROWS_WITH_AS(functional::resize(wide, {5, (1 << 24) + 1}),
+                       Contains("expected 1 to 16777216 per side"), Error);
+  CHECK_THROWS_WITH_AS(functional::resize(wide, {1 << 17, 1 << 16}), Contains("at most 4294967296 pixels"),
+                       Error);
   CHECK_THROWS_WITH_AS(functional::resize(wide.to(kLong), {5, 5}),
                        Contains("expected a uint8 or float32 image"), Error);
   CHECK_THROWS_WITH_AS(functional::resize(zeros({2, 2}), {5, 5}), Contains("expected an image [C, H, W]"),
@@ -94,10 +97,26 @@ TEST_CASE("resize of a view, and of what is no image") {
   CHECK_THROWS_WITH_AS(functional::resize(zeros({3, 0, 2}), {5, 5}), Contains("expected an image"), Error);
 }
 
+TEST_CASE("a part of a resized image has the pixels of the whole") {
+  using enum InterpolationMode;
+  for (const Tensor& image :
+       {noise(3, 40, 30), noise(1, 30, 41).to(kFloat), noise(3, 4, 500), noise(3, 500, 1)})
+    for (const ImageSize size : {ImageSize{20, 15}, ImageSize{31, 90}, ImageSize{30, 41}, ImageSize{9, 300}})
+      for (const ImageSize part : {ImageSize{9, 9}, ImageSize{8, 15}, ImageSize{30, 41}, ImageSize{1, 1}})
+        for (const auto mode : {kNearest, kBilinear, kBicubic})
+          CHECK(functional::resize_and_center_crop(image, size, part, mode)
+                    .equal(functional::center_crop(functional::resize(image, size, mode), part)));
+  // The whole would take 13 GB.
+  const Tensor thin = noise(3, 65535, 1);
+  const ImageSize size = functional::size_with_shorter_side({65535, 1}, 256);
+  CHECK(functional::resize_and_center_crop(thin, size, {224, 224}).sizes() == IntArrayRef({3, 224, 224}));
+}
+
 TEST_CASE("Resize scales the shorter side") {
   const auto sizes = [](const Tensor& t) { return t.sizes().vec(); };
   CHECK(sizes(applied(Resize(10), noise(3, 20, 35), 0)) == std::vector<int64_t>{3, 10, 17});
   CHECK(sizes(applied(Resize(10), noise(1, 35, 20), 0)) == std::vector<int64_t>{1, 17, 10});
+  CHECK(sizes(applied(Resize(32), noise(1, 1, 5000), 0)) == std::vector<int64_t>{1, 32, 160000});
   CHECK(sizes(applied(Resize(ImageSize{5, 9}), noise(3, 20, 35), 0)) == std::vector<int64_t>{3, 5, 9});
   CHECK_THROWS_WITH_AS(Resize(0), Contains("Resize: size 0 x 0"), Error);
 }
