@@ -17,7 +17,10 @@ std::string one_line(std::string_view text) {
     line.remove_prefix(indent);
     if (line.empty()) continue;
     const bool entry = indent >= 4;
-    if (!out.empty()) out += entry ? (in_list ? ", " : ": ") : out.back() == '?' ? " " : "; ";
+    if (!out.empty()) {
+      const bool open = out.back() == '?' || (entry && !in_list && out.back() == ':');
+      out += open ? " " : !entry ? "; " : in_list ? ", " : ": ";
+    }
     out += line;
     in_list = entry;
   }

@@ -25,6 +25,8 @@ TEST_CASE("indented lines are joined into one") {
   CHECK(one_line("a?\n  b") == "a? b");
   CHECK(one_line("none\n  looked in\n    /a\n    /b\n  ways\n    1. c") ==
         "none; looked in: /a, /b; ways: 1. c");
+  CHECK(one_line("missing:\n    a\n    b:\n    c\n  unexpected:\n    d") ==
+        "missing: a, b:, c; unexpected: d");
 }
 
 TEST_CASE("long lines break between words") {
