@@ -43,7 +43,7 @@ Writer of_run(const std::string& folder, const Device& device) {
 }
 
 Writer of_weights(const GenerateOptions& o, const Device& device) {
-  const TextWeights weights = read_text_weights(o.weights, o.heads);
+  const TextWeights weights = read_text_weights(o.weights, o.heads, o.key);
   const nn::init::SkipGuard values_follow;
   Writer out{.model = models::GPT2LMHeadModel(weights.sizes), .codec = find_codec(weights.folder)};
   check(out.codec.size <= weights.sizes.vocab_size(), weights.folder, ": the tokenizer has tokens up to ",
@@ -57,7 +57,10 @@ Writer of_weights(const GenerateOptions& o, const Device& device) {
 // The folder of a run has a checkpoint, and also when the run is not complete.
 Writer writer_of(const GenerateOptions& o, const Device& device) {
   std::error_code error;
-  return fs::exists(checkpoint_path(o.weights), error) ? of_run(o.weights, device) : of_weights(o, device);
+  if (!fs::exists(checkpoint_path(o.weights), error)) return of_weights(o, device);
+  if (o.heads != 0 || !o.key.empty())
+    throw UsageError(concat(o.heads != 0 ? "--heads" : "--key", ": not for a run, which has its own"));
+  return of_run(o.weights, device);
 }
 
 std::vector<int64_t> encoded(const TextCodec& codec, const std::string& prompt) try {

@@ -22,8 +22,8 @@ void for_each_file(int64_t count, const F& f) {
       }
   });
   errors.erase(std::remove(errors.begin(), errors.end(), ""), errors.end());
-  check(errors.empty(), errors.empty() ? "" : errors[0],
-        errors.size() > 1 ? concat(" (and ", errors.size() - 1, " other broken images)") : "");
+  if (errors.size() == 1) fail(errors[0]);
+  if (!errors.empty()) fail(errors[0], " (and ", errors.size() - 1, " other broken images)");
 }
 
 }  // namespace
@@ -32,7 +32,9 @@ Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t heigh
   const Tensor image = vision::read_image(path);
   const vision::ImageSize scaled =
       vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, shorter_side);
-  return vision::functional::center_crop(vision::functional::resize(image, scaled), {height, width});
+  return vision::naming(path, [&] {
+    return vision::functional::resize_and_center_crop(image, scaled, {height, width});
+  });
 }
 
 Tensor ImageFiles::read(const Tensor& positions, const vision::transforms::Compose* transform) const {
@@ -45,7 +47,9 @@ Tensor ImageFiles::read(const Tensor& positions, const vision::transforms::Compo
     const std::string& path = paths_.at(static_cast<std::size_t>(first[i]));
     out[i].copy_(transform == nullptr
                      ? read_picture(path, std::max(size_.height, size_.width), size_.height, size_.width)
-                     : transform->transformed(vision::read_image(path), random[static_cast<std::size_t>(i)]));
+                     : vision::naming(path, [&, image = vision::read_image(path)] {
+                         return transform->transformed(image, random[static_cast<std::size_t>(i)]);
+                       }));
   });
   return out;
 }

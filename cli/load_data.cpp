@@ -88,16 +88,23 @@ int64_t memory_limit() {
 }
 
 // The images of a folder, in memory unless they are too large or to be kept in files.
-ImageSet image_set(const ImageFolder& folder, int64_t size, bool keep_files) {
+ImageSet image_set(const ImageFolder& folder, const LoadOptions& o, bool keep_files) {
   constexpr int64_t kMostChecked = 20000;
   std::vector<std::string> paths;
   for (const auto& sample : folder.samples()) paths.push_back(sample.first);
+  const int64_t size = o.image_size;
   const auto files = std::make_shared<const ImageFiles>(std::move(paths), vision::ImageSize{size, size});
   const Tensor positions = arange(files->count(), TensorOptions(Device(kCPU, 0)).dtype(kLong));
   const auto classes = static_cast<int64_t>(folder.classes().size());
-  if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
-    return {{files->read(positions), folder.targets(), classes}, nullptr};
-  if (files->count() <= kMostChecked) files->check_all();
+  try {
+    if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
+      return {{files->read(positions), folder.targets(), classes}, nullptr};
+    if (files->count() <= kMostChecked && !o.skip_broken) files->check_all();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    fail(error.what(), "; remove what is broken, or train with --skip-broken");
+  }
   return {{positions, folder.targets(), classes}, files};
 }
 
@@ -120,17 +127,20 @@ LoadedData folder_data(const std::string& name, const LoadOptions& o) {
   const fs::path root(name);
   const fs::path test_folder = there(root / "test") ? root / "test" : root / "val";
   check(there(test_folder), name, ": has a folder train, but neither test nor val");
-  const ImageFolder train((root / "train").string()), test(test_folder.string());
+  ImageFolder train((root / "train").string()), test(test_folder.string());
   check(train.classes() == test.classes(), name, ": ", test_folder.filename().string(),
         " has other classes (folders) than train");
   LoadedData out{.name = name,
                  .folder = name,
                  .classes = train.classes(),
                  .class_count = static_cast<int64_t>(train.classes().size()),
-                 .images = {},
-                 .sum = sum_of_files(root, train, test)};
-  out.images.test = image_set(test, o.image_size, false);
-  if (o.train) out.images.train = image_set(train, o.image_size, o.keep_files);
+                 .images = {}};
+  for (ImageFolder* each : {&train, &test})
+    if (o.skip_broken && (o.train || each == &test))
+      for (std::string& error : each->remove_broken_files()) out.skipped.push_back(std::move(error));
+  out.sum = sum_of_files(root, train, test);
+  out.images.test = image_set(test, o, false);
+  if (o.train) out.images.train = image_set(train, o, o.keep_files);
   return out;
 }
 
@@ -169,6 +179,15 @@ bool has_image_files(const std::string& name) {
   const fs::path folder(name);
   return !is_data_name(name) && folder_of(kCifar10, folder).empty() && folder_of(kCifar100, folder).empty() &&
          there(folder / "train") && !there(folder / "train-images-idx3-ubyte");
+}
+
+void print_skipped(const LoadedData& data) {
+  if (data.skipped.empty()) return;
+  std::string text =
+      concat(data.name, ": left out ",
+             counted(static_cast<int64_t>(data.skipped.size()), "broken image", "broken images"), ":");
+  for (const std::string& error : data.skipped) text += "\n    " + error;
+  print_error("tandem", text);
 }
 
 LoadedData load_data(const std::string& name, const LoadOptions& options, const Terminal& terminal) {

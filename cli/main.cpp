@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
@@ -186,6 +187,10 @@ constexpr const char* kData =
     "subfolders train and test, "
     "which have a folder of images for each class";
 
+void add_key(CLI::App* c, std::string& key) {
+  c->add_option("--key", key, "the state dict in a .pt file with more, such as state_dict or model.ema");
+}
+
 void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App* c = app.add_subcommand("train",
                                    "train a model; writes config.json, metrics.jsonl, curve.svg, "
@@ -198,10 +203,12 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->capture_default_str();
   add_known(c, "--image-size", o.image_size, {1, 1024},
             "pixels of a side to which image files are resized and cropped");
+  c->add_flag("--skip-broken", o.skip_broken, "leave out image files that cannot be read, and list them");
   c->add_option("--weights", o.weights,
                 "start from this file (.safetensors, .pt); the last layer is new if it has another number of "
                 "classes. For "
                 "gpt2 also a folder, or a run");
+  add_key(c, o.key);
   c->add_option(
        "--devices", o.devices,
        "cpu:0, cuda:0, …; several, such as cpu:0,cpu:1, share each batch; default: the best available")
@@ -307,6 +314,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
                 "folder of a run of gpt2, file of weights, or a folder with model.safetensors, an index, or "
                 "pytorch_model.bin")
       ->required();
+  add_key(c, o.key);
   c->add_option("--model", o.model, "kind of model: gpt2, in any size")->capture_default_str();
   c->add_option("--prompt", o.prompt, "text to continue");
   c->add_option_function<std::vector<std::string>>(
@@ -377,8 +385,7 @@ void add_file_commands(CLI::App& app, InspectOptions& inspect, ConvertOptions& c
       ->required();
   c->add_option("OUT", convert.to, "file to write; its ending decides: .safetensors, .pt, .pth or .bin")
       ->required();
-  c->add_option("--key", convert.key,
-                "the state dict in a .pt file with more, such as state_dict or model.ema");
+  add_key(c, convert.key);
   c->add_option("--prefix", convert.prefix, "remove this from the names that start with it, such as module.");
   c->add_option(
        "--shard-size", convert.shard_bytes,
@@ -435,6 +442,7 @@ int run(int argc, char** argv) {
       ->type_name("");
   c->add_option("--model", predict.model, "published model, such as resnet50");
   c->add_option("--weights", predict.weights, "file with its weights (.safetensors, .pt)");
+  add_key(c, predict.key);
   c->add_option("--classes", predict.classes, "file with the names of the classes, one per line");
   c->add_option("--device,--devices", predict.device, "device to use; default: the best available");
   c->add_flag("--json", predict.json, "print JSON");
@@ -463,6 +471,7 @@ int run(int argc, char** argv) {
   add_known(c, "--batch-size", summary.batch_size, kBatchSizes, "images per step");
   c->add_option("--weights", summary.weights,
                 "load this file of weights, index or folder, and report what does not fit the model");
+  add_key(c, summary.key);
   GenerateOptions generate;
   add_generate(app, generate);
   InspectOptions inspect;
@@ -515,6 +524,9 @@ int main(int argc, char** argv) {
     return 2;
   } catch (const tandem::cli::ReportedElsewhere& error) {
     return error.code;
+  } catch (const std::bad_alloc&) {  // of what is no tensor
+    tandem::cli::print_error("tandem", "out of memory; try a smaller batch, or fewer workers");
+    return 1;
   } catch (const std::exception& error) {
     tandem::cli::print_error("tandem", error.what());
     return 1;

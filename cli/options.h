@@ -28,6 +28,7 @@ struct TrainOptions {
   int64_t shards = 0;                ///< 0: one piece per device
   int64_t epochs = 10;
   int64_t image_size = kImageSize;  ///< to which image files are resized
+  bool skip_broken = false;         ///< leave out image files that cannot be read
   TextOptions text{};
   RecipeOptions recipe;
   uint64_t seed = 0;
@@ -37,6 +38,7 @@ struct TrainOptions {
   std::string out;         ///< empty: runs/<model>-<data>-<n>
   std::string resume;
   std::string weights;  ///< a file of weights to start from
+  std::string key;      ///< of the state dict in it, if it is a .pt file with more
   int processes = 0;    ///< 0: this one, or those that a launcher has started
   /// Folder of event files; empty: that of the run.
   std::optional<std::string> tensorboard{};
@@ -86,6 +88,7 @@ struct PredictOptions {
   std::vector<std::string>
       words;  ///< the folder of a run unless there is a model, and image files and folders of them
   std::string model, weights;  ///< a published model, and a file with its weights
+  std::string key{};           ///< of the state dict in a .pt file with more
   std::string classes;         ///< a file with their names
   std::string device;
   int top = 3;
@@ -100,10 +103,12 @@ struct SummaryOptions {
   int64_t classes = 0;           ///< 0: the model's own
   int64_t batch_size = 1;
   std::string weights{};  ///< file to load into the model; empty: none
+  std::string key{};      ///< of the state dict in a .pt file with more
 };
 
 struct GenerateOptions {
   std::string weights;  ///< a run, a file of weights, or a folder with them
+  std::string key{};    ///< of the state dict in a .pt file with more
   std::string model = "gpt2";
   std::string prompt;
   std::vector<int64_t> prompt_ids{};  ///< tokens instead of a text

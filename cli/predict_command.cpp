@@ -70,7 +70,7 @@ Predictor of_weights(const PredictOptions& o, Device device) {
   Predictor out{.input = {3, 224, 224}, .shorter_side = 256, .class_count = 1000, .classes = {}};
   if (!o.classes.empty()) out.classes = lines_of(o.classes);
   try {
-    const auto weights = read_state(o.weights, "", "");
+    const auto weights = read_state(o.weights, o.key);
     const nn::init::SkipGuard no_values;
     const auto make = [&] { return make_model(o.model, {3, 224, 224, out.class_count}); };
     out.model = make();
@@ -131,6 +131,8 @@ int predict_command(const PredictOptions& o) {
   std::vector<std::string> words = o.words;
   if (o.model.empty() && words.size() < 2)
     throw UsageError("expected the folder of a run, or --model and --weights, and then image files");
+  if (!o.key.empty() && o.weights.empty())
+    throw UsageError("--key: names a state dict in the file of --weights");
   const Predictor p = o.model.empty() ? of_run(words[0], device) : of_weights(o, device);
   if (o.model.empty()) words.erase(words.begin());
   const std::vector<std::string> files = files_of(words);

@@ -88,6 +88,7 @@ Json to_json(const RunConfig& c) {
             {"devices", c.devices}, {"root", c.root},       {"shards", c.shards}};
   write_recipe(json, c.recipe);
   if (c.text) json["text"] = to_json(*c.text);
+  if (c.skip_broken) json["skip_broken"] = true;
   return json;
 }
 
@@ -105,6 +106,8 @@ RunConfig config_from_json(const Json& json) {
               .devices = get_entry<std::vector<std::string>>(json, "devices"),
               .root = get_entry<std::string>(json, "root"),
               .shards = get_entry<int64_t>(json, "shards")};
+  c.skip_broken = json.contains("skip_broken");
+  check(!c.skip_broken || json["skip_broken"] == true, "invalid \"skip_broken\"");
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMostShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {

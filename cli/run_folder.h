@@ -34,6 +34,7 @@ struct RunConfig {
   std::string root{};
   int64_t shards = 0;
   std::optional<TextConfig> text{};
+  bool skip_broken = false;  ///< image files that cannot be read are left out
 };
 Json to_json(const RunConfig& config);
 /// Throws Error on missing, mistyped or invalid entries.

@@ -167,8 +167,8 @@ Subject subject_of(const SummaryOptions& o) {
 }
 
 // Throws Error listing all names and shapes that do not fit. Returns the number of tensors in the file.
-std::size_t load(const std::string& path, nn::Module& model) {
-  OrderedDict<std::string, Tensor> state = read_state(path, "", "");
+std::size_t load(const std::string& path, const std::string& key, nn::Module& model) {
+  OrderedDict<std::string, Tensor> state = read_state(path, key);
   const std::size_t count = state.size();
   if (dynamic_cast<models::GPT2LMHeadModelImpl*>(&model) != nullptr) state = models::gpt2_state_dict(state);
   model.load_state_dict(state);
@@ -178,11 +178,13 @@ std::size_t load(const std::string& path, nn::Module& model) {
 }  // namespace
 
 int summary_command(const SummaryOptions& o) {
+  if (!o.key.empty() && o.weights.empty())
+    throw UsageError("--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o);
   const Terminal terminal = detect_terminal();
   NoGradGuard guard;
   std::size_t loaded = 0;
-  if (!o.weights.empty()) loaded = load(o.weights, *subject.model.ptr());
+  if (!o.weights.empty()) loaded = load(o.weights, o.key, *subject.model.ptr());
   Rows rows(o.batch_size);
   rows.input(subject.input);
   rows.watch(*subject.model.ptr());

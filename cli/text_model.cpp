@@ -117,10 +117,10 @@ std::string weights_file(const std::string& path) {
   return serialize::checkpoint_file(path);
 }
 
-TextWeights read_text_weights(const std::string& path, int64_t heads) {
+TextWeights read_text_weights(const std::string& path, int64_t heads, const std::string& key) {
   const std::string file = weights_file(path);
   TextWeights out{.folder = fs::path(file).parent_path().string()};
-  out.state = models::gpt2_state_dict(read_state(file, "", ""));
+  out.state = models::gpt2_state_dict(read_state(file, key));
   const Configured known = configured(out.folder);
   out.sizes = sizes_of(out.state, heads > 0 ? heads : known.heads, known.epsilon);
   // Before memory is allocated for a model of these sizes.

@@ -29,7 +29,7 @@ struct TextWeights {
 /// or the index of a sharded checkpoint. Throws Error if there is none.
 std::string weights_file(const std::string& path);
 /// `heads` 0: n_head of a config.json beside the weights, else the width / 64. Throws Error on files that cannot be read and
-/// on weights of other models.
-TextWeights read_text_weights(const std::string& path, int64_t heads);
+/// on weights of other models. `key`: of the state dict in a .pt file with more.
+TextWeights read_text_weights(const std::string& path, int64_t heads, const std::string& key = {});
 
 }  // namespace tandem::cli

@@ -35,6 +35,7 @@ void check_options(const TrainOptions& o) {
           "--out cannot be combined with --resume: a resumed run stays in its folder");
   require(o.weights.empty() || o.resume.empty(),
           "--weights cannot be combined with --resume: the run continues with its own");
+  require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
 }
 
 // A resumed run keeps the options that determine its result; epochs, threads, workers and devices may change.
@@ -48,6 +49,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     if (name == "shards") same(o.shards == c.shards, "shards");
     require(name != "recipe", "--recipe: a resumed run keeps its recipe; leave it out");
   }
+  if (o.skip_broken) same(c.skip_broken, "skip-broken");
   check_same(o.recipe, c.recipe);
   check_text_options(o, c.model);
   if (c.text) check_same(o.text, *c.text);
@@ -118,16 +120,19 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
                        .recipe = recipe_of(o),
                        .seed = o.seed,
                        .data_sum = "",
-                       .shards = shards_of(o, team)};
+                       .shards = shards_of(o, team),
+                       .skip_broken = o.skip_broken};
   if (!text) model_parameters(o.model, {});  // reports an unknown name before anything is loaded
   check_run_folder(o.out);
   return checkpoint;
 }
 
-ImageSetPair load_images(const TrainOptions& o, RunConfig& c, const Terminal& terminal) {
+ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
   const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
-                            .keep_files = changes_each_image(c.recipe)};
+                            .keep_files = changes_each_image(c.recipe),
+                            .skip_broken = c.skip_broken};
   LoadedData loaded = load_data(c.data, options, terminal);
+  if (team.leads()) print_skipped(loaded);
   const std::vector<int64_t> input = loaded.input();
   check(c.data_sum.empty() || (c.input == input && c.data_sum == loaded.sum), c.data,
         ": not the data that the run was started with");
@@ -149,14 +154,14 @@ struct Prepared {
   std::optional<TextData> text;  // whose windows are in `data`
 };
 
-ImageSetPair read_data(const TrainOptions& o, Prepared& p, const Terminal& terminal) {
+ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, const Terminal& terminal) {
   RunConfig& c = p.checkpoint.config;
   try {
     if (c.text) {
       p.text = load_text(c, p.codec);
       return {{p.text->windows.train}, {p.text->windows.test}};
     }
-    return load_images(o, c, terminal);
+    return load_images(o, team, c, terminal);
   } catch (const Error& error) {
     const bool moved = !o.resume.empty() && !was_given(o, "data") && !is_data_name(c.data);
     throw UsageError(
@@ -260,7 +265,7 @@ void prepare(const TrainOptions& o, const Team& team, const Terminal& terminal, 
     record(p.placement, p.checkpoint.config);
   });
   team.leader_first([&] {  // which downloads the data if that is necessary
-    p.data = read_data(o, p, terminal);
+    p.data = read_data(o, team, p, terminal);
   });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
@@ -311,8 +316,8 @@ int train(const TrainOptions& o, const Team& team) {
   const DeviceGuard guard(p.placement.root);
   std::optional<Trainer> trainer;
   team.together([&] {
-    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights}, std::move(p.checkpoint),
-                    p.data, terminal);
+    trainer.emplace(TrainerOptions{p.placement, o.workers, o.save_every, o.weights, o.key},
+                    std::move(p.checkpoint), p.data, terminal);
   });
   std::string folder;
   std::unique_ptr<TensorboardLog> log;

@@ -75,7 +75,7 @@ TextCodec start_text(const TrainOptions& o, RunConfig& c) {
   check_text_file(o);
   try {
     std::optional<TextWeights> weights;
-    if (!o.weights.empty()) weights = read_text_weights(o.weights, o.text.heads.value_or(0));
+    if (!o.weights.empty()) weights = read_text_weights(o.weights, o.text.heads.value_or(0), o.key);
     TextCodec codec = new_tokenizer(o, weights ? &*weights : nullptr);
     check(codec.size > 0, o.data, ": is empty");
     c.text = make_text_config(o.model, o.text, codec.size, weights ? &weights->sizes : nullptr);

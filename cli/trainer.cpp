@@ -67,10 +67,10 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
 void Trainer::load_weights() try {
   if (checkpoint_.config.text) {
     gpt2_in(model_)->load_state_dict(
-        read_text_weights(options_.weights, checkpoint_.config.text->model.n_head()).state);
+        read_text_weights(options_.weights, checkpoint_.config.text->model.n_head(), options_.key).state);
     return;
   }
-  start_from(checkpoint_.config.model, model_, read_state(options_.weights, "", ""));
+  start_from(checkpoint_.config.model, model_, read_state(options_.weights, options_.key));
 } catch (const Error& error) {
   throw UsageError(concat("--weights ", options_.weights, ": ", error.what()));
 }

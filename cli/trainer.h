@@ -17,6 +17,7 @@ struct TrainerOptions {
   int workers = 0;
   double save_every = 60;  ///< seconds
   std::string weights{};   ///< weights that a new run starts from: a file, or for texts also a folder
+  std::string key{};       ///< of the state dict in a .pt file with more
   std::string folder{};    ///< set by run()
 };
 

@@ -54,9 +54,13 @@ int eval_command(const EvalOptions& o) {
   Checkpoint checkpoint = run_of(o.folder);
   if (checkpoint.config.text) return evaluate_text(o, checkpoint, device);
   const Terminal terminal = detect_terminal();
-  const LoadedData loaded = load_data(
-      o.data.empty() ? checkpoint.config.data : o.data,
-      {.image_size = checkpoint.config.input[1], .train = false, .out = o.json ? stderr : stdout}, terminal);
+  const LoadedData loaded = load_data(o.data.empty() ? checkpoint.config.data : o.data,
+                                      {.image_size = checkpoint.config.input[1],
+                                       .train = false,
+                                       .skip_broken = checkpoint.config.skip_broken,
+                                       .out = o.json ? stderr : stdout},
+                                      terminal);
+  print_skipped(loaded);
   const ImageSet test = test_images(loaded, checkpoint.config);
   nn::Sequential model = model_of_run(checkpoint, device);
   const auto mixed = in_precision(checkpoint.config.recipe, device);

@@ -13,7 +13,7 @@ bool is_pt(const std::string& path);
 IValue read_pt(const std::string& path);
 /// The tensors of a state dict of either kind: see serialize::read_weights.
 OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
-                                            const std::string& prefix);
+                                            const std::string& prefix = {});
 void write_pt(const std::string& path, const OrderedDict<std::string, Tensor>& state);
 
 /// The number of values in all tensors, a double because files may claim any sizes.

@@ -14,9 +14,10 @@ constexpr const char* kMissing =
 
 IValue read_pt(const std::string& path) { fail(path, kMissing); }
 
-OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string&,
+OrderedDict<std::string, Tensor> read_state(const std::string& path, const std::string& key,
                                             const std::string& prefix) {
   check(!is_pt(path), path, kMissing);
+  check(key.empty(), path, ": is not a .pt file: there is nothing under the key ", key);
   return serialize::without_prefix(serialize::load_safetensors(path).tensors, prefix);
 }
 

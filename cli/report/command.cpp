@@ -3,11 +3,13 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include "tandem/cli/json.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/report/page.h"
+#include "tandem/cli/run_folder.h"
 #include "tandem/cli/terminal.h"
 #include "tandem/core/atomic_file.h"
 
@@ -58,15 +60,16 @@ int report_command(const ReportOptions& o) {
   } catch (const Error& error) {
     throw UsageError(concat(o.out.empty() ? "" : "--out ", error.what()));
   }
-  std::map<std::pair<std::string, int64_t>, LoadedData> loaded;  // runs often share their data
+  std::map<std::tuple<std::string, int64_t, bool>, LoadedData> loaded;  // runs often share their data
   const Terminal terminal = detect_terminal();
-  const TestData load = [&](const std::string& name, int64_t size) -> const LoadedData& {
-    auto found = loaded.find({name, size});
-    if (found == loaded.end())
-      found =
-          loaded
-              .emplace(std::pair(name, size), load_data(name, {.image_size = size, .train = false}, terminal))
-              .first;
+  const TestData load = [&](const std::string& name, const RunConfig& c) -> const LoadedData& {
+    const std::tuple key(name, c.input[1], c.skip_broken);
+    auto found = loaded.find(key);
+    if (found == loaded.end()) {
+      const LoadOptions options{.image_size = c.input[1], .train = false, .skip_broken = c.skip_broken};
+      found = loaded.emplace(key, load_data(name, options, terminal)).first;
+      print_skipped(found->second);
+    }
     return found->second;
   };
   std::vector<ReportedRun> runs;

@@ -89,7 +89,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
           kMostClasses);
     check(!checkpoint.model.keys().empty(), "the run has not begun");
     nn::Sequential model = model_of_run(checkpoint, device);
-    const LoadedData& loaded = load(data.empty() ? c.data : data, c.input[1]);
+    const LoadedData& loaded = load(data.empty() ? c.data : data, c);
     const ImageSet test = test_images(loaded, c);
     out.data = loaded.name;
     out.device = device.str();

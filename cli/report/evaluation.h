@@ -6,6 +6,7 @@
 
 #include "tandem/cli/load_data.h"
 #include "tandem/cli/report/run_record.h"
+#include "tandem/cli/run_folder.h"
 #include "tandem/core/device.h"
 
 namespace tandem::cli {
@@ -32,8 +33,8 @@ struct Evaluation {
   }
 };
 
-/// The data set of that name or folder, with images of that size. Throws Error.
-using TestData = std::function<const LoadedData&(const std::string& name, int64_t size)>;
+/// The data set of that name or folder, with images as the run takes them. Throws Error.
+using TestData = std::function<const LoadedData&(const std::string& name, const RunConfig& config)>;
 
 /// `data`: the data set to use instead of the run's; "": the run's own.
 Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device device, const TestData& load);

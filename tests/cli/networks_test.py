@@ -198,7 +198,29 @@ with tempfile.TemporaryDirectory() as folder:
     with open(at("pictures/train/sea/0.png"), "r+b") as file:
         file.truncate(40)
     r = run(*pictures, "--out", at("broken"))
-    check("a broken image is named", r.returncode == 2 and "sea/0.png" in r.stderr and not os.path.exists(at("broken")), r.stderr)
+    check("a broken image is named", r.returncode == 2 and "sea/0.png" in r.stderr and "--skip-broken" in r.stderr and
+          not os.path.exists(at("broken")), r.stderr)
+    for name, content_of_it in (("val/sea/empty.png", ""), ("train/red/named.jpg", "some text")):
+        with open(at("pictures/" + name), "w") as file:
+            file.write(content_of_it)
+    write_png(at("pictures/train/red/thin.png"), 1, 5000, (200, 30, 30))
+    listed = ("3 broken images:", "sea/0.png: ", "sea/empty.png: the file is empty", "red/named.jpg: another kind of file")
+    for name, memory in (("skipped", ""), ("skipped_files", "0")):
+        r = run(*small, "--skip-broken", "--out", at(name), TANDEM_IMAGE_MEMORY=memory)
+        check("broken images are left out and listed, a thin one is not", r.returncode == 0 and all(part in r.stderr for part in listed) and
+              "12 training and 4 test images" in r.stdout, r.stdout + r.stderr)
+    check("in memory or not", content(at("skipped/model.safetensors")) == content(at("skipped_files/model.safetensors")))
+    r = run("eval", at("skipped"))
+    check("eval leaves them out, too", r.returncode == 0 and "1 broken image:" in r.stderr and "4 test images" in r.stdout, r.stdout + r.stderr)
+    r = run("report", at("skipped"))
+    check("and report", r.returncode == 0 and "no predictions" not in r.stdout, r.stdout + r.stderr)
+    r = run("train", "--resume", at("skipped"))
+    check("and a resumed run", r.returncode == 0 and "3 broken images:" in r.stderr, r.stderr)
+    r = run("train", "--resume", at("one"), "--skip-broken")
+    check("which was started with it", r.returncode == 2 and "--skip-broken" in r.stderr, r.stderr)
+    r = run("predict", at("skipped"), at("pictures/train/red"))
+    check("a thin image and a broken one", r.returncode == 1 and "thin.png" in r.stdout and "named.jpg: another kind" in r.stderr,
+          r.stdout + r.stderr)
     os.rename(at("pictures/val"), at("pictures/other"))
     r = run(*pictures, "--out", at("broken"))
     check("a missing part is named", r.returncode == 2 and "neither test nor val" in r.stderr, r.stderr)

@@ -117,6 +117,8 @@ def test_generation():
     check("the seed decides", drawn[0] == drawn[1] != drawn[2], drawn)
     refused("a character that the text does not have", tool("generate", "run", "--prompt", "Žen"), "--prompt", "Ž")
     refused("no prompt", tool("generate", "run"), "empty")
+    for option, value in (("--heads", "3"), ("--key", "model")):
+        refused(f"{option} of a run", tool("generate", "run", "--prompt", "a", option, value), f"{option}: not for a run")
     refused("no run", tool("generate", "none", "--prompt", "a"), "none")
     os.makedirs("folder")
     refused("a folder with nothing", tool("generate", "folder", "--prompt", "a"), "folder")

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 import zlib
 
 tandem = os.path.abspath(sys.argv[1])
@@ -628,6 +629,17 @@ def test_published_models():
     refused("classes of a language model", tool("summary", "--model", "gpt2", "--classes", "5"), "no classes")
 
 
+def inside(given, wanted, key):
+    """Puts the value of a .pt file into a dictionary with more."""
+    with zipfile.ZipFile(given) as old, zipfile.ZipFile(wanted, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("data.pkl"):
+                text = lambda t: b"X" + struct.pack("<I", len(t)) + t.encode()
+                content = b"\x80\x02}(" + text("epoch") + b"K\x03" + text(key) + content[2:-1] + b"u."
+            new.writestr(name, content)
+
+
 def test_weight_files():
     checkpoint = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "nn", "checkpoint.pt")
     check("train", train("--data", "data", "--out", "a").returncode == 0)
@@ -647,7 +659,7 @@ def test_weight_files():
         check(f"inspect {name}", "7,850 values" in shown.stdout and "fc." not in shown.stdout, shown.stdout + shown.stderr)
     run = tool("summary", "--model", "linear", "--weights", "a/model.safetensors")
     check("weights that fit", run.returncode == 0 and "a/model.safetensors: 2 tensors, which fit the model" in run.stdout, run.stdout + run.stderr)
-    refused("weights of other names", tool("summary", "--model", "linear", "--weights", "s"), "missing:", "fc.weight", "unexpected:", code=1)
+    refused("weights of other names", tool("summary", "--model", "linear", "--weights", "s"), "missing:", "fc.weight", "; unexpected: ", code=1)
     refused("weights of another shape", tool("summary", "--model", "linear", "--classes", "3", "--weights", "a/model.safetensors"),
             "shape mismatch:", code=1)
     run = tool("convert", "s", "joined.safetensors")
@@ -671,10 +683,23 @@ def test_weight_files():
           tool("inspect", "b.pt").stdout.split("total")[1].split())
     tool("convert", "c.safetensors", "d.pt")
     check("the same bytes", open("b.pt", "rb").read() == open("d.pt", "rb").read())
-    refused("a checkpoint with more", tool("convert", checkpoint, "x.safetensors"), "'epoch' is a int64", "state_dict", code=1)
+    refused("a checkpoint with more", tool("convert", checkpoint, "x.safetensors"), "'epoch' has type int64", "state_dict", code=1)
     refused("a key of safetensors", tool("convert", "c.safetensors", "x.pt", "--key", "a"), "--key")
     run = tool("convert", checkpoint, "x.safetensors", "--key", "state_dict", "--prefix", "w")
     check("key and prefix", run.returncode == 0 and "eight" in tool("inspect", "x.safetensors").stdout, run.stderr)
+    inside("b.pt", "whole.pt", "model")
+    refused("weights inside of a checkpoint", train("--data", "data", "--weights", "whole.pt", "--out", "e"),
+            "--weights whole.pt", "'epoch' has type int64", "a key: epoch, model")
+    run = train("--data", "data", "--weights", "whole.pt", "--key", "model", "--out", "e")
+    check("train with a key", run.returncode == 0, run.stderr)
+    run = train("--data", "data", "--weights", "b.pt", "--out", "f")
+    check("the same weights", tensors("e/model.safetensors") == tensors("f/model.safetensors"), run.stderr)
+    run = tool("summary", "--model", "linear", "--weights", "whole.pt", "--key", "model")
+    check("summary with a key", run.returncode == 0 and "whole.pt: 2 tensors" in run.stdout, run.stdout + run.stderr)
+    refused("an unknown key", tool("summary", "--model", "linear", "--weights", "whole.pt", "--key", "net"), "no 'net'",
+            "epoch, model", code=1)
+    for command in (train("--data", "data", "--key", "model"), tool("summary", "--key", "model"), tool("predict", "a", "x.png", "--key", "model")):
+        refused("a key without weights", command, "--key: names a state dict in the file of --weights")
 
 
 def test_typing_mistakes():
