@@ -118,7 +118,7 @@ TEST_CASE("AnyModule") {
   nn::AnyModule any(nn::Linear(2, 1));
   CHECK(any.forward(ones({3, 2})).sizes() == IntArrayRef{3, 1});
   CHECK(any.get<nn::LinearImpl>().options.in_features() == 2);
-  CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(), doctest::Contains("is a tandem::nn::LinearImpl"), Error);
+  CHECK_THROWS_WITH_AS(any.ptr<CountImpl>(), doctest::Contains("is of type tandem::nn::LinearImpl"), Error);
   CHECK(nn::AnyModule().is_empty());
   CHECK_THROWS_WITH_AS(nn::AnyModule().ptr(), doctest::Contains("empty"), Error);
 }
