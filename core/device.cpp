@@ -63,7 +63,8 @@ void Device::no_such_type(DeviceType type) {
 
 std::string Device::str() const {
   std::string out = is_cpu() ? "cpu" : "cuda";
-  if (has_index()) out += ":" + std::to_string(index_);
+  const bool only_one = is_cpu() && index_ == 0 && device_count(kCPU) == 1;
+  if (has_index() && !only_one) out += ":" + std::to_string(index_);
   return out;
 }
 

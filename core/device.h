@@ -61,14 +61,22 @@ class Device {
   bool is_hpu() const { return false; }
   bool is_privateuseone() const { return false; }
   void set_index(DeviceIndex index) { index_ = index; }
-  /// "cpu:0", or "cuda" without an index.
+  /// "cuda:0", or "cuda" without an index. The first CPU device is "cpu" where it is the only one, otherwise "cpu:0".
   std::string str() const;
+  /// CPU without an index is equal to cpu:0, and their hashes are equal: in LibTorch, where the CPU is one device, the
+  /// device of a tensor has no index. CUDA without an index differs from cuda:0, as in LibTorch.
   friend bool operator==(const Device& a, const Device& b) {
-    return a.type_ == b.type_ && a.index_ == b.index_;
+    return a.type_ == b.type_ && a.compared_index() == b.compared_index();
+  }
+  /// For types without tensors, too, which no Device has.
+  friend bool operator==(const Device& a, DeviceType type) {
+    return a.type_ == type && a.compared_index() == (a.is_cpu() ? 0 : -1);
   }
 
  private:
+  friend std::hash<Device>;
   [[noreturn]] static void no_such_type(DeviceType type);
+  DeviceIndex compared_index() const { return is_cpu() && index_ < 0 ? DeviceIndex{0} : index_; }
 
   DeviceType type_;
   DeviceIndex index_;
@@ -106,7 +114,7 @@ class DeviceGuard {
 template <>
 struct std::hash<tandem::Device> {
   std::size_t operator()(const tandem::Device& device) const noexcept {
-    return static_cast<std::size_t>(device.type()) * 256 + static_cast<uint8_t>(device.index());
+    return static_cast<std::size_t>(device.type()) * 256 + static_cast<uint8_t>(device.compared_index());
   }
 };
 /// @endcond

@@ -87,7 +87,8 @@ class Tensor {
   TypeMeta dtype() const { return TypeMeta(get().dtype); }
   ScalarType scalar_type() const { return get().dtype; }
   Device device() const { return get().device(); }
-  DeviceIndex get_device() const { return device().index(); }
+  /// The index of the GPU, or -1 on CPU.
+  DeviceIndex get_device() const { return is_cpu() ? DeviceIndex{-1} : device().index(); }
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_pinned() const { return get().storage->pinned(); }

@@ -25,7 +25,7 @@ TEST_CASE("cat and stack") {
   CHECK(show(meshgrid({counting({2}), counting({3})}, "xy")[0]) == "[3, 2] 0 1 0 1 0 1");
   CHECK_THROWS_WITH_AS(cat({a, counting({3, 3})}),
                        doctest::Contains("sizes differ in dimensions other than 0"), Error);
-  CHECK_THROWS_WITH_AS(stack({a, b}), doctest::Contains("tensor 1 [2, 1] float32 cpu:0"), Error);
+  CHECK_THROWS_WITH_AS(stack({a, b}), doctest::Contains("tensor 1 [2, 1] float32 cpu"), Error);
   CHECK_THROWS_WITH_AS(cat({counting({})}), doctest::Contains("use stack"), Error);
   CHECK_THROWS_AS(cat(std::vector<Tensor>()), Error);
 }

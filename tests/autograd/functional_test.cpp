@@ -89,7 +89,7 @@ TEST_CASE("hessian of one tensor and of lists") {
   CHECK(near(h[1][0], matrix().t()));
   CHECK(near(h[1][1], zeros({3, 3}, kDouble)));
   CHECK_THROWS_WITH_AS(hessian([](const Tensor& t) { return t * 2; }, x),
-                       "hessian: the function must return one element, got [3] float64 cpu:0", Error);
+                       "hessian: the function must return one element, got [3] float64 cpu", Error);
   CHECK_THROWS_AS(hessian([](const Tensor& t) { return t.sum(); }, x, false, true), Error);
   CHECK(near(hessian([](const Tensor& t) { return t.sum(); }, x), zeros({3, 3}, kDouble)));
 }
