@@ -346,6 +346,7 @@ class Tensor {
   Tensor& bitwise_not_() const;
   Tensor operator-() const { return neg(); }
   Tensor operator~() const { return bitwise_not(); }
+  Tensor operator!() const { return logical_not(); }
   Tensor clamp(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const;
   Tensor& clamp_(const optional<Scalar>& min = nullopt, const optional<Scalar>& max = nullopt) const;
   Tensor clamp(const Tensor& min, const Tensor& max = {}) const;

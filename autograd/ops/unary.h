@@ -98,6 +98,5 @@ inline Tensor clip(const Tensor& self, const optional<Scalar>& min, const option
 
 inline Tensor absolute(const Tensor& self) { return abs(self); }
 inline Tensor negative(const Tensor& self) { return neg(self); }
-inline Tensor operator!(const Tensor& self) { return logical_not(self); }
 
 }  // namespace tandem

@@ -120,6 +120,19 @@ TEST_CASE("small vectors") {
   CHECK(words.front() + words.back() == "ba");
 }
 
+TEST_CASE("an optional tensor is asked whether it has a value, not what the tensor's elements are") {
+  std::optional<torch::Tensor> none, some = torch::zeros({2});
+  static_assert(std::is_same_v<decltype(!none), bool>);
+  static_assert(std::is_same_v<decltype(none == std::nullopt), bool>);
+  static_assert(std::is_same_v<decltype(std::nullopt != some), bool>);
+  CHECK(!none);
+  CHECK_FALSE(!some);
+  CHECK(bool(none == c10::nullopt));
+  CHECK(bool(some != c10::nullopt));
+  CHECK((some && !none));
+  CHECK(none.value_or(*some).numel() == 2);
+}
+
 TEST_CASE("optional values, text and complex numbers") {
   c10::optional<int64_t> none = c10::nullopt;
   CHECK(none.value_or(3) == 3);

@@ -94,7 +94,31 @@ struct Line : torch::data::datasets::Dataset<Line> {
   std::optional<size_t> size() const override { return 10; }
 };
 
+// A stream of batches that are tensors.
+struct Ticks : torch::data::datasets::StatefulDataset<Ticks, torch::Tensor, size_t> {
+  std::optional<torch::Tensor> get_batch(size_t size) override {
+    if (now + static_cast<int64_t>(size) > 7) return std::nullopt;
+    now += static_cast<int64_t>(size);
+    return torch::arange(now - static_cast<int64_t>(size), now);
+  }
+  void reset() override { now = 0; }
+  std::optional<size_t> size() const override { return std::nullopt; }
+  void save(torch::serialize::OutputArchive&) const override {}
+  void load(torch::serialize::InputArchive&) override {}
+  int64_t now = 0;
+};
+
 }  // namespace
+
+TEST_CASE("a stateful data set with tensors as batches") {
+  auto loader = torch::data::make_data_loader(Ticks(), torch::data::DataLoaderOptions().batch_size(3));
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    int64_t sum = 0, batches = 0;
+    for (torch::Tensor& batch : *loader) sum += batch.sum().item<int64_t>(), ++batches;
+    CHECK(batches == 2);
+    CHECK(sum == 15);
+  }
+}
 
 TEST_CASE("a program's own optimizer trains, and is saved and loaded") {
   torch::manual_seed(1);
