@@ -84,6 +84,7 @@ class Pass {
   void run_nodes() {
     AutoGradMode mode(args_.create_graph);
     add_roots();
+    add_targets();
     count_edges();
     mark_wanted();
     for (std::size_t i = 0; i < roots_.size(); ++i) {
@@ -122,6 +123,22 @@ class Pass {
     }
   }
 
+  // The pass ends at the oldest of the given inputs: nothing behind it is visited.
+  void add_targets() {
+    if (args_.inputs.empty()) return;
+    if (!args_.accumulate) captured_.resize(args_.inputs.size());
+    tasks_.oldest = UINT64_MAX;
+    for (std::size_t i = 0; i < args_.inputs.size(); ++i) {
+      const Tensor& input = args_.inputs[i];
+      check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
+            ") does not require a gradient");
+      targets_.push_back(gradient_edge(input));
+      // The accumulators of leaves write .grad().
+      if (args_.accumulate && !targets_[i].node->is_accumulate()) input.retain_grad();
+      tasks_.oldest = std::min(tasks_.oldest, targets_[i].node->sequence);
+    }
+  }
+
   void count_edges() {
     std::vector<Node*> stack;
     for (const Edge& root : roots_)
@@ -136,7 +153,7 @@ class Pass {
       if (const Device device = device_of(*node); devices_.size() == 0 || devices_.back() != device)
         if (std::find(devices_.begin(), devices_.end(), device) == devices_.end()) devices_.push_back(device);
       for (const Edge& edge : node->next) {
-        if (!edge.valid()) continue;
+        if (!visits(edge)) continue;
         const bool seen = tasks_.has(edge.node.get());
         ++tasks_[edge.node.get()].waiting;
         if (!seen) stack.push_back(edge.node.get());
@@ -147,35 +164,21 @@ class Pass {
   // With given inputs, only nodes on a path to one of them run.
   void mark_wanted() {
     if (args_.inputs.empty()) return;
-    captured_.resize(args_.inputs.size());
     for (Node* node : order_) tasks_[node].needed = false;
-    for (std::size_t i = 0; i < args_.inputs.size(); ++i) {
-      const Tensor& input = args_.inputs[i];
-      check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input,
-            ") does not require a gradient");
-      const Edge edge = gradient_edge(input);
-      if (args_.accumulate) {  // the accumulators of leaves write .grad()
-        if (!edge.node->is_accumulate()) input.retain_grad();
-      } else {
-        targets_.push_back(edge);
-      }
-      if (Task* task = tasks_.get(edge.node.get())) {
+    for (const Edge& target : targets_)
+      if (Task* task = tasks_.get(target.node.get())) {
         task->captured = true;
-        task->needed = edge.node->is_accumulate();
+        task->needed = target.node->is_accumulate();
       }
-    }
-    // Edges point to earlier nodes, so one sweep is enough; accumulators are younger but have no edges. Only
-    // the node of a view that renewed its history is younger than its first user: then the sweep repeats.
-    std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return later(a, b); });
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (Node* node : order_) {
-        if (Task& task = tasks_[node]; !task.needed)
-          for (const Edge& edge : node->next)
-            if (edge.valid() && tasks_[edge.node.get()].wanted()) task.needed = changed = true;
-      }
+    // Edges point to nodes with smaller numbers.
+    std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
+    for (Node* node : order_) {
+      Task& task = tasks_[node];
+      for (const Edge& edge : node->next) task.needed = task.needed || wanted(edge);
     }
   }
+  bool visits(const Edge& edge) const { return edge.valid() && edge.node->sequence >= tasks_.oldest; }
+  bool wanted(const Edge& edge) { return visits(edge) && tasks_[edge.node.get()].wanted(); }
 
   bool task_queued(const Task& task) const {
     return std::find(heap_.begin(), heap_.end(), task.node) != heap_.end();
@@ -205,7 +208,9 @@ class Pass {
     const Task& task = *tasks_.get(&node);
     if (task.wanted()) capture(node, grads);
     const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
-    if (any && task.needed) call(node, grads, results);
+    if (!task.needed) return;
+    if (any) call(node, grads, results);
+    if (!args_.retain_graph) node.release();
   }
 
   void step(Node& node) {
@@ -214,7 +219,7 @@ class Pass {
     run_node(node, grads, results);
     for (std::size_t j = 0; j < node.next.size(); ++j) {
       const Edge& edge = node.next[j];
-      if (!edge.valid()) continue;
+      if (!visits(edge)) continue;
       Task& target = tasks_[edge.node.get()];
       validate(results[j], edge.node->outputs[edge.output_nr], node.name(), j);
       add_gradient(target.grads[edge.output_nr], std::move(results[j]));
@@ -292,7 +297,7 @@ class Pass {
         run_node(*node, grads, results);
         tandem::detail::check_same_process(shared.process, "backward on several devices");
         for (std::size_t j = 0; j < results.size(); ++j)
-          if (const Edge& edge = node->next[j]; edge.valid())
+          if (const Edge& edge = node->next[j]; visits(edge))
             validate(results[j], edge.node->outputs[edge.output_nr], node->name(), j);
       } catch (...) {
         lock.lock();
@@ -315,7 +320,7 @@ class Pass {
   void deliver(Shared& shared, Node& node, SmallVector<Tensor, 3>& results) {
     for (std::size_t j = 0; j < node.next.size(); ++j) {
       const Edge& edge = node.next[j];
-      if (!edge.valid()) continue;
+      if (!visits(edge)) continue;
       Node* target = edge.node.get();
       if (results[j].defined())
         shared.arrivals[target].push_back({node.sequence, j, edge.output_nr, std::move(results[j])});
@@ -338,7 +343,7 @@ class Pass {
           *place = place->defined() ? *place + grads[nr] : grads[nr].clone();
         }
     }
-    for (std::size_t i = 0; i < targets_.size(); ++i)
+    for (std::size_t i = 0; i < captured_.size(); ++i)
       if (targets_[i].node.get() == &node) captured_[i] = grads[targets_[i].output_nr];
   }
 
@@ -354,7 +359,6 @@ class Pass {
       backward_in_anomaly_mode(node, given, wanted);
     else
       node.backward(given, wanted);
-    if (!args_.retain_graph) node.release();
   }
 
   std::vector<Tensor> collect() {

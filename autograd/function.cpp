@@ -235,12 +235,9 @@ CustomCall::CustomCall(const CustomFunction& function, ArrayRef<const Tensor*> a
   for (const Tensor* argument : arguments)
     if (argument != nullptr) inputs_.push_back(*argument);
   recorded_ = GradMode::is_enabled() && requires_grad_any(inputs_);
-  // Before the node is created: gradient_edge may create nodes, which must be older.
-  std::vector<Edge> edges(inputs_.size());
-  for (std::size_t i = 0; recorded_ && i < edges.size(); ++i)
-    if (inputs_[i].defined()) edges[i] = gradient_edge(inputs_[i]);
   node_ = IntrusivePtr(new CustomNode(function, arguments));
-  for (Edge& edge : edges) node_->next.push_back(std::move(edge));
+  for (const Tensor& input : inputs_)
+    node_->add_next(recorded_ && input.defined() ? gradient_edge(input) : Edge{});
   if (recorded_ && AnomalyMode::is_enabled()) note_forward(*node_, inputs_);
 }
 CustomCall::~CustomCall() { node_->drop_marks(); }

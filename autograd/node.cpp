@@ -26,7 +26,8 @@ struct Doomed {
 constinit thread_local Doomed doomed;
 }  // namespace
 
-Node::Node() : sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
+Node::Node() { renumber(); }
+void Node::renumber() { sequence = next_sequence.fetch_add(1, std::memory_order_relaxed); }
 Node::~Node() = default;
 void* Node::operator new(std::size_t size) { return cpu::allocate(size); }
 void Node::operator delete(void* block, std::size_t size) { cpu::deallocate(block, size); }

@@ -73,6 +73,12 @@ class Node : public RefCounted {
   /// True for the end of the tape at a leaf.
   virtual bool is_accumulate() const { return false; }
 
+  /// Appends where the gradient of the next input goes, and keeps `sequence` larger than the edge's: gradient_edge may
+  /// have created its node after this one.
+  void add_next(Edge edge) {
+    if (edge.valid() && edge.node->sequence > sequence) renumber();
+    next.push_back(std::move(edge));
+  }
   /// Whether grad_inputs[j] is needed.
   bool needs(std::size_t j) const { return next[j].valid(); }
 
@@ -80,7 +86,10 @@ class Node : public RefCounted {
   SmallVector<OutputInfo, 1> outputs;
   std::unique_ptr<NodeHooks> hooks;
   std::unique_ptr<ForwardNote> forward_note;  // anomaly mode
-  uint64_t sequence;                          // later operations have larger numbers; see destroy
+  uint64_t sequence;                          // larger than that of every node in `next`; see destroy
+
+ private:
+  void renumber();
 };
 /// Frees a node, and the nodes that only it keeps alive, without recursion.
 void destroy(const Node* node) noexcept;

@@ -24,7 +24,7 @@ inline bool recording(const Tensors&... inputs) {
 
 namespace detail {
 inline void add_input(Node& node, const Tensor& t) {
-  node.next.push_back(t.defined() && t.requires_grad() ? gradient_edge(t) : Edge{});
+  node.add_next(t.defined() && t.requires_grad() ? gradient_edge(t) : Edge{});
 }
 /// Appends output number outputs.size() to `node`. Not for dtypes without gradients.
 void add_output(Node& node, const Tensor& out);

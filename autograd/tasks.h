@@ -37,6 +37,9 @@ class TaskMap {
   }
   bool has(Node* node) { return get(node) != nullptr; }
 
+  /// Nodes with a smaller number have no tasks: no requested input is behind them.
+  uint64_t oldest = 0;
+
  private:
   Task& find(Node* node) {
     std::size_t i = (reinterpret_cast<uintptr_t>(node) >> 6) * 0x9E3779B97F4A7C15u >> 20;
@@ -71,8 +74,9 @@ class ChosenTasksGuard {
 /// Whether the pass that runs on this thread needs gradients that arrive at `node`. True outside of a pass, and for a
 /// node that is not part of it.
 inline bool pass_wants(Node* node) {
-  const Task* task = chosen_tasks != nullptr ? chosen_tasks->get(node) : nullptr;
-  return task == nullptr || task->wanted();
+  if (chosen_tasks == nullptr) return true;
+  const Task* task = chosen_tasks->get(node);
+  return task != nullptr ? task->wanted() : node->sequence >= chosen_tasks->oldest;
 }
 
 }  // namespace tandem::autograd

@@ -5,6 +5,7 @@
 //   add_inplace       a += b
 //   chain             20 chained multiplications, forward and backward; the counters are storages and system
 //                     allocations of one chain after warm-up
+//   grad_of_grad/N    y = grad((y * y).sum(), y) with create_graph, N times: linear in N, because a pass ends at its input
 #include <benchmark/benchmark.h>
 
 #include "tandem/autograd/engine.h"
@@ -52,6 +53,17 @@ void chain(benchmark::State& state) {
   state.counters["storages"] = static_cast<double>(memory_stats(x.device()).allocations - storages);
 }
 BENCHMARK(chain)->Unit(benchmark::kMicrosecond);
+
+void grad_of_grad(benchmark::State& state) {
+  for (auto _ : state) {
+    Tensor y = ones({8}, requires_grad()) * 0.5;
+    for (int64_t i = 0; i < state.range(0); ++i)
+      y = autograd::grad({(y * y).sum()}, {y}, {}, nullopt, /*create_graph=*/true)[0];
+    benchmark::DoNotOptimize(y);
+  }
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(grad_of_grad)->RangeMultiplier(2)->Range(500, 4000)->Unit(benchmark::kMillisecond)->Complexity();
 
 }  // namespace
 

@@ -129,7 +129,7 @@ void record_scatter(const Tensor& base, const Tensor& view, Edge value_edge) {
   auto* node = new AsStridedScatterBackward;
   NodePtr hold(node);
   detail::add_input(*node, base);
-  node->next.push_back(std::move(value_edge));
+  node->add_next(std::move(value_edge));
   if (AnomalyMode::is_enabled()) [[unlikely]]
     detail::note_forward(*node, {base, view});
   node->at = Pair::of(base, view);

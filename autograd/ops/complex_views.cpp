@@ -92,7 +92,7 @@ void record_as_complex(const Tensor& complex, const Tensor& parts) {
 Edge parts_edge(const Tensor& complex, Edge edge) {
   if (!edge.valid()) return {};
   NodePtr node(new ViewAsRealBackward);
-  node->next.push_back(std::move(edge));
+  node->add_next(std::move(edge));
   Tensor parts = parts_raw(complex);
   detail::add_output(*node, parts);
   return Edge{node, 0};

@@ -2,6 +2,7 @@
 // freed.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
@@ -10,6 +11,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/autograd/leaf.h"
 #include "tandem/tests/autograd/values.h"
+#include "tandem/tests/sanitized.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -155,4 +157,35 @@ TEST_CASE("a gradient set by hand must have the leaf's shape") {
   (x * 2).sum().backward();
   CHECK(show(x.grad()) == "[2] 2 2");
   CHECK_THROWS_WITH_AS(x.sum().backward(ones({3})), doctest::Contains("gradient [3]"), Error);
+}
+
+TEST_CASE("a pass ends at the chosen input, however long its history is") {
+  Tensor x = leaf(1), h = x * 2;
+  int calls = 0;
+  h.register_hook([&](const Tensor&) { ++calls; });
+  for (int i = 0; i < 100'000; ++i) h = h + 1;
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  for (int i = 0; i < (test::kSanitized ? 100 : 1'000); ++i)
+    h = autograd::grad({(h * 0.5).sum()}, {h}, {}, nullopt, true)[0] + h;
+  // A pass over the whole history takes some 10 ms: 10 s in all.
+  CHECK(std::chrono::duration<double>(Clock::now() - begin).count() < (test::kSanitized ? 20 : 2));
+  CHECK(calls == 0);
+}
+
+TEST_CASE("a chosen leaf that is younger than a part of the graph") {
+  Tensor x = leaf(2), h = x * 3, w = leaf(5);
+  const Tensor y = (h * w).sum();
+  CHECK(show(autograd::grad({y}, {w}, {}, true)[0]) == "[2] 6 6");
+  CHECK(show(autograd::grad({y}, {x, w}, {}, true)[0]) == "[2] 15 15");
+  CHECK(show(autograd::grad({y}, {h})[0]) == "[2] 5 5");
+}
+
+TEST_CASE("a chosen input behind a view that renewed its history") {
+  Tensor x = leaf(2), base = x * 1, view = base[0], inner = x * 7;
+  base.mul_(3);                                      // view renews its history at its next use
+  const Tensor y = view * 2, middle = base * inner;  // y was recorded before view's new history
+  const auto grads = autograd::grad({y + middle.sum()}, {base, x}, {}, true);
+  CHECK(show(grads[0]) == "[2] 16 14");
+  CHECK(show(grads[1]) == "[2] 90 84");
 }
