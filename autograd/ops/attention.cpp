@@ -99,6 +99,7 @@ struct AttentionBackward final : Node {
     key.release();
     value.release();
     output.release();
+    lse = mask = {};
   }
   SavedTensor query, key, value, output;
   Tensor lse, mask;  // without history

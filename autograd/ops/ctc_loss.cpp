@@ -127,7 +127,11 @@ struct CtcLossBackward final : Node {
     const Tensor time = arange(scores.size(0), lattice.labels.options()).view({-1, 1, 1});
     return own.masked_fill(time > lattice.final_time, 0);
   }
-  void release() override { log_probs.release(); }
+  void release() override {
+    log_probs.release();
+    lattice = {};
+    alpha = loss = {};
+  }
   SavedTensor log_probs;
   Lattice lattice;     // without history, like the next two
   Tensor alpha, loss;  // [T, N, L], [N]

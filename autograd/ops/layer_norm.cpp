@@ -61,6 +61,7 @@ struct LayerNormBackward final : autograd::Node {
   void release() override {
     input.release();
     weight.release();
+    statistics = {};
   }
   autograd::SavedTensor input, weight;
   Tensor statistics;  // without history

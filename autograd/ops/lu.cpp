@@ -72,7 +72,10 @@ struct LuFactorBackward final : Node {
     const Tensor factors = lu.unpack(*this);
     out[0] = factor_gradient(factors, permutation_of(pivots, factors.size(-2)), g[0]);
   }
-  void release() override { lu.release(); }
+  void release() override {
+    lu.release();
+    pivots = {};
+  }
   SavedTensor lu;
   Tensor pivots;
 };

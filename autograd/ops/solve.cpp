@@ -38,6 +38,7 @@ struct SolveBackward final : Node {
   void release() override {
     a.release();
     x.release();
+    lu = permutation = {};
   }
   SavedTensor a, x;
   Tensor lu, permutation;
@@ -152,6 +153,7 @@ struct DetBackward final : Node {
   void release() override {
     a.release();
     det.release();
+    factors = {};
   }
   SavedTensor a, det;
   LuFactors factors;
@@ -176,6 +178,7 @@ struct SlogdetBackward final : Node {
   void release() override {
     a.release();
     sign.release();
+    factors = {};
   }
   SavedTensor a, sign;
   LuFactors factors;

@@ -7,6 +7,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories.h"
 #include "tandem/core/backend/backend.h"
+#include "tandem/core/cpu_allocator.h"
 #include "tandem/core/parallel_for.h"
 #include "tandem/core/philox.h"
 #include "tandem/testing.h"
@@ -116,6 +117,7 @@ class Run {
       index_ = i;
       guarded("values", [&] { values(); });
       if (test_.first_order) guarded("gradients", [&] { gradients(); });
+      if (test_.first_order) guarded("release", [&] { releases(); });
       if (test_.noncontiguous) guarded("strides", [&] { strides(); });
       guarded("threads", [&] { threads(); });
       guarded("devices", [&] { devices(); });
@@ -244,6 +246,39 @@ class Run {
     ++report_.checks;
     mode_ = "second gradients";
     gradgradcheck(test_.fn, inputs);
+  }
+
+  // After the last backward pass no node holds a tensor, neither of the operation nor of its gradients.
+  void releases() {
+    const Tensors leaves = make_inputs(test_, index_, kFloat);
+    std::vector<autograd::NodePtr> graph;
+    ran(leaves, graph);  // fills caches
+    graph.clear();
+    const int64_t before = memory_stats(kHost).current_bytes;
+    ran(leaves, graph);
+    ++report_.checks;
+    if (const int64_t held = memory_stats(kHost).current_bytes - before; held != 0)
+      failed(concat("the graph holds ", held, " bytes after backward without retain_graph"));
+  }
+  // Runs the operation and its backward passes, and adds the nodes of the outputs and of the gradients to `graph`. The
+  // inputs are copies: accumulators hold their leaves.
+  void ran(const Tensors& leaves, std::vector<autograd::NodePtr>& graph) {
+    Tensors wanted, outputs, cotangents;
+    for (const Tensor& t : leaves)
+      if (t.requires_grad()) wanted.push_back(t);
+    if (wanted.empty()) return;
+    const auto add = [&](const Tensors& results) {
+      for (const Tensor& t : results) {
+        if (!t.defined() || !t.requires_grad()) continue;
+        outputs.push_back(t);
+        cotangents.push_back(ones_like(t));
+        graph.push_back(autograd::gradient_edge(t).node);
+      }
+    };
+    add(test_.fn(map(leaves, [](const Tensor& t) { return t.requires_grad() ? t.clone() : t; })));
+    if (test_.second_order)
+      add(autograd::grad(outputs, wanted, cotangents, nullopt, /*create_graph=*/true, /*allow_unused=*/true));
+    autograd::grad(outputs, wanted, cotangents, nullopt, false, /*allow_unused=*/true);
   }
 
   void strides() {
