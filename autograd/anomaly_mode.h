@@ -26,7 +26,7 @@ struct AnomalyMode {
 /// restores what the first one found.
 class DetectAnomalyGuard {
  public:
-  explicit DetectAnomalyGuard(bool check_nan = true);
+  [[nodiscard]] explicit DetectAnomalyGuard(bool check_nan = true);
   ~DetectAnomalyGuard();
   DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
   DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;

@@ -44,8 +44,8 @@ Tensor cached_cast(ScalarType to_type, const Tensor& t, DeviceType device = kCUD
 /// A region with autocast, as torch.autocast. With enabled = false it is a region without, inside of one with.
 class AutocastGuard {
  public:
-  AutocastGuard(DeviceType device, optional<ScalarType> dtype = nullopt, bool enabled = true,
-                bool cache_enabled = true);
+  [[nodiscard]] AutocastGuard(DeviceType device, optional<ScalarType> dtype = nullopt, bool enabled = true,
+                              bool cache_enabled = true);
   ~AutocastGuard();
   AutocastGuard(const AutocastGuard&) = delete;
   AutocastGuard& operator=(const AutocastGuard&) = delete;

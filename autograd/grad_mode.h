@@ -13,7 +13,9 @@ struct GradMode {
 /// Enables or disables recording until the guard goes out of scope.
 class AutoGradMode {
  public:
-  explicit AutoGradMode(bool enabled) : previous_(GradMode::is_enabled()) { GradMode::set_enabled(enabled); }
+  [[nodiscard]] explicit AutoGradMode(bool enabled) : previous_(GradMode::is_enabled()) {
+    GradMode::set_enabled(enabled);
+  }
   ~AutoGradMode() { GradMode::set_enabled(previous_); }
   AutoGradMode(const AutoGradMode&) = delete;
   AutoGradMode& operator=(const AutoGradMode&) = delete;
@@ -22,14 +24,14 @@ class AutoGradMode {
   bool previous_;
 };
 struct NoGradGuard : AutoGradMode {
-  NoGradGuard() : AutoGradMode(false) {}
+  [[nodiscard]] NoGradGuard() : AutoGradMode(false) {}
 };
 
 /// No recording, no version checks, no view tracking: the cheapest mode. Tensors created in it cannot take
 /// part in autograd later.
 class InferenceMode {
  public:
-  explicit InferenceMode(bool enabled = true) : previous_(detail::thread_state) {
+  [[nodiscard]] explicit InferenceMode(bool enabled = true) : previous_(detail::thread_state) {
     detail::thread_state.inference_mode = enabled;
     detail::thread_state.grad_mode = !enabled;
   }

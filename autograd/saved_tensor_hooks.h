@@ -28,7 +28,7 @@ class SavedTensorHooks {
 /// Inside another guard only the inner hooks are called; with nullptr, none are.
 class SavedTensorHooksGuard {
  public:
-  explicit SavedTensorHooksGuard(std::shared_ptr<SavedTensorHooks> hooks);
+  [[nodiscard]] explicit SavedTensorHooksGuard(std::shared_ptr<SavedTensorHooks> hooks);
   ~SavedTensorHooksGuard();
   SavedTensorHooksGuard(const SavedTensorHooksGuard&) = delete;
   SavedTensorHooksGuard& operator=(const SavedTensorHooksGuard&) = delete;

@@ -78,7 +78,7 @@ const Generator& default_generator();
 /// threads then depend on their generator, not on which thread came first.
 class GeneratorGuard {
  public:
-  explicit GeneratorGuard(const Generator& generator);
+  [[nodiscard]] explicit GeneratorGuard(const Generator& generator);
   ~GeneratorGuard();
   GeneratorGuard(const GeneratorGuard&) = delete;
   GeneratorGuard& operator=(const GeneratorGuard&) = delete;

@@ -36,7 +36,7 @@ class Stream {
 /// Makes a stream current for the calling thread until the guard goes out of scope.
 class StreamGuard {
  public:
-  explicit StreamGuard(const Stream& stream);
+  [[nodiscard]] explicit StreamGuard(const Stream& stream);
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
   StreamGuard& operator=(const StreamGuard&) = delete;
