@@ -13,6 +13,7 @@ bool tandem::fuzz::accepts(const uint8_t* data, std::size_t size) {
   try {
     serialize::pt::PickleMachine machine({reinterpret_cast<const char*>(data), size}, file, storages);
     serialize::pt::value_of(machine.run(), file);
+    machine.resolve();
     return true;
   } catch (const Error&) {
     return false;

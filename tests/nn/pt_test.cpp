@@ -15,52 +15,27 @@
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/sequential.h"
 #include "tandem/nn/serialize.h"
+#include "tandem/tests/nn/pt_pickles.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
 using serialize::WeightsOptions;
+using test::archive;
 using test::error_of;
+using test::says;
 using test::TempFolder;
+using test::text;
+using test::window;
+using test::zip_of;
 
 namespace {
 
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
-  serialize::pt::ZipBytes bytes;
-  serialize::pt::ZipWriter zip(bytes);
-  for (const auto& [name, content] : entries) zip.add(name, content.data(), content.size());
-  zip.finish();
-  return bytes.text;
-}
-
-// A file of this pickle and one storage "0" of eight bytes.
-std::string archive(const std::string& pickle, const std::string& storage = std::string(8, '\0')) {
-  return zip_of({{"x/data.pkl", pickle}, {"x/data/0", storage}});
-}
 IValue parsed(const std::string& pickle) {
   const std::string file = archive(pickle);
   return serialize::parse_pt(file.data(), file.size(), "x.pt");
 }
 std::string refusal(const std::string& pickle) {
   return error_of([&] { parsed("\x80\x02" + pickle + "."); });
-}
-
-std::string text(const std::string& s) {
-  const auto size = static_cast<uint32_t>(s.size());
-  return "X" + std::string(reinterpret_cast<const char*>(&size), 4) + s;
-}
-std::string number(int64_t n) { return "\x8a\x08" + std::string(reinterpret_cast<const char*>(&n), 8); }
-std::string tuple(const std::vector<int64_t>& numbers) {
-  std::string out = "(";
-  for (const int64_t n : numbers) out += number(n);
-  return out + "t";
-}
-// A tensor of float32 in storage "0" with this number of elements.
-std::string window(int64_t numel, int64_t offset, const std::vector<int64_t>& sizes,
-                   const std::vector<int64_t>& strides, const std::string& type = "FloatStorage") {
-  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + type + "\n" + text("0") +
-         text("cpu") + number(numel) + "tQ" + number(offset) + tuple(sizes) + tuple(strides) + "\x89}tR";
 }
 
 }  // namespace
@@ -153,52 +128,6 @@ TEST_CASE("numbers are no names of tensors, but may lead to them") {
   CHECK(serialize::state_dict_of(IValue(ensemble), "1")["w"].equal(ones({2})));
   CHECK_EQ(error_of([&] { serialize::state_dict_of(IValue(ensemble), "2"); }),
            "state dict: there is no '2'; the keys are 0, 1, True");
-}
-
-TEST_CASE("tensors of all dtypes survive a round trip") {
-  for (const ScalarType dtype : kAllDtypes) {
-    CAPTURE(dtype);
-    const Tensor base = arange(6, kFloat).view({2, 3}).to(dtype);
-    const Tensor given = is_differentiable(dtype) ? base.t().requires_grad_(true) : base.t();
-    OrderedDict<std::string, Tensor> state;
-    state.insert("x", given);
-    state.insert("row", base[1]);
-    GenericDict dict;
-    for (const auto& item : state) dict.insert(item.key(), item.value());
-    const std::vector<char> file = pickle_save(IValue(dict));
-    const auto back = serialize::state_dict_of(pickle_load(file));
-    CHECK_EQ(back["x"].dtype(), dtype);
-    CHECK_EQ(back["x"].strides(), given.strides());
-    CHECK_EQ(back["x"].requires_grad(), given.requires_grad());
-    CHECK(back["x"].storage().is_alias_of(back["row"].storage()));
-    CHECK(back["x"].detach().contiguous().view(kByte).equal(given.detach().contiguous().view(kByte)));
-  }
-}
-
-TEST_CASE("what PyTorch has conjugated or negated lazily is read as its values") {
-  const float elements[] = {1, 2};
-  const std::string storage(reinterpret_cast<const char*>(elements), sizeof elements);
-  const auto read = [&](std::string pickle, const std::string& metadata) {
-    pickle.insert(pickle.size() - 2, metadata);  // before the end of the arguments, tR
-    const std::string file = archive("\x80\x02" + pickle + ".", storage);
-    return serialize::parse_pt(file.data(), file.size(), "x.pt").toTensor();
-  };
-  const std::string real = window(2, 0, {2}, {1}), complex = window(1, 0, {1}, {1}, "ComplexFloatStorage");
-  const std::string conjugated = "}" + text("conj") + "\x88s", negated = "}" + text("neg") + "\x88s";
-  CHECK(read(real, "}").equal(tensor({1.f, 2.f})));
-  CHECK(read(real, "N").equal(tensor({1.f, 2.f})));
-  CHECK(read(real, negated).equal(tensor({-1.f, -2.f})));
-  CHECK(view_as_real(read(complex, "}")).equal(tensor({1.f, 2.f}).view({1, 2})));
-  CHECK(view_as_real(read(complex, conjugated)).equal(tensor({1.f, -2.f}).view({1, 2})));
-  CHECK(view_as_real(read(complex, "}(" + text("conj") + "\x88" + text("neg") + "\x88u"))
-            .equal(tensor({-1.f, 2.f}).view({1, 2})));
-  const auto refused = [&](const std::string& pickle, const std::string& metadata) {
-    return error_of([&] { read(pickle, metadata); });
-  };
-  CHECK(says(refused(real, conjugated), "cannot be conjugated or negated"));
-  CHECK(says(refused(window(1, 0, {1}, {1}, "LongStorage"), negated), "cannot be conjugated or negated"));
-  CHECK(says(refused(real, "}" + text("other") + "\x88s"), "other metadata than conj and neg"));
-  CHECK(says(refused(real, "]"), "are not a dictionary"));
 }
 
 TEST_CASE("weights of either kind of file go into a module") {

@@ -2,6 +2,7 @@
 #include "tandem/nn/files/pt/legacy.h"
 
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "tandem/autograd/grad_mode.h"
@@ -13,17 +14,20 @@ namespace {
 
 class Reader {
  public:
-  Reader(std::string_view bytes, const std::string& file) : rest_(bytes), file_(file) {}
+  Reader(std::string_view bytes, const std::string& file, const optional<Device>& device)
+      : rest_(bytes), file_(file), device_(device.value_or(Device(kCPU))) {}
+  Reader(const Reader&) = delete;  // reader_ refers to it
+  Reader& operator=(const Reader&) = delete;
 
   /// The next pickle. Storages get memory, which fill() fills: their elements come after the pickle.
   IValue next() {
-    const StorageReader reader = [this](const StorageInfo& info) { return storage(info); };
-    PickleMachine machine(rest_, file_, reader);
+    PickleMachine& machine = machines_.emplace_back(rest_, file_, reader_);
     const IValue value = value_of(machine.run(), file_);
     rest_.remove_prefix(machine.consumed());
     return value;
   }
 
+  /// Reads the elements, and computes the tensors that depend on them.
   void fill(const IValue& keys) {
     check(keys.isList(), file_, ": lacks the list of its storages");
     std::size_t filled = 0;
@@ -37,21 +41,20 @@ class Reader {
       check(numel == storage.elements.numel(), file_, ": storage ", found->first, " has ", numel,
             " elements, expected ", storage.elements.numel());
       const std::string_view bytes = take(storage.elements.nbytes());
-      if (!bytes.empty()) std::memcpy(storage.elements.data_ptr(), bytes.data(), bytes.size());
-      check_bools(storage.elements, found->first, file_);
+      NoGradGuard no_grad;
+      const Tensor host = device_.is_cpu()
+                              ? storage.elements
+                              : empty_like(storage.elements, TensorOptions().device(Device(kCPU)));
+      if (!bytes.empty()) std::memcpy(host.data_ptr(), bytes.data(), bytes.size());
+      check_bools(host, found->first, file_);
+      if (!device_.is_cpu()) storage.elements.copy_(host);
       storage.filled = true;
       ++filled;
     }
     check(filled == storages_.size(), file_, ": lacks the elements of ", storages_.size() - filled,
           " storages");
+    for (PickleMachine& machine : machines_) machine.resolve();
   }
-
-  /// From now on, pickles get the storages on this device.
-  void move(Device device) {
-    for (auto& item : storages_) item.second.elements = item.second.elements.to(device);
-  }
-  std::string_view rest() const { return rest_; }
-  void rewind(std::string_view rest) { rest_ = rest; }
 
  private:
   struct Storage {
@@ -68,7 +71,7 @@ class Reader {
                 static_cast<uint64_t>(bytes_) <= rest_.size(),
             file_, ": the storages would be longer than the file");
       NoGradGuard no_grad;
-      elements = empty({info.numel}, TensorOptions(info.dtype).device(Device(kCPU)));
+      elements = empty({info.numel}, TensorOptions(info.dtype).device(device_));
     }
     check(elements.numel() == info.numel && elements.dtype() == info.dtype, file_, ": storage ", info.key,
           " is described in two ways");
@@ -83,6 +86,9 @@ class Reader {
 
   std::string_view rest_;
   const std::string& file_;
+  const Device device_;
+  const StorageReader reader_ = [this](const StorageInfo& info) { return storage(info); };
+  std::deque<PickleMachine> machines_;
   std::map<std::string, Storage> storages_;
   int64_t bytes_ = 0;
 };
@@ -90,20 +96,16 @@ class Reader {
 }  // namespace
 
 IValue parse_legacy(std::string_view bytes, const std::string& file, const optional<Device>& device) {
-  Reader in(bytes.substr(legacy_start(bytes)), file);
+  Reader in(bytes.substr(legacy_start(bytes)), file, device);
   const IValue version = in.next();
   check(version.isInt() && version.toInt() == 1001, file, ": is of an unknown version");
   const IValue machine = in.next();
   check(machine.isGenericDict() && machine.toGenericDict().contains("little_endian") &&
             machine.toGenericDict().at("little_endian").toBool(),
         file, ": its elements are not little-endian");
-  const std::string_view start = in.rest();
-  in.next();
+  const IValue value = in.next();
   in.fill(in.next());
-  if (device) in.move(*device);
-  // Once more, now that the storages have their elements, from which some tensors are computed.
-  in.rewind(start);
-  return in.next();
+  return value;
 }
 
 }  // namespace tandem::serialize::pt

@@ -6,8 +6,10 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -67,6 +69,9 @@ class PickleMachine {
   PickleMachine(std::string_view pickle, const std::string& file, const StorageReader& storages);
   /// Runs the pickle and returns its result. Throws Error on anything unknown, refused or out of bounds.
   Node* run();
+  /// Computes the tensors that PyTorch conjugates or negates lazily. Call it once, after run() and when the storages
+  /// have their elements.
+  void resolve();
   /// The bytes of the pickle, after run().
   std::size_t consumed() const { return size_ - rest_.size(); }
 
@@ -83,7 +88,7 @@ class PickleMachine {
   Node* call(const Node& function, const std::vector<Node*>& arguments);
   Node* rebuild_tensor(const std::vector<Node*>& arguments);
   Node* rebuild_typed(std::vector<Node*> arguments);
-  Tensor resolved(const Tensor& stored, const Node& metadata) const;
+  const Tensor& marked(const Tensor& elements, const Node& metadata);
   Node* rebuild_parameter(const std::vector<Node*>& arguments);
   Node* typed_list(Name type, const std::vector<Node*>& arguments);
   void persistent();
@@ -119,6 +124,11 @@ class PickleMachine {
   std::vector<Node*> stack_;
   std::vector<std::size_t> marks_;
   std::unordered_map<uint64_t, Node*> memo_;
+  // For each storage, dtype, conj and neg: its elements and, after resolve(), the values that they stand for.
+  struct Marked {
+    Tensor elements, values;
+  };
+  std::map<std::tuple<const StorageImpl*, ScalarType, bool, bool>, Marked> marked_;
   std::size_t copied_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/as_strided.h"
 #include "tandem/autograd/ops/complex.h"
+#include "tandem/autograd/ops/factories.h"
 #include "tandem/autograd/ops/unary.h"
 #include "tandem/core/dims.h"
 #include "tandem/nn/files/pt/pickle.h"
@@ -178,7 +179,7 @@ Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
   const std::vector<Node*>&sizes = a[2]->items, &strides = a[3]->items;
   expect(sizes.size() == strides.size() && sizes.size() <= static_cast<std::size_t>(kMaxDims),
          "a tensor has more than 12 dimensions, or not one stride per dimension");
-  const Tensor& elements = a[0]->tensor;
+  const Tensor& elements = a.size() == 7 ? marked(a[0]->tensor, *a[6]) : a[0]->tensor;
   // The last element, and the size in bytes as if no dimension were empty, so that no later product overflows.
   int64_t last = a[1]->integer, bytes = elements.element_size();
   Dims shape, steps;
@@ -201,7 +202,6 @@ Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
   NoGradGuard no_grad;
   Node* node = make(Node::kTensor);
   node->tensor = as_strided(elements, shape, steps, a[1]->integer);
-  if (a.size() == 7) node->tensor = resolved(node->tensor, *a[6]);
   if (a[4]->integer != 0) {
     expect(is_differentiable(node->tensor.dtype()), "a tensor of integers requires a gradient");
     node->tensor.requires_grad_(true);
@@ -209,8 +209,8 @@ Node* PickleMachine::rebuild_tensor(const std::vector<Node*>& a) {
   return node;
 }
 
-// (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype[, metadata]): PyTorch has no class of storages for
-// its newer dtypes, of which this is the only one that Tandem has, too.
+// (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype[, metadata]): PyTorch has no class of
+// storages for its newer dtypes, of which this is the only one that Tandem has, too.
 Node* PickleMachine::rebuild_typed(std::vector<Node*> a) {
   constexpr std::size_t kDtype = 6;
   expect(a.size() > kDtype && a[kDtype]->kind == Node::kName && a[kDtype]->name == Name::kComplexHalf,
@@ -225,22 +225,40 @@ Node* PickleMachine::rebuild_typed(std::vector<Node*> a) {
   return rebuild_tensor(a);
 }
 
-// The metadata says what PyTorch has not computed yet: {"conj": True, "neg": True}.
-Tensor PickleMachine::resolved(const Tensor& stored, const Node& metadata) const {
-  if (metadata.kind == Node::kNone) return stored;
+// The metadata says what PyTorch has not computed yet: {"conj": True, "neg": True}. Computing it for the storage, not
+// for its windows, keeps their strides, and is bounded by the file: a window can repeat an element endlessly.
+const Tensor& PickleMachine::marked(const Tensor& elements, const Node& metadata) {
+  if (metadata.kind == Node::kNone) return elements;
   expect(metadata.kind == Node::kDict, "the metadata of a tensor are not a dictionary");
-  Tensor out = stored;
+  copied_ += metadata.items.size();  // many tensors may have the same large dictionary
+  expect(copied_ <= kMostNodes, "the pickle copies too many values");
+  bool conjugate = false, negate = false;
   for (std::size_t i = 0; i < metadata.items.size(); i += 2) {
     const Node &key = *metadata.items[i], &on = *metadata.items[i + 1];
     expect(key.kind == Node::kString && (key.text == "conj" || key.text == "neg") && on.kind == Node::kBool,
            "a tensor has other metadata than conj and neg");
-    if (on.integer == 0) continue;
-    const bool conjugate = key.text == "conj";
-    expect(conjugate ? is_complex(out.dtype()) : is_differentiable(out.dtype()),
-           "a tensor of this dtype cannot be conjugated or negated");
-    out = conjugate ? conj(out) : neg(out);
+    (key.text == "conj" ? conjugate : negate) = on.integer != 0;
   }
-  return out;
+  if (!conjugate && !negate) return elements;
+  const ScalarType dtype = elements.dtype();
+  expect(conjugate ? is_complex(dtype) : is_differentiable(dtype),
+         "a tensor of this dtype cannot be conjugated or negated");
+  Marked& found = marked_[{elements.storage().get(), dtype, conjugate, negate}];
+  if (!found.values.defined()) {
+    NoGradGuard no_grad;
+    found = {elements, empty_like(elements)};
+  }
+  return found.values;
+}
+
+void PickleMachine::resolve() {
+  for (const auto& [key, storage] : marked_) {
+    const auto& [impl, dtype, conjugate, negate] = key;
+    NoGradGuard no_grad;
+    Tensor values = conjugate ? conj(storage.elements) : storage.elements;
+    if (negate) values = neg(values);
+    storage.values.copy_(values);
+  }
 }
 
 // (tensor, requires_grad, hooks)

@@ -94,7 +94,9 @@ IValue load(pt::ZipReader zip, const std::string& file, const optional<Device>& 
   Storages storages(zip, root + "data/", file, device);
   const pt::StorageReader reader = [&](const pt::StorageInfo& info) { return storages.read(info); };
   pt::PickleMachine machine(pickle, file, reader);
-  return pt::value_of(machine.run(), file);
+  const IValue value = pt::value_of(machine.run(), file);
+  machine.resolve();
+  return value;
 }
 
 // Of regular files only: reading a pipe would take its bytes.

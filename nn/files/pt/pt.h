@@ -1,8 +1,8 @@
-// PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4): tensors, dictionaries, lists, tuples, strings and
-// numbers. In a library of its own: link tandem_pt (pkg-config tandem-pt), which needs libzip.
+// PyTorch's .pt and .pth files (torch.save of Python, of all versions since 0.4): tensors, dictionaries, lists, tuples,
+// strings and numbers. In a library of its own: link tandem_pt (pkg-config tandem-pt), which needs libzip.
 //
-// Reading runs no code of the file and looks up nothing that it names: whatever is not data of these kinds is refused with
-// an Error that names it (nn/files/pt/pickle.h). Sizes are checked against the file before memory is allocated.
+// Reading runs no code of the file and looks up nothing that it names: whatever is not data of these kinds is refused
+// with an Error that names it (nn/files/pt/pickle.h). Sizes are checked against the file before memory is allocated.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,20 +13,21 @@
 namespace tandem {
 namespace serialize {
 
-/// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor. Tensors that share memory in
-/// the file share it in the result, as windows on their storages. They are on the CPU unless `device` is given; which
-/// device they were saved from does not matter. What PyTorch conjugates or negates lazily is a copy with the values.
+/// What torch.save stored. A dictionary of any class is a dictionary; a Parameter is a tensor. Tensors that share
+/// memory in the file share it in the result, as windows on their storages. They are on the CPU unless `device` is
+/// given; which device they were saved from does not matter. What PyTorch conjugates or negates lazily has its values
+/// in a copy of the storage.
 ///
-/// Throws Error, naming `path`, when the file is missing, damaged (TANDEM_IGNORE_CHECKSUMS=1 ignores checksums) or refused;
-/// on tensors of dtypes that Tandem lacks (uint16, float8, …), on complex numbers outside of tensors, on sparse and quantised ones, on dictionaries with keys other than strings and
-/// numbers, and on more than 100 levels.
+/// Throws Error, naming `path`, when the file is missing, damaged (TANDEM_IGNORE_CHECKSUMS=1 ignores checksums) or
+/// refused; on tensors of dtypes that Tandem lacks (uint16, float8, …), on sparse and quantised ones, on complex
+/// numbers outside of tensors, on dictionaries with keys other than strings and numbers, and on more than 100 levels.
 IValue load_pt(const std::string& path, const optional<Device>& device = nullopt);
 /// The same for a file in memory; `name` replaces the path in messages.
 IValue parse_pt(const void* data, std::size_t bytes, const std::string& name,
                 const optional<Device>& device = nullopt);
 
-/// Writes a file that torch.load(path, weights_only=True) reads. It appears complete or not at all. Tensors that share a
-/// storage share it in the file; a view is therefore saved with all of its storage, as by PyTorch. Throws Error on
+/// Writes a file that torch.load(path, weights_only=True) reads. It appears complete or not at all. Tensors that share
+/// a storage share it in the file; a view is therefore saved with all of its storage, as by PyTorch. Throws Error on
 /// failure. Memory: only copies of tensors on other devices than the CPU.
 void save_pt(const std::string& path, const IValue& value);
 /// The same for a state dict.
@@ -34,8 +35,8 @@ void save_pt(const std::string& path, const OrderedDict<std::string, Tensor>& st
 /// The contents of such a file.
 std::string pt_bytes(const IValue& value);
 
-/// The tensors of a dictionary with string keys, in its order. With `key`, the dictionary under that key of `value`; dots
-/// separate levels. Throws Error, listing the keys, if there is no such dictionary or it contains something else.
+/// The tensors of a dictionary with string keys, in its order. With `key`, the dictionary under that key of `value`;
+/// dots separate levels. Throws Error, listing the keys, if there is no such dictionary or it contains something else.
 OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::string& key = {});
 
 }  // namespace serialize

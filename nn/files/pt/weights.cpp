@@ -58,11 +58,12 @@ OrderedDict<std::string, Tensor> state_dict_of(const IValue& value, const std::s
         at.type_name());
   OrderedDict<std::string, Tensor> out("Entry");
   for (const auto& entry : at.toGenericDict()) {
-    check(entry.value().isTensor(), "state dict: '", key_text(entry.key()), "' has type ",
-          entry.value().type_name(),
-          ", not Tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
-    check(entry.key().isString(), "state dict: the key ", key_text(entry.key()), " has type ",
-          entry.key().type_name(), "; the names of tensors must be strings: convert them before saving");
+    if (!entry.value().isTensor())
+      fail("state dict: '", key_text(entry.key()), "' has type ", entry.value().type_name(),
+           ", not Tensor; name the dictionary to load with a key: ", keys_of(at.toGenericDict()));
+    if (!entry.key().isString())
+      fail("state dict: the key ", key_text(entry.key()), " has type ", entry.key().type_name(),
+           "; the names of tensors must be strings: convert them before saving");
     out.insert(entry.key().toStringRef(), entry.value().toTensor());
   }
   return out;
