@@ -37,7 +37,7 @@ class TaskMap {
   }
   bool has(Node* node) { return get(node) != nullptr; }
 
-  /// Nodes with a smaller number have no tasks: no requested input is behind them.
+  /// Nodes with a smaller number have no tasks, apart from roots: no requested input is behind them.
   uint64_t oldest = 0;
 
  private:

@@ -80,29 +80,25 @@ struct AttentionBackward final : Node {
     if (GradMode::is_enabled()) return composed(widened(g[0]), widened(q), widened(k), widened(v), out);
     const Tensor dq = empty_ordered(q, q.sizes()), dk = empty_ordered(k, k.sizes()),
                  dv = empty_ordered(v, v.sizes());
-    backend(q).softmax.attention_backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse, mask, scale,
-                                          causal);
+    backend(q).softmax.attention_backward(dq, dk, dv, unit_stride(g[0]), q, k, v, o, lse.unpack(*this),
+                                          mask.unpack(*this), scale, causal);
     if (needs(0)) out[0] = dq;
     if (needs(1)) out[1] = dk;
     if (needs(2)) out[2] = dv;
   }
   void composed(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v,
                 std::span<Tensor> out) const {
-    const Tensor p = weights(q, k, widened(mask), scale, causal), gp = matmul(g, v.transpose(-2, -1));
+    const Tensor p = weights(q, k, widened(mask.unpack(*this)), scale, causal),
+                 gp = matmul(g, v.transpose(-2, -1));
     const Tensor ds = p * (gp - (p * gp).sum(IntArrayRef(-1), true)) * scale;
     if (needs(0)) out[0] = matmul(ds, k);
     if (needs(1)) out[1] = matmul(ds.transpose(-2, -1), q);
     if (needs(2)) out[2] = matmul(p.transpose(-2, -1), g);
   }
   void release() override {
-    query.release();
-    key.release();
-    value.release();
-    output.release();
-    lse = mask = {};
+    for (SavedTensor* t : {&query, &key, &value, &output, &lse, &mask}) t->release();
   }
-  SavedTensor query, key, value, output;
-  Tensor lse, mask;  // without history
+  SavedTensor query, key, value, output, lse, mask;
   double scale = 1;
   bool causal = false;
 };
@@ -120,8 +116,8 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value, co
     node->key.save(k);
     node->value.save(v);
     node->output.save_output(out);
-    node->lse = lse;
-    node->mask = added;
+    node->lse.save(lse);
+    node->mask.save(added);
     node->scale = scale;
     node->causal = causal;
   }

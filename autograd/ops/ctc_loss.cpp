@@ -38,6 +38,8 @@ struct Lattice {
   Tensor target_lengths;  // [N]
   Tensor emissions;       // [T, N, L]
 };
+constexpr Tensor Lattice::*kParts[] = {&Lattice::labels,     &Lattice::may_skip,       &Lattice::last,
+                                       &Lattice::final_time, &Lattice::target_lengths, &Lattice::emissions};
 
 // t moved by `count` labels to later (positive) or earlier ones; what comes in is impossible.
 Tensor moved(const Tensor& t, int64_t count) {
@@ -114,7 +116,18 @@ struct CtcLossBackward final : Node {
     record<Twice>(result, g[0], scores);
     out[0] = result;
   }
+  void save(const Lattice& x, const Tensor& x_alpha, const Tensor& x_loss) {
+    for (std::size_t i = 0; i < std::size(kParts); ++i) parts[i].save(x.*kParts[i]);
+    alpha.save(x_alpha);
+    loss.save(x_loss);
+  }
   Tensor gradient(const Tensor& g, const Tensor& scores) const {
+    Lattice x;
+    for (std::size_t i = 0; i < std::size(kParts); ++i) x.*kParts[i] = parts[i].unpack(*this);
+    return gradient(g, scores, x, alpha.unpack(*this), loss.unpack(*this));
+  }
+  Tensor gradient(const Tensor& g, const Tensor& scores, const Lattice& lattice, const Tensor& alpha,
+                  const Tensor& loss) const {
     const Tensor beta = betas(lattice), joint = alpha + beta - lattice.emissions + loss.unsqueeze(1);
     const Tensor possible = ((alpha == kNever) | (beta == kNever)).logical_not();
     const Tensor share = where(possible, joint.exp(), zeros({}, scores.options()));
@@ -128,13 +141,11 @@ struct CtcLossBackward final : Node {
     return own.masked_fill(time > lattice.final_time, 0);
   }
   void release() override {
-    log_probs.release();
-    lattice = {};
-    alpha = loss = {};
+    for (SavedTensor* t : {&log_probs, &alpha, &loss}) t->release();
+    for (SavedTensor& part : parts) part.release();
   }
-  SavedTensor log_probs;
-  Lattice lattice;     // without history, like the next two
-  Tensor alpha, loss;  // [T, N, L], [N]
+  SavedTensor log_probs, alpha, loss;    // [T, N, C], [T, N, L], [N]
+  SavedTensor parts[std::size(kParts)];  // of the lattice
   bool zero_infinity = false;
 };
 
@@ -222,9 +233,7 @@ Tensor terms(const Tensor& log_probs, const Tensor& targets, IntArrayRef inputs,
   const Tensor out = zero_infinity ? loss.masked_fill(loss == -kNever, 0) : loss.clone();
   if (auto* node = record<CtcLossBackward>(out, log_probs)) {
     node->log_probs.save(log_probs);
-    node->lattice = lattice;
-    node->alpha = alpha;
-    node->loss = loss;
+    node->save(lattice, alpha, loss);
     node->zero_infinity = zero_infinity;
   }
   return out;

@@ -42,8 +42,8 @@ struct LayerNormBackward final : autograd::Node {
       return needs(i) ? empty_raw(sizes, i == 0 ? x.dtype() : toOpMathType(x.dtype()), x.device()) : Tensor();
     };
     const Tensor dx = gradient(0, rows), dw = gradient(1, {rows[1]}), db = gradient(2, {rows[1]});
-    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows), statistics,
-                                         w.defined() ? w.contiguous() : w);
+    backend(x).batch_norm.layer_backward(dx, dw, db, as_rows(g[0], rows), as_rows(x, rows),
+                                         statistics.unpack(*this), w.defined() ? w.contiguous() : w);
     if (needs(0)) out[0] = dx.view(x.sizes());
     if (needs(1)) out[1] = dw.view(shape);
     if (needs(2)) out[2] = db.view(shape);
@@ -61,10 +61,9 @@ struct LayerNormBackward final : autograd::Node {
   void release() override {
     input.release();
     weight.release();
-    statistics = {};
+    statistics.release();
   }
-  autograd::SavedTensor input, weight;
-  Tensor statistics;  // without history
+  autograd::SavedTensor input, weight, statistics;
   Dims rows, shape, dims;
   double eps = 0;
 };
@@ -86,7 +85,7 @@ Tensor layer_norm_rows(const Tensor& x, IntArrayRef shape, const Dims& dims, con
   if (auto* node = autograd::record<LayerNormBackward>(out, x, weight, bias)) {
     node->input.save(x);
     if (weight.defined()) node->weight.save(weight);
-    node->statistics = statistics;
+    node->statistics.save(statistics);
     node->rows = rows;
     node->shape = Dims(shape);
     node->dims = dims;

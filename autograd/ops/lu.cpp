@@ -70,14 +70,13 @@ struct LuFactorBackward final : Node {
   const char* name() const override { return "LuFactorBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     const Tensor factors = lu.unpack(*this);
-    out[0] = factor_gradient(factors, permutation_of(pivots, factors.size(-2)), g[0]);
+    out[0] = factor_gradient(factors, permutation_of(pivots.unpack(*this), factors.size(-2)), g[0]);
   }
   void release() override {
     lu.release();
-    pivots = {};
+    pivots.release();
   }
-  SavedTensor lu;
-  Tensor pivots;
+  SavedTensor lu, pivots;
 };
 
 void check_pivoting(const char* operation, bool pivot) {
@@ -94,7 +93,7 @@ LuFactors recorded_factors(const char* operation, const Tensor& a, bool pivot) {
   LuFactors f = lu_factors(a);
   if (auto* node = record<LuFactorBackward>(f.lu, a)) {
     node->lu.save_output(f.lu);
-    node->pivots = f.pivots;
+    node->pivots.save(f.pivots);
   }
   return f;
 }

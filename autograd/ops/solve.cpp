@@ -30,18 +30,16 @@ struct SolveBackward final : Node {
   const char* name() const override { return "SolveBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
     // Recorded, the solution must depend on A; else the decomposition is used again.
-    const Tensor gb = GradMode::is_enabled() ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
-                                             : solve_with_lu(lu, permutation, g[0], /*adjoint=*/true);
+    const Tensor gb = GradMode::is_enabled()
+                          ? std::get<0>(linalg_solve_ex(a.unpack(*this).mH(), g[0]))
+                          : solve_with_lu(lu.unpack(*this), permutation.unpack(*this), g[0], true);
     if (needs(1)) out[1] = sum_to_size(gb, b_sizes);
     if (needs(0)) out[0] = sum_to_size(matmul(gb, x.unpack(*this).mH()).neg(), a_sizes);
   }
   void release() override {
-    a.release();
-    x.release();
-    lu = permutation = {};
+    for (SavedTensor* t : {&a, &x, &lu, &permutation}) t->release();
   }
-  SavedTensor a, x;
-  Tensor lu, permutation;
+  SavedTensor a, x, lu, permutation;
   Dims a_sizes, b_sizes;
 };
 
@@ -58,8 +56,8 @@ Tensor solve_matrices(const Tensor& a, const Tensor& b, Tensor& info) {
   if (auto* node = record<SolveBackward>(x, a, b)) {
     node->a.save(a);
     if (node->needs(0)) node->x.save_output(x);
-    node->lu = f.lu;
-    node->permutation = permutation;
+    node->lu.save(f.lu);
+    node->permutation.save(permutation);
     node->a_sizes = a.sizes();
     node->b_sizes = b.sizes();
   }
@@ -141,22 +139,20 @@ struct DetBackward final : Node {
     // The adjugate is continuous: a pivot of 0 is replaced by a number near it.
     const double epsilon = toRealValueType(matrix.dtype()) == kFloat ? std::numeric_limits<float>::epsilon()
                                                                      : std::numeric_limits<double>::epsilon();
-    const Tensor zero = main_diagonal(factors.lu) == 0, shift = zero.to(matrix.dtype()) * epsilon;
-    const Tensor lu = factors.lu + shift.diag_embed();
+    const Tensor factors = lu.unpack(*this), order = pivots.unpack(*this);
+    const Tensor zero = main_diagonal(factors) == 0, shift = zero.to(matrix.dtype()) * epsilon;
+    const Tensor regular = factors + shift.diag_embed();
     // With two of them, the adjugate is 0.
     const Tensor value = where(zero.sum({-1}) > 1, Scalar(0.0),
-                               main_diagonal(lu).prod(-1) * parity(factors.pivots, matrix.dtype()));
-    out[0] = solve_with_lu(lu, permutation_of(factors.pivots, matrix.size(-1)),
+                               main_diagonal(regular).prod(-1) * parity(order, matrix.dtype()));
+    out[0] = solve_with_lu(regular, permutation_of(order, matrix.size(-1)),
                            scaled_identity(g[0] * conj(value), matrix),
                            /*adjoint=*/true);
   }
   void release() override {
-    a.release();
-    det.release();
-    factors = {};
+    for (SavedTensor* t : {&a, &det, &lu, &pivots}) t->release();
   }
-  SavedTensor a, det;
-  LuFactors factors;
+  SavedTensor a, det, lu, pivots;
 };
 
 struct SlogdetBackward final : Node {
@@ -172,16 +168,13 @@ struct SlogdetBackward final : Node {
     const Tensor matrix = a.unpack(*this), scaled = scaled_identity(factor.to(matrix.dtype()), matrix);
     out[0] = GradMode::is_enabled()
                  ? std::get<0>(linalg_solve_ex(matrix.mH(), scaled))
-                 : solve_with_lu(factors.lu, permutation_of(factors.pivots, matrix.size(-1)), scaled,
-                                 /*adjoint=*/true);
+                 : solve_with_lu(lu.unpack(*this), permutation_of(pivots.unpack(*this), matrix.size(-1)),
+                                 scaled, /*adjoint=*/true);
   }
   void release() override {
-    a.release();
-    sign.release();
-    factors = {};
+    for (SavedTensor* t : {&a, &sign, &lu, &pivots}) t->release();
   }
-  SavedTensor a, sign;
-  LuFactors factors;
+  SavedTensor a, sign, lu, pivots;
   bool of_complex = false;
 };
 
@@ -219,7 +212,8 @@ Tensor linalg_det(const Tensor& A) {
   if (auto* node = record<DetBackward>(out, A)) {
     node->a.save(A);
     node->det.save_output(out);
-    node->factors = f;
+    node->lu.save(f.lu);
+    node->pivots.save(f.pivots);
   }
   return out;
 }
@@ -234,7 +228,8 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   const auto save = [&](SlogdetBackward* node) {
     if (node == nullptr) return;
     node->a.save(A);
-    node->factors = f;
+    node->lu.save(f.lu);
+    node->pivots.save(f.pivots);
     node->of_complex = A.is_complex();
     if (node->of_complex) node->sign.save_output(sign, 0);
   };

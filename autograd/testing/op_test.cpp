@@ -251,6 +251,7 @@ class Run {
   // After the last backward pass no node holds a tensor, neither of the operation nor of its gradients.
   void releases() {
     const Tensors leaves = make_inputs(test_, index_, kFloat);
+    if (std::none_of(leaves.begin(), leaves.end(), [](const Tensor& t) { return t.requires_grad(); })) return;
     std::vector<autograd::NodePtr> graph;
     ran(leaves, graph);  // fills caches
     graph.clear();
@@ -266,7 +267,6 @@ class Run {
     Tensors wanted, outputs, cotangents;
     for (const Tensor& t : leaves)
       if (t.requires_grad()) wanted.push_back(t);
-    if (wanted.empty()) return;
     const auto add = [&](const Tensors& results) {
       for (const Tensor& t : results) {
         if (!t.defined() || !t.requires_grad()) continue;
