@@ -123,7 +123,7 @@ Contender make_contender(const Setting& s, const Candidate& candidate, int threa
   const Turn turn(c);
   start_threads(c);
   Measured& m = c.measured;
-  for (const Device& device : placement.devices) m.devices.push_back(device.str());
+  for (const Device& device : placement.devices) m.devices.push_back(name_of(device));
   m.label = candidate.label;
   m.processes = candidate.processes;
   m.stands_on = describe_devices(placement.devices);

@@ -36,7 +36,7 @@ bool count_is_fixed() {
 // "available: cpu:0", "available: cuda:0 to cuda:3"
 std::string those_present(DeviceType type) {
   const int count = device_count(type);
-  const auto name = [type](int i) { return Device(type, static_cast<DeviceIndex>(i)).str(); };
+  const auto name = [type](int i) { return name_of(Device(type, static_cast<DeviceIndex>(i))); };
   if (count == 1) return "available: " + name(0);
   return concat("available: ", name(0), count == 2 ? " and " : " to ", name(count - 1));
 }
@@ -63,9 +63,13 @@ std::string best_device() { return device_count(kCUDA) > 0 ? "cuda:0" : "cpu:0";
 
 Device use_device(const std::string& name) { return present(parsed(name.empty() ? best_device() : name)); }
 
+std::string name_of(Device device) {
+  return concat(DeviceTypeName(device.type(), true), ":", static_cast<int>(device.index()));
+}
+
 std::string names_of(const std::vector<Device>& devices) {
   std::string out;
-  for (const Device& device : devices) out += (out.empty() ? "" : ",") + device.str();
+  for (const Device& device : devices) out += (out.empty() ? "" : ",") + name_of(device);
   return out;
 }
 
@@ -74,7 +78,7 @@ std::string short_names_of(const std::vector<Device>& devices) {
   for (std::size_t i = 1; i < devices.size(); ++i)
     in_a_row &= devices[i].type() == devices[0].type() &&
                 devices[i].index() == devices[0].index() + static_cast<int>(i);
-  return in_a_row ? concat(devices.front(), " to ", devices.back()) : names_of(devices);
+  return in_a_row ? concat(name_of(devices.front()), " to ", name_of(devices.back())) : names_of(devices);
 }
 
 std::vector<std::string> split_names(const std::string& list) {
@@ -95,7 +99,7 @@ std::vector<Device> use_devices(const std::string& option, const std::vector<std
   for (const Device& device : devices) {
     out.push_back(present(device));
     if (std::count(out.begin(), out.end(), out.back()) > 1)
-      throw UsageError(concat("device ", out.back(), " is listed twice"));
+      throw UsageError(concat("device ", name_of(out.back()), " is listed twice"));
   }
   return out;
 } catch (const UsageError& error) {

@@ -17,6 +17,8 @@ struct Placement {
   bool by_server() const { return devices.size() > 1 || shards > 0 || team.several(); }
 };
 
+/// "cpu:0" or "cuda:1". With the index also where there is only one CPU device, because files and lists keep the name.
+std::string name_of(Device device);
 /// "cpu:0,cpu:1"
 std::string names_of(const std::vector<Device>& devices);
 /// The same, shorter for display: "cuda:0 to cuda:7" for more than three consecutive devices.

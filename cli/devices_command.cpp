@@ -1,6 +1,7 @@
 // tandem devices: lists the available devices.
 #include <cstdio>
 
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/message.h"
 #include "tandem/cli/options.h"
 #include "tandem/cli/plot.h"
@@ -25,7 +26,7 @@ int devices_command() {
     for (const std::string& part : runtime.computes_with()) parts += (parts.empty() ? "" : ", ") + part;
     for (int i = 0; i < device_count(type); ++i) {
       const DeviceInfo info = runtime.device_info(i);
-      table.add_row({Device(type, static_cast<DeviceIndex>(i)).str(),
+      table.add_row({name_of(Device(type, static_cast<DeviceIndex>(i))),
                      info.name + (info.detail.empty() ? "" : ", " + info.detail),
                      std::to_string(info.threads), byte_size(static_cast<double>(info.memory)),
                      byte_size(static_cast<double>(info.memory_free)), parts});

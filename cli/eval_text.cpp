@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/precision.h"
@@ -37,11 +38,11 @@ int evaluate_text(const EvalOptions& o, Checkpoint& checkpoint, Device device) {
                                    {"loss", score.loss},
                                    {"perplexity", std::exp(score.loss)},
                                    {"accuracy", score.accuracy},
-                                   {"device", device.str()}})
+                                   {"device", name_of(device)}})
                             .c_str());
   else
     std::printf("%s tokens of %s on %s: loss %s nats per token, perplexity %s\n",
-                with_commas(windows.labels.numel()).c_str(), printable(name).c_str(), device.str().c_str(),
+                with_commas(windows.labels.numel()).c_str(), printable(name).c_str(), name_of(device).c_str(),
                 fixed(score.loss, 4).c_str(), perplexity_text(score.loss).c_str());
   return 0;
 }

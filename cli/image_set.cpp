@@ -4,13 +4,14 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/datasets/vision/check_image.h"
 #include "tandem/datasets/vision/functional.h"
 #include "tandem/datasets/vision/image_file.h"
 
 namespace tandem::cli {
 namespace {
 
-// Calls f(i) for 0 to count - 1, in parallel. Throws the first error, with the number of the others.
+// Calls f(i) for 0 to count - 1, in parallel. Throws BrokenImages of the first error, with the number of the others.
 template <class F>
 void for_each_file(int64_t count, const F& f) {
   std::vector<std::string> errors(static_cast<std::size_t>(count));
@@ -18,12 +19,14 @@ void for_each_file(int64_t count, const F& f) {
     for (int64_t i = begin; i < end; ++i) try {
         f(i);
       } catch (const Error& error) {
+        if (vision::detail::is_out_of_memory(error)) throw;
         errors[static_cast<std::size_t>(i)] = error.what();
       }
   });
   errors.erase(std::remove(errors.begin(), errors.end(), ""), errors.end());
-  if (errors.size() == 1) fail(errors[0]);
-  if (!errors.empty()) fail(errors[0], " (and ", errors.size() - 1, " other broken images)");
+  if (errors.size() == 1) throw BrokenImages(errors[0]);
+  if (!errors.empty())
+    throw BrokenImages(concat(errors[0], " (and ", errors.size() - 1, " other broken images)"));
 }
 
 }  // namespace
@@ -32,7 +35,7 @@ Tensor read_picture(const std::string& path, int64_t shorter_side, int64_t heigh
   const Tensor image = vision::read_image(path);
   const vision::ImageSize scaled =
       vision::functional::size_with_shorter_side({image.size(1), image.size(2)}, shorter_side);
-  return vision::naming(path, [&] {
+  return vision::detail::naming(path, [&] {
     return vision::functional::resize_and_center_crop(image, scaled, {height, width});
   });
 }
@@ -47,7 +50,7 @@ Tensor ImageFiles::read(const Tensor& positions, const vision::transforms::Compo
     const std::string& path = paths_.at(static_cast<std::size_t>(first[i]));
     out[i].copy_(transform == nullptr
                      ? read_picture(path, std::max(size_.height, size_.width), size_.height, size_.width)
-                     : vision::naming(path, [&, image = vision::read_image(path)] {
+                     : vision::detail::naming(path, [&, image = vision::read_image(path)] {
                          return transform->transformed(image, random[static_cast<std::size_t>(i)]);
                        }));
   });

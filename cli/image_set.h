@@ -4,10 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/error.h"
 #include "tandem/datasets/image_data.h"
 #include "tandem/datasets/vision/transforms.h"
 
 namespace tandem::cli {
+
+/// Image files that cannot be read.
+class BrokenImages : public Error {
+  using Error::Error;
+};
 
 /// Image files of any size.
 class ImageFiles {
@@ -20,9 +26,9 @@ class ImageFiles {
 
   /// The files at `positions`, int64 [N], as uint8 [N, 3, height, width]: resized until the shorter side fits, and cropped
   /// to the middle; or changed by `transform`, with random numbers from the default generator that do not depend on the
-  /// threads. Throws Error that names the first broken file and says how many there are.
+  /// threads. Throws BrokenImages that names the first broken file and says how many there are.
   Tensor read(const Tensor& positions, const vision::transforms::Compose* transform = nullptr) const;
-  /// Reads all files. Throws Error as read().
+  /// Reads all files. Throws BrokenImages as read().
   void check_all() const;
 
  private:

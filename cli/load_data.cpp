@@ -100,9 +100,8 @@ ImageSet image_set(const ImageFolder& folder, const LoadOptions& o, bool keep_fi
     if (!keep_files && files->count() <= memory_limit() / (3 * size * size))
       return {{files->read(positions), folder.targets(), classes}, nullptr};
     if (files->count() <= kMostChecked && !o.skip_broken) files->check_all();
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error& error) {
+  } catch (const BrokenImages& error) {
+    if (!o.may_skip_broken || o.skip_broken) throw;
     fail(error.what(), "; remove what is broken, or train with --skip-broken");
   }
   return {{positions, folder.targets(), classes}, files};

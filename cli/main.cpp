@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "tandem/cli/message.h"
 #include "tandem/cli/numbers.h"
@@ -525,7 +526,10 @@ int main(int argc, char** argv) {
   } catch (const tandem::cli::ReportedElsewhere& error) {
     return error.code;
   } catch (const std::bad_alloc&) {  // of what is no tensor
-    tandem::cli::print_error("tandem", "out of memory; try a smaller batch, or fewer workers");
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    const bool trains = command == "train" || command == "compare";
+    tandem::cli::print_error(
+        "tandem", trains ? "out of memory; try a smaller batch, or fewer workers" : "out of memory");
     return 1;
   } catch (const std::exception& error) {
     tandem::cli::print_error("tandem", error.what());

@@ -113,6 +113,8 @@ constexpr int64_t kTextEpochs = 5;
 Checkpoint fresh(const TrainOptions& o, const Team& team) {
   const bool text = is_text_model(o.model);
   check_text_options(o, o.model);
+  require(!o.skip_broken || (!text && has_image_files(o.data)),
+          concat("--skip-broken: leaves out image files; ", o.data, " is no folder of them"));
   Checkpoint checkpoint;
   checkpoint.config = {.model = o.model,
                        .data = text ? lasting_text_name(o.data) : lasting_name(o.data),
@@ -130,7 +132,8 @@ Checkpoint fresh(const TrainOptions& o, const Team& team) {
 ImageSetPair load_images(const TrainOptions& o, const Team& team, RunConfig& c, const Terminal& terminal) {
   const LoadOptions options{.image_size = c.input.empty() ? o.image_size : c.input[1],
                             .keep_files = changes_each_image(c.recipe),
-                            .skip_broken = c.skip_broken};
+                            .skip_broken = c.skip_broken,
+                            .may_skip_broken = o.resume.empty()};
   LoadedData loaded = load_data(c.data, options, terminal);
   if (team.leads()) print_skipped(loaded);
   const std::vector<int64_t> input = loaded.input();
@@ -171,7 +174,7 @@ ImageSetPair read_data(const TrainOptions& o, const Team& team, Prepared& p, con
 
 // "cpu:0,cpu:1, root cpu:1, 8 shards"
 std::string described(const Placement& p) {
-  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", p.root) : "",
+  return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", name_of(p.root)) : "",
                 p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
                 p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
 }
@@ -194,8 +197,8 @@ Placement placement_of(const TrainOptions& o, const Team& team, const RunConfig&
 
 void record(const Placement& placement, RunConfig& c) {
   c.devices.clear();
-  for (const Device& device : placement.devices) c.devices.push_back(device.str());
-  c.root = placement.root.str();
+  for (const Device& device : placement.devices) c.devices.push_back(name_of(device));
+  c.root = name_of(placement.root);
 }
 
 void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {

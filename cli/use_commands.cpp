@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/batches.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/json.h"
 #include "tandem/cli/load_data.h"
@@ -70,11 +71,11 @@ int eval_command(const EvalOptions& o) {
     std::printf("%s\n", json_text({{"images", test.count()},
                                    {"loss", score.loss},
                                    {"accuracy", score.accuracy},
-                                   {"device", device.str()}})
+                                   {"device", name_of(device)}})
                             .c_str());
   else
     std::printf("%s test images of %s on %s: loss %s, accuracy %s\n", with_commas(test.count()).c_str(),
-                printable(loaded.name).c_str(), device.str().c_str(), fixed(score.loss, 4).c_str(),
+                printable(loaded.name).c_str(), name_of(device).c_str(), fixed(score.loss, 4).c_str(),
                 fixed(score.accuracy, 4).c_str());
   return 0;
 }

@@ -1,6 +1,5 @@
 // norm: (Σ |x|^p)^(1/p). Gradient: g sign(x) (|x| / norm)^(p-1); for p = ±inf g is shared evenly by the
 // elements of that magnitude; 0 where the norm is 0.
-#include <algorithm>
 #include <cmath>
 
 #include "tandem/autograd/ops/arithmetic.h"
@@ -24,10 +23,11 @@ Tensor sign_of(const Tensor& x) {
   return (d > 0).to(x.dtype()) - (d < 0).to(x.dtype());
 }
 
-// Whether there is something to reduce; with dimensions, in each of them, even if the result is empty.
-bool has_elements(const Tensor& x, IntArrayRef dim) {
-  if (dim.empty()) return x.numel() > 0;
-  return std::all_of(dim.begin(), dim.end(), [&](int64_t d) { return x.dim() == 0 || x.size(d) > 0; });
+// The first empty one of the reduced dimensions, even if the result is empty, too.
+optional<int64_t> empty_dim(const Tensor& x, uint32_t mask) {
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if ((mask >> d & 1) != 0 && x.size(d) == 0) return d;
+  return nullopt;
 }
 
 struct NormBackward final : Node {
@@ -76,8 +76,10 @@ Tensor norm(const Tensor& self, const optional<Scalar>& p, IntArrayRef dim, bool
   check(x.is_floating_point(), "norm: expected a floating point or complex tensor, got ", x, "; pass dtype");
   const double power = p.value_or(2).toDouble();
   const uint32_t mask = dim_mask(dim, x.dim());
-  check((power >= 0 && !std::isinf(power)) || has_elements(x, dim),
-        "norm: no elements have a norm with p = ", power, ", got ", x, " and dim ", dim);
+  const bool has_identity = power >= 0 && !std::isinf(power);
+  if (const auto none = empty_dim(x, mask); none && !has_identity)
+    fail("norm: the norm with p = ", power, " of no elements is undefined: dimension ", *none, " of ",
+         x.sizes(), " is empty");
   Tensor out = empty_raw(reduced_sizes(x.sizes(), mask, true), x.dtype(), x.device());
   backend(x).reduce.norm(out, x, mask, power);
   out = drop_dims(out, mask, keepdim);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/cli/device_list.h"
 #include "tandem/cli/evaluate.h"
 #include "tandem/cli/image.h"
 #include "tandem/cli/message.h"
@@ -92,7 +93,7 @@ Evaluation evaluate_run(const RunRecord& run, const std::string& data, Device de
     const LoadedData& loaded = load(data.empty() ? c.data : data, c);
     const ImageSet test = test_images(loaded, c);
     out.data = loaded.name;
-    out.device = device.str();
+    out.device = name_of(device);
     for (int64_t i = 0; i < c.class_count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       out.classes.push_back(at < c.classes.size() ? c.classes[at] : concat("class ", i));

@@ -27,14 +27,15 @@ void check_target(ImageSize size, const char* function) {
         ": size ", size.height, " x ", size.width, "; expected 1 to 65535 per side");
 }
 
-// A long side, because the longest image with a shorter side of 256 pixels has one; but no larger area.
-void check_resize(const Tensor& image, ImageSize size) {
-  constexpr int64_t kMostPixelsASide = 1 << 24, kMostPixels = int64_t{1} << 32;
+// A long side, because the longest image with a shorter side of 256 pixels has one. `whole`: all of the pixels
+// are made, and a small file must not ask for gigabytes.
+void check_resize(const Tensor& image, ImageSize size, bool whole) {
+  constexpr int64_t kMaxSide = 1 << 24, kMaxPixels = 1 << 28;
   detail::check_image(image, "resize");
-  check(size.height >= 1 && size.width >= 1 && size.height <= kMostPixelsASide &&
-            size.width <= kMostPixelsASide && size.height * size.width <= kMostPixels,
-        "resize: size ", size.height, " x ", size.width, "; expected 1 to ", kMostPixelsASide,
-        " per side and at most ", kMostPixels, " pixels");
+  check(size.height >= 1 && size.width >= 1 && size.height <= kMaxSide && size.width <= kMaxSide,
+        "resize: size ", size.height, " x ", size.width, "; expected 1 to ", kMaxSide, " per side");
+  check(!whole || size.height * size.width <= kMaxPixels, "resize: size ", size.height, " x ", size.width,
+        "; expected at most ", kMaxPixels, " pixels");
   check(image.dtype() == kByte || image.dtype() == kFloat, "resize: expected a uint8 or float32 image, got ",
         image);
 }
@@ -64,12 +65,12 @@ int64_t middle_start(int64_t length, int64_t kept) {
 }  // namespace
 
 Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode) {
-  check_resize(image, size);
+  check_resize(image, size, true);
   return resized(image, {size.height, 0, size.height}, {size.width, 0, size.width}, mode);
 }
 
 Tensor resize_and_center_crop(const Tensor& image, ImageSize size, ImageSize part, InterpolationMode mode) {
-  check_resize(image, size);
+  check_resize(image, size, false);
   check_target(part, "center_crop");
   if (part.height > size.height || part.width > size.width)
     return center_crop(resize(image, size, mode), part);

@@ -21,9 +21,10 @@ struct ImageSize {
 
 namespace functional {
 
-/// uint8 or float32. Throws Error on a side below 1 or above 2^24 pixels, and on more than 2^32 pixels.
+/// uint8 or float32. Throws Error on a side below 1 or above 2^24 pixels, and on more than 2^28 pixels in all.
 Tensor resize(const Tensor& image, ImageSize size, InterpolationMode mode = InterpolationMode::kBilinear);
-/// center_crop(resize(image, size, mode), part), without the time and the memory for what is cut off. Throws Error as both.
+/// center_crop(resize(image, size, mode), part), without the time and the memory for what is cut off. Throws Error as both,
+/// but `size` may have more pixels if it contains the part.
 Tensor resize_and_center_crop(const Tensor& image, ImageSize size, ImageSize part,
                               InterpolationMode mode = InterpolationMode::kBilinear);
 /// The size of an image after its shorter side has been scaled to `side`, with the same aspect ratio.

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/core/error.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::vision {
@@ -35,14 +34,6 @@ struct DecodeOptions {
 Tensor decode_image(std::string_view file, const std::string& name, const DecodeOptions& options = {});
 /// The same from a file.
 Tensor read_image(const std::string& path, const DecodeOptions& options = {});
-
-/// f(), what is done with an image of this file: an Error that it throws names the file first.
-template <class F>
-auto naming(const std::string& path, const F& f) try {
-  return f();
-} catch (const Error& error) {
-  fail(path, ": ", error.what());
-}
 
 /// Whether the name ends with .jpg, .jpeg or .png, in any case.
 bool has_image_ending(std::string_view path);

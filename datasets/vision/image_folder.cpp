@@ -6,6 +6,7 @@
 
 #include "tandem/core/error.h"
 #include "tandem/core/parallel_for.h"
+#include "tandem/datasets/vision/check_image.h"
 
 namespace tandem::vision::datasets {
 namespace {
@@ -81,7 +82,7 @@ data::Example<> ImageFolder::get(size_t index) {
   Tensor image = read_image(path, decoding_);
   if (transform_) {
     RandomStream random = RandomStream::of_next_sample();
-    image = naming(path, [&] { return transform_->transformed(image, random); });
+    image = detail::naming(path, [&] { return transform_->transformed(image, random); });
   }
   Tensor label = empty_raw({}, kLong, Device(kCPU, 0));
   *label.data_ptr<int64_t>() = target;
@@ -102,6 +103,7 @@ std::vector<std::string> ImageFolder::errors() const {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) try {
         read_image(files_->samples[i].first, decoding_);
       } catch (const Error& error) {
+        if (detail::is_out_of_memory(error)) throw;
         errors[i] = error.what();
       }
   });

@@ -700,6 +700,9 @@ def test_weight_files():
             "epoch, model", code=1)
     for command in (train("--data", "data", "--key", "model"), tool("summary", "--key", "model"), tool("predict", "a", "x.png", "--key", "model")):
         refused("a key without weights", command, "--key: names a state dict in the file of --weights")
+    for name, model in (("data", "lenet"), ("cifar10", "lenet"), ("no.txt", "gpt2")):
+        refused("broken files of what is no folder of images", tool("train", "--model", model, "--data", name, "--skip-broken"),
+                "--skip-broken: leaves out image files", name)
 
 
 def test_typing_mistakes():

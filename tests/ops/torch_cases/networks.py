@@ -37,9 +37,10 @@ def convolutions():
         groups, t = d.pick(1, 1, 2), d.float()
         channels, out = groups * d.pick(1, 2), d.pick(1, 2, 3)
         stride, dilation = one_or_all(1, 3), one_or_all(1, 3)
-        extra = [d.whole(0, max(s, g) - (0 if d.wrong else 1))
-                 for s, g, _ in zip(stride * rank, dilation * rank, range(rank))]
         image = planes(d, channels, 1, 5) if rank == 2 else d.pick([], [2]) + [channels] + [d.whole(1, 4) for _ in range(rank)]
+        wrong = d.wrong and 0 not in image  # PyTorch does not check output_padding of an empty batch
+        extra = [d.whole(0, max(s, g) - (0 if wrong else 1))
+                 for s, g, _ in zip(stride * rank, dilation * rank, range(rank))]
         return [d.tensor(image, t, "finite"), d.tensor([channels, out] + [d.whole(1, 3) for _ in range(rank)], t, "finite"),
                 d.pick(None, d.tensor([out * groups], t, "finite")), stride, one_or_all(0, 2), extra, groups, dilation]
     for rank in (1, 2, 3):
