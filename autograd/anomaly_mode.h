@@ -38,7 +38,7 @@ class DetectAnomalyGuard {
 /// What anomaly mode knows of a node.
 struct ForwardNote {
   struct Level {
-    std::string call;           ///< "Log([2, 3] float32 cpu:0)"
+    std::string call;           ///< "Log([2, 3] float32 cpu)"
     std::vector<void*> frames;  ///< return addresses, innermost first
   };
   /// The node itself; then the node whose backward recorded it, and so on.

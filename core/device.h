@@ -64,7 +64,8 @@ class Device {
   /// "cuda:0", or "cuda" without an index. The first CPU device is "cpu" where it is the only one, otherwise "cpu:0".
   std::string str() const;
   /// CPU without an index is equal to cpu:0, and their hashes are equal: in LibTorch, where the CPU is one device, the
-  /// device of a tensor has no index. CUDA without an index differs from cuda:0, as in LibTorch.
+  /// device of a tensor has no index. CUDA without an index differs from cuda:0, as in LibTorch. On which device a tensor
+  /// would be without an index, resolve() says.
   friend bool operator==(const Device& a, const Device& b) {
     return a.type_ == b.type_ && a.compared_index() == b.compared_index();
   }
@@ -94,7 +95,7 @@ int device_count(DeviceType type);
 /// Makes `device` current for the calling thread until the guard goes out of scope. Throws as resolve does.
 class DeviceGuard {
  public:
-  explicit DeviceGuard(Device device);
+  [[nodiscard]] explicit DeviceGuard(Device device);
   /// Makes another device of the same type current.
   void set_index(DeviceIndex index);
   void reset_device(Device device);

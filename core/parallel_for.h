@@ -38,7 +38,7 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int6
 /// must not occupy the pool of the computing thread.
 class SerialGuard {
  public:
-  SerialGuard();
+  [[nodiscard]] SerialGuard();
   ~SerialGuard();
   SerialGuard(const SerialGuard&) = delete;
   SerialGuard& operator=(const SerialGuard&) = delete;

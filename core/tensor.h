@@ -125,7 +125,7 @@ class Tensor {
   /// The dtype and device as LibTorch's old interface describes them; type(dtype) is to(dtype).
   DeprecatedTypeProperties type() const;
   Tensor type(ScalarType dtype) const { return to(dtype); }
-  /// For messages: "[2, 3] float32 cpu:0".
+  /// For messages: "[2, 3] float32 cpu".
   std::string describe() const;
   std::string toString() const;  ///< LibTorch's name: "CPUFloatType"
 

@@ -69,7 +69,7 @@ CASES = [
     ("a source of the kernels", {"core", "pool", "ops"} <= tests("core/cpu/gemm.cpp"), True),
     ("a part of an operation runs the tests of that name", "autograd_nn" in tests("core/cpu/conv2d_direct.cpp"), True),
     ("headers of core", {"core", "autograd", "nn"} <= tests("core/dtype.h"), True),
-    ("an object in two programs", tests("tests/ops/unary_table.cpp"), {"ops", "descriptions", "pointwise"}),
+    ("an object in two programs", tests("tests/ops/unary_table.cpp"), {"autocast", "ops", "descriptions", "pointwise"}),
     ("a header in tests", tests("tests/core/kernel_testing.h"), {"core"}),
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),

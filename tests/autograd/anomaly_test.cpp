@@ -54,11 +54,11 @@ TEST_CASE("a node that returns NaN: PyTorch's message, and the forward calls on 
   const std::string text = printed_by([&] {
     CHECK_THROWS_WITH_AS(
         y.backward(),
-        "Function 'LogBackward' returned nan values in its 0th output.\n  forward: Log([2] float32 cpu:0)",
+        "Function 'LogBackward' returned nan values in its 0th output.\n  forward: Log([2] float32 cpu)",
         Error);
   });
   CHECK(has(text, "warning: error detected in LogBackward"));
-  CHECK(has(text, "was Log([2] float32 cpu:0)\n    "));
+  CHECK(has(text, "was Log([2] float32 cpu)\n    "));
   CHECK(has(text, "\n    tandem::Tensor::log() const\n"));
   CHECK(has(text, "test_autograd_warning(+0x"));  // log_of_zero
   CHECK_FALSE(has(text, "note_forward"));
@@ -97,9 +97,9 @@ TEST_CASE(
         [&] { CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("'LogBackward' returned nan"), Error); });
   };
   const Tensor complex = zeros({2}, TensorOptions(kComplexFloat).requires_grad(true));
-  CHECK(has(text_of(real(log_of_zero(complex))), "Log([2] complex64 cpu:0)"));
+  CHECK(has(text_of(real(log_of_zero(complex))), "Log([2] complex64 cpu)"));
   const std::string nested = text_of(Nested::apply(zero_leaf()).sum());
-  CHECK(has(nested, "recorded by the backward of Nested([2] float32 cpu:0)"));
+  CHECK(has(nested, "recorded by the backward of Nested([2] float32 cpu)"));
   CHECK(has(nested, "error detected in NestedBackward"));
   CHECK(has(text_of(utils::checkpoint(log_of_zero, zero_leaf())), "test_autograd_warning(+0x"));
 }
@@ -135,5 +135,5 @@ TEST_CASE("any exception of a node is located, and keeps its type") {
   const Tensor y = x * 1, z = (y * y).sum();
   y.mul_(2);
   CHECK(has(printed_by([&] { CHECK_THROWS_WITH_AS(z.backward(), doctest::Contains("overwritten"), Error); }),
-            "was Mul([3] float32 cpu:0, [3] float32 cpu:0)\n"));
+            "was Mul([3] float32 cpu, [3] float32 cpu)\n"));
 }

@@ -162,14 +162,13 @@ TEST_CASE("large products have the same bits on any number of threads") {
 
 TEST_CASE("errors name both shapes") {
   const Tensor a = ones({2, 3}), b = ones({4, 5});
-  CHECK_THROWS_WITH_AS(
-      mm(a, b),
-      "mm: inner sizes differ: 3 and 4\n  self  [2, 3] float32 cpu:0\n  other [4, 5] float32 "
-      "cpu:0",
-      Error);
+  CHECK_THROWS_WITH_AS(mm(a, b),
+                       "mm: inner sizes differ: 3 and 4\n  self  [2, 3] float32 cpu\n  other [4, 5] float32 "
+                       "cpu",
+                       Error);
   CHECK_THROWS_WITH_AS(linear(a, b),
                        "linear: weight expects 5 input features, but input has 3\n  input  [2, 3] float32 "
-                       "cpu:0\n  weight [4, 5] float32 cpu:0",
+                       "cpu\n  weight [4, 5] float32 cpu",
                        Error);
   CHECK_THROWS_WITH_AS(linear(a, ones({4, 3}), ones({3})), doctest::Contains("bias must be [4]"), Error);
   CHECK_THROWS_WITH_AS(mm(a, ones({3, 2}, kDouble)), doctest::Contains("dtypes differ"), Error);

@@ -131,7 +131,7 @@ TEST_CASE("anomaly mode names the forward operation and its inputs") {
   poison(x).sum().backward();  // no error without anomaly mode
   autograd::DetectAnomalyGuard guard;
   Tensor y = (poison(x * 2) * 3).sum();
-  CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("forward: Poison([2, 3] float32 cpu:0)"), Error);
+  CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("forward: Poison([2, 3] float32 cpu)"), Error);
 }
 
 TEST_CASE("anomaly mode names the write that renewed a view's history") {
@@ -143,8 +143,7 @@ TEST_CASE("anomaly mode names the write that renewed a view's history") {
   y = x * 1;
   y[1].mul_(2);
   CHECK_THROWS_WITH_AS(y.backward(nan.expand({2, 3})),
-                       doctest::Contains("forward: AsStridedScatter([2, 3] float32 cpu:0, [3] float32"),
-                       Error);
+                       doctest::Contains("forward: AsStridedScatter([2, 3] float32 cpu, [3] float32"), Error);
 }
 
 TEST_CASE("anomaly mode is one setting for all threads; overlapping guards") {

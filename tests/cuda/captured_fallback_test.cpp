@@ -237,7 +237,7 @@ TEST_CASE("an unlisted optimizer, an input on the host or requiring a gradient")
   CHECK(says(step, "steps an optimizer that was not given to it"));
   cuda::CapturedStep host([&](const Tensor& in) { return m.step(optimizer, in.to(kDevice)); }, {&optimizer});
   host(ones({100}));
-  CHECK(says(host, "has input 0 on cpu:0, not on cuda:0"));
+  CHECK(says(host, "has input 0 on cpu, not on cuda:0"));
   cuda::CapturedStep leaf([](const Tensor& in) { return in * 2; });
   leaf(ones({3}).to(kDevice).requires_grad_());
   CHECK(says(leaf, "has input 0 that requires a gradient"));

@@ -64,7 +64,7 @@ TEST_CASE("tensor data sets: examples, batches, sizes") {
   CHECK(identical(mapped.get_batch(kSome).target, stacked(pairs).target));
   CHECK(error_of([&] { pairs.get(5); }) == "data set: index 5 is out of range for 5 examples");
   CHECK(error_of([&] { PairDataset(x, y.slice(0, 1)); }) ==
-        "data set: tensors have different lengths: [5, 3] float32 cpu:0 and [4] int64 cpu:0");
+        "data set: tensors have different lengths: [5, 3] float32 cpu and [4] int64 cpu");
 
   TensorDataset single(x);
   auto rows = single.map(Stack<TensorExample>());
@@ -95,10 +95,10 @@ TEST_CASE("MNIST from all supported folder layouts") {
       MNIST test(folder.path(), MNIST::Mode::kTest);
       CHECK((train.is_train() && !test.is_train()));
       CHECK((*train.size() == 5 && *test.size() == 2));
-      CHECK(train.images().describe() == "[5, 1, 4, 3] float32 cpu:0");
-      CHECK(train.targets().describe() == "[5] int64 cpu:0");
+      CHECK(train.images().describe() == "[5, 1, 4, 3] float32 cpu");
+      CHECK(train.targets().describe() == "[5] int64 cpu");
       const Example<> example = train.get(3);
-      CHECK(example.data.describe() == "[1, 4, 3] float32 cpu:0");
+      CHECK(example.data.describe() == "[1, 4, 3] float32 cpu");
       CHECK(identical(example.data, train.images()[3]));
       CHECK(example.target.item<int64_t>() == train.targets()[3].item<int64_t>());
       CHECK(example.data.reshape({12})[7].item<float>() ==
@@ -131,7 +131,7 @@ TEST_CASE("FashionMNIST accepts a folder, torchvision's layout or the name") {
   FashionMNIST real;
   CHECK(*real.size() == 60000);
   CHECK(real.get(0).target.item<int64_t>() == 9);
-  CHECK(real.get(59999).data.describe() == "[1, 28, 28] float32 cpu:0");
+  CHECK(real.get(59999).data.describe() == "[1, 28, 28] float32 cpu");
 }
 
 TEST_CASE("normalising whole batches is bitwise identical to normalising single examples") {

@@ -66,8 +66,8 @@ TEST_CASE("tensors of every IDX type round-trip; transposed ones are written in 
 TEST_CASE("a data set is read with images as bytes and labels as int64") {
   const Files files;
   const ImageDataPair pair = files.read();
-  CHECK(pair.train.images.describe() == "[5, 4, 3] uint8 cpu:0");
-  CHECK(pair.train.labels.describe() == "[5] int64 cpu:0");
+  CHECK(pair.train.images.describe() == "[5, 4, 3] uint8 cpu");
+  CHECK(pair.train.labels.describe() == "[5] int64 cpu");
   CHECK(pair.train.classes == 5);
   CHECK(pair.test.images.size(0) == 2);
   CHECK(pair.train.labels.data_ptr<int64_t>()[3] == 3);
@@ -84,7 +84,7 @@ TEST_CASE("inconsistent files are refused") {
   CHECK(refusal() == (folder / "train-labels-idx1-ubyte") + ": 4 labels for the 5 images of " +
                          (folder / "train-images-idx3-ubyte"));
   write_idx(folder / "train-labels-idx1-ubyte", counting({5}, kInt32));
-  CHECK(refusal().find("expected labels, uint8 [count]; got [5] int32 cpu:0") != std::string::npos);
+  CHECK(refusal().find("expected labels, uint8 [count]; got [5] int32 cpu") != std::string::npos);
   write_idx(folder / "train-labels-idx1-ubyte", counting({5}, kUInt8));
   write_idx(folder / "t10k-images-idx3-ubyte.gz", counting({2, 4, 4}, kUInt8));
   CHECK(refusal() == folder.path() + ": training images are 4 x 3, test images 4 x 4");

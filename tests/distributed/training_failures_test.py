@@ -67,7 +67,7 @@ def test_stop_server():
 
 
 def test_throw():
-    for kind, devices, where in [("ddp", 1, ""), ("ddp", 2, ""), ("server", 1, "rank 1, cpu:0: "),
+    for kind, devices, where in [("ddp", 1, ""), ("ddp", 2, ""), ("server", 1, "rank 1, cpu: "),
                                  ("server", 2, "rank 1, cpu:0: ")]:
         what = f"{kind}, {devices} devices, exception"
         results = results_after(3, 9, kind, LONG, f"devices={devices}", "fault=throw", "rank=1")
@@ -118,7 +118,7 @@ def test_other_models():
 
 def test_nan():
     results = results_after(3, 9, "server", LONG, "fault=nan", "rank=1")
-    check_failed("NaN", results, r"rank 1, cpu:0: the loss of shard 3 \(samples 0 to 31 of the batch\) is -?nan")
+    check_failed("NaN", results, r"rank 1, cpu: the loss of shard 3 \(samples 0 to 31 of the batch\) is -?nan")
     results = results_after(3, None, "server", "steps=15", "fault=nan", "rank=1", "skip=1")
     for rank, (code, out, error) in results.items():
         skipped = re.findall(r"^skipped (\d+)$", out, re.M)

@@ -27,7 +27,7 @@ for devices in ["cpu:0", "cpu:0,cpu:1", "cpu:2,cpu:0,cpu:1"]:
     if trained.returncode and "fashion-mnist" in trained.stderr:
         print("skipped: no data set fashion-mnist")
         sys.exit(77)
-    names = devices.replace(",", ", ")
+    names = devices.replace(",", ", ") if "," in devices else "cpu"
     if trained.returncode or f"running on {names}" not in trained.stdout:
         sys.exit(f"{devices}: {trained}")
     accuracy = float(re.findall(r"test accuracy (0\.\d{4})", trained.stdout)[-1])
