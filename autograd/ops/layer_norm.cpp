@@ -35,7 +35,7 @@ Tensor as_rows(const Tensor& x, IntArrayRef rows) { return x.contiguous().view(r
 struct LayerNormBackward final : autograd::Node {
   const char* name() const override { return "LayerNormBackward"; }
   void backward(std::span<Tensor> g, std::span<Tensor> out) override {
-    const Tensor x = input.unpack(*this), w = weight.defined() ? weight.unpack(*this) : Tensor();
+    const Tensor x = input.unpack(*this), w = weight.unpack(*this);
     if (GradMode::is_enabled())
       return composed(autograd::widened(g[0]), autograd::widened(x), autograd::widened(w), out);
     const auto gradient = [&](std::size_t i, const Dims& sizes) {

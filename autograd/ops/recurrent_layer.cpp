@@ -107,7 +107,7 @@ struct RecurrentNode final : Node {
   void fused(std::span<Tensor> g, std::span<Tensor> out);
   Tensor through_steps(std::span<Tensor> g, Tensor& dh, Tensor& dc, Tensor& d_hidden);
   void differentiable(std::span<Tensor> g, std::span<Tensor> out);
-  Tensor saved(const SavedTensor& t) const { return t.defined() ? t.unpack(*this) : Tensor(); }
+  Tensor saved(const SavedTensor& t) const { return t.unpack(*this); }
 
   RecurrentKind kind;
   bool reverse;
