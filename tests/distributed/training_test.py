@@ -89,7 +89,9 @@ def test_many_ranks(size):
     connected = [float(seconds) for seconds in re.findall(r"^connected (\S+)$", out, re.M)]
     files = [(int(a), int(b)) for a, b in re.findall(r"^files (\d+) (\d+)$", out, re.M)]
     check(f"{size} ranks have the same bits", len(hashes(out)) == size and len(set(hashes(out))) == 1)
-    check(f"{size} ranks meet within 10 s: {connected}", len(connected) == size and max(connected) <= 10)
+    # 1.7 s on two idle cores, 2.7 s beside four busy threads, 10.0 s once beside the other tests on a slow machine: the limit is half of the
+    # timeout, so that a rank which waits for one that has given up still fails the test.
+    check(f"{size} ranks meet within 30 s: {connected}", len(connected) == size and max(connected) <= 30)
     check(f"{size} ranks close their files: {files}", len(files) == size and all(a == b for a, b in files))
     print(f"{size} ranks: connected after {max(connected, default=0)} s, all done after {time.time() - began:.1f} s", flush=True)
 
